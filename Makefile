@@ -1,0 +1,31 @@
+# Both commands set up everything they need in .venv, from nothing but Python 3.11, pip and make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test setup lint clean
+
+demo: .venv/base
+	$(BIN)/understudy demo
+
+test: .venv/dev lint
+	$(BIN)/pytest -n 2
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+setup: .venv/dev
+
+.venv/base: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+.venv/dev: .venv/base
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

@@ -1,0 +1,53 @@
+"""What a character has just heard and has already said, and which of its words matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from understudy.dialogue import Turn
+from understudy.persona import Persona
+from understudy.text import fold, stop_words, words
+from understudy.wording import speaker_words
+
+__all__ = ["content", "heard_words", "last_heard", "light_words", "own_names", "said_before"]
+
+
+def last_heard(persona: Persona, history: Sequence[Turn]) -> str:
+    """The last thing somebody else said; blank where nobody has."""
+    own = fold(persona.name)
+    return next((turn.text for turn in reversed(history) if fold(turn.speaker) != own), "")
+
+
+def said_before(persona: Persona, history: Sequence[Turn]) -> tuple[str, ...]:
+    """What the character has said in this conversation."""
+    own = fold(persona.name)
+    return tuple(turn.text.strip() for turn in history if fold(turn.speaker) == own)
+
+
+def heard_words(persona: Persona, message: str) -> list[str]:
+    """The words of a message, without the character's own names: to be called by them says nothing of what is meant.
+
+    A message that is nothing but the name keeps it.
+    """
+    heard = words(message, persona.language)
+    names = own_names(persona)
+    return [word for word in heard if word not in names] or heard
+
+
+def own_names(persona: Persona) -> frozenset[str]:
+    names = (persona.name, *persona.attributes.get("goes by", ()))
+    return frozenset(word for name in names for word in words(name, persona.language))
+
+
+@cache
+def light_words(language: str) -> frozenset[str]:
+    """Words that carry no meaning of their own; 'I' and 'me' say who speaks, not what of."""
+    return stop_words(language) | speaker_words(language)
+
+
+def content(bag: Iterable[str], language: str) -> Counter[str]:
+    """How often each word occurs, those that carry no meaning of their own left out."""
+    light = light_words(language)
+    return Counter(word for word in bag if word not in light)

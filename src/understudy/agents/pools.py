@@ -1,0 +1,70 @@
+"""Exchanges to answer from, indexed by what was heard, and kept between the messages of a conversation."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.dialogue import Situation
+from understudy.lexical import TfIdf
+from understudy.story import Exchange
+
+__all__ = ["Candidates", "Pool", "Pools", "own_past"]
+
+Candidates = Callable[[Situation], Iterable[Exchange]]
+
+
+def own_past(situation: Situation) -> Iterator[Exchange]:
+    """Everything the character has said before the moment."""
+    return situation.persona.past.exchanges()
+
+
+class Pool:
+    """Exchanges and the index of what was heard before each; a line that answers nothing is found by its own words."""
+
+    def __init__(self, exchanges: Iterable[Exchange], language: str) -> None:
+        self.exchanges = tuple(exchange for exchange in exchanges if exchange.said.text.strip())
+        self.index = TfIdf((prompt(exchange) for exchange in self.exchanges), language)
+        numbers: dict[str | None, int] = {None: 0}
+        heard_from = (None if exchange.heard is None else exchange.heard.speaker for exchange in self.exchanges)
+        self._heard_from = np.array([numbers.setdefault(name, len(numbers)) for name in heard_from], dtype=np.int32)
+        self._numbers = numbers
+
+    def heard_from(self, name: str) -> NDArray[np.bool_]:
+        """For each exchange: was it somebody of that name who had spoken?"""
+        return np.equal(self._heard_from, self._numbers.get(name, -1))
+
+
+def prompt(exchange: Exchange) -> str:
+    return exchange.said.text if exchange.heard is None else exchange.heard.text
+
+
+class Pools:
+    """The pools last used.
+
+    `candidates` may give a collection, which is indexed once for all who share it and must not change; or an
+    iterator (made anew each time), which is read once for each persona and may depend on nothing else.
+    """
+
+    def __init__(self, candidates: Candidates, kept: int = 16) -> None:
+        self._candidates = candidates
+        self._kept = kept
+        self._pools: OrderedDict[tuple[int, str], tuple[object, Pool]] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, situation: Situation) -> Pool:
+        exchanges = self._candidates(situation)
+        owner: object = situation.persona if isinstance(exchanges, Iterator) else exchanges
+        key = id(owner), situation.persona.language
+        with self._lock:  # also while indexing, so that two threads do not both do it
+            if key not in self._pools:
+                # The owner is kept with its pool: as long as it lives, no other object has its id.
+                self._pools[key] = owner, Pool(exchanges, situation.persona.language)
+                if len(self._pools) > self._kept:
+                    self._pools.popitem(last=False)
+            self._pools.move_to_end(key)
+            return self._pools[key][1]

@@ -1,0 +1,94 @@
+"""The command line: parse, call one function, show. A command ends with
+
+    0     done
+    1     an error of ours, said on stderr with what to do
+    2     the command was not understood
+    130   stopped by Ctrl-C, with nothing half-written left behind
+
+and with --json it puts one document on stdout and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from sqlite3 import SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError
+from typing import Any
+
+import click
+
+from understudy import __version__
+from understudy.cli.benching import bench
+from understudy.cli.cards import card
+from understudy.cli.exporting import export
+from understudy.cli.reading import read
+from understudy.cli.stories import cast, scenes
+from understudy.cli.talking import chat
+from understudy.cli.tour import demo
+from understudy.cli.who import persona
+from understudy.errors import UnderstudyError
+
+__all__ = ["main", "understudy"]
+
+STOPPED = 130
+DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
+BROKEN_PIPE = 141  # what a program that dies of a closed pipe is said to end with
+
+
+class Commands(click.Group):
+    """A group that turns our errors into a message and an exit status, and keeps the commands in the order given."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except UnderstudyError as error:
+            raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            _forget_stdout()
+            ctx.exit(BROKEN_PIPE)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise click.ClickException(f"{where}{error.strerror or error}") from error
+        except DatabaseError as error:
+            if error.sqlite_errorcode not in DAMAGED:
+                raise
+            raise click.ClickException(f"the story file is damaged ({error}): read its source again") from error
+        except KeyboardInterrupt:
+            click.echo("\nStopped.", err=True)
+            ctx.exit(STOPPED)
+        return result
+
+
+def _forget_stdout() -> None:
+    """Whoever read our output has gone; let the interpreter's last flush go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="understudy")
+def understudy() -> None:
+    """Reads a story, knows each character as of any moment in it, and talks as that character.
+
+    STORY is `demo` (also `demo-ja`, `demo-zh`: they come with the program), a .story file that `read` made, a story
+    folder, or a script. A moment is written the way the story counts: 2.3, S03E05, "book 3, chapter 5", start or end.
+
+    \b
+    New here? See it work first:
+        understudy demo
+    """
+
+
+for command in (demo, read, cast, scenes, persona, chat, export, card, bench):
+    understudy.add_command(command)
+
+
+def main() -> None:
+    """The `understudy` program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
+    understudy(prog_name="understudy")

@@ -1,0 +1,96 @@
+"""`understudy bench`: how good it is, in numbers."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from understudy.cli.options import json_option
+from understudy.cli.progress import working
+from understudy.cli.show import Column, heading, indented, print_json, screen, table
+
+__all__ = ["bench"]
+
+FIGURES = ("metric", "value", "low", "high", "n", "paper", "reason")
+
+
+@click.group()
+def bench() -> None:
+    """Measure Understudy against data that others prepared.
+
+    \b
+    Example:
+        understudy bench readers --data data/
+    """
+
+
+@bench.command()
+@click.option(
+    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True, help="Its folder."
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N episodes a show.")
+@click.option("--seed", default=0, show_default=True, help="Which sample.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the rows to a file too.")
+@json_option
+def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_json: bool) -> None:
+    """How faithfully transcripts are read, against the same episodes prepared by others.
+
+    \b
+    Example:
+        understudy bench readers --data data/ -o readers.json
+    """
+    from understudy.bench.readers import bench_readers
+
+    with working("Reading transcripts"):
+        document = bench_readers(data, limit, seed)
+    if output is not None:
+        output.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(document)
+        return
+    _print_rows(document["rows"])
+    if output is not None:
+        click.echo(f"The rows are in {output}.")
+
+
+def _print_rows(rows: list[dict[str, Any]]) -> None:
+    """A table for all that was judged together, with intervals; a missing value shows its reason."""
+    subjects = list(dict.fromkeys(key for row in rows for key in row if key not in FIGURES))
+    shared = [key for key in subjects if all(key in row for row in rows)]
+    out = screen()
+    for judged, group in groupby(rows, key=lambda row: [str(row[key]) for key in shared]):
+        out.print(heading(" ".join(judged)))
+        out.print(indented(_rows_table(list(group), [key for key in subjects if key not in shared])))
+        out.print()
+
+
+def _rows_table(rows: list[dict[str, Any]], subjects: list[str]) -> Table:
+    subjects = [key for key in subjects if any(key in row for row in rows)]
+    columns: list[Column] = [(head, {"no_wrap": True}) for head in (*subjects, "metric")]
+    columns += [(head, {"no_wrap": True, "justify": "right"}) for head in ("value", "95%", "n", "paper")]
+    return table(
+        [*columns, ""],
+        (
+            (
+                *(str(row.get(key, "")) for key in subjects),
+                row["metric"],
+                _figure(row["value"]),
+                "" if row.get("low") is None else f"{_figure(row['low'])}-{_figure(row['high'])}",
+                _figure(row.get("n")),
+                _figure(row.get("paper")),
+                row.get("reason") or "",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

@@ -1,0 +1,77 @@
+"""`understudy card`: a character as a character card, or a look into a card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from understudy.cli.options import at_option, existing_refused, facing_option, force_option, json_option, story_argument
+from understudy.cli.progress import read_showing
+from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
+from understudy.dialogue import situation_at
+from understudy.readers.carddocument import Card
+from understudy.readers.cardexport import card_at
+from understudy.readers.cardfile import read_card, write_card
+
+__all__ = ["card"]
+
+TEXTS = ("description", "personality", "scenario", "first_mes", "mes_example", "creator_notes")
+LONGEST = 400
+
+
+@click.command(short_help="Make, look into or convert a character card.")
+@story_argument
+@click.argument("name", metavar="[NAME]", required=False)
+@at_option
+@facing_option
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .png or .json to write.")
+@click.option("--spec", type=click.Choice(["2", "3"]), help="Which version of the card format to write.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A PNG to put the card into."
+)
+@force_option
+@json_option
+def card(
+    story: str, name: str | None, at: str, facing: str | None, output: Path | None, spec: str | None,
+    picture: Path | None, force: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Make a character card of a character at a moment; or, without NAME, look into a card and convert it.
+
+    A card carries a character to other chat programs, as a PNG picture or as JSON. Converting keeps everything that
+    is in it.
+
+    \b
+    Examples:
+        understudy card demo Zita --at 2.3 -o zita.png
+        understudy card zita.png
+        understudy card zita.png -o zita.json
+    """
+    if output is not None:
+        existing_refused(output, force)
+    if name is None:
+        made, carried = read_card(Path(story)), Path(story) if Path(story).suffix.lower() == ".png" else None
+        picture = picture or carried
+    else:
+        opened = read_showing(story)
+        made = card_at(situation_at(opened, name, at, facing), opened.title, int(spec or 3))
+    if output is not None:
+        write_card(made, output, picture, int(spec) if spec else None)
+    if as_json:
+        print_json({"output": str(output), "name": made.name, "version": made.version} if output else made.document)
+    elif output is not None:
+        click.echo(f"The card of {clean(made.name)} is in {output}.")
+    else:
+        _show(made)
+
+
+def _show(card: Card) -> None:
+    out = screen()
+    out.print(heading(f"{card.name}, a character card (V{card.version})"))
+    texts = [(field, card.text(field).strip()) for field in TEXTS]
+    rows = [(field, short(text, LONGEST)) for field, text in texts if text]
+    if tags := card.texts("tags"):
+        rows.append(("tags", ", ".join(tags)))
+    if card.book:
+        rows.append(("lorebook", f"{len(card.book)} entries"))
+    out.print(indented(grid(rows)))

@@ -1,0 +1,144 @@
+"""What `--json` prints: the nouns as plain documents. Moments are dotted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from understudy.dialogue import Reply, Situation
+from understudy.persona import Other
+from understudy.story import Line, Relation, Scene
+from understudy.storyfile import CastMember, FileCounts, Story, Unread
+from understudy.wording import tie_sentence
+
+__all__ = [
+    "cast_document",
+    "line_document",
+    "other_document",
+    "persona_document",
+    "reading_document",
+    "reply_document",
+    "scene_document",
+    "tie_document",
+]
+
+Document = dict[str, Any]
+
+
+def cast_document(cast: Iterable[CastMember]) -> list[Document]:
+    return [
+        {
+            "name": member.character.name,
+            "aliases": list(member.character.aliases),
+            "lines": member.lines,
+            "first": member.first.dotted if member.first else None,
+            "last": member.last.dotted if member.last else None,
+        }
+        for member in cast
+    ]
+
+
+def reading_document(story: Story, unread: Iterable[Unread]) -> Document:
+    """What became of every source line of every file, and the cast; `unread` are the ones to spell out."""
+    reasons: dict[str, dict[str, int]] = {}
+    for one in story.unread():
+        of_file = reasons.setdefault(one.source.file, {})
+        of_file[one.reason] = of_file.get(one.reason, 0) + 1
+    scenes, _ = story.count()
+    files = story.files()
+    return {
+        "title": story.title,
+        "language": story.language,
+        "levels": list(story.levels),
+        "story": None if story.path is None else str(story.path),
+        "scenes": scenes,
+        "files": [_file_document(file, reasons.get(file.name, {})) for file in files],
+        "total": {
+            count: sum(getattr(file, count) for file in files)
+            for count in ("units", "lines", "descriptions", "headings", "unread")
+        },
+        "unread": [
+            {"file": one.source.file, "line": one.source.line, "text": one.text, "reason": one.reason} for one in unread
+        ],
+        "cast": cast_document(story.cast()),
+    }
+
+
+def _file_document(file: FileCounts, reasons: dict[str, int]) -> Document:
+    return {
+        "file": file.name,
+        "format": file.format,
+        "units": file.units,
+        "lines": file.lines,
+        "descriptions": file.descriptions,
+        "headings": file.headings,
+        "unread": file.unread,
+        "reasons": reasons,
+    }
+
+
+def line_document(line: Line) -> Document:
+    return {"moment": line.moment.dotted, "speaker": line.speaker, "text": line.text}
+
+
+def scene_document(scene: Scene) -> Document:
+    return {
+        "moment": scene.moment.dotted,
+        "setting": scene.setting,
+        "present": list(scene.present),
+        "lines": [line_document(line) for line in scene.lines],
+    }
+
+
+def tie_document(tie: Relation, language: str) -> Document:
+    return {
+        "to": tie.to,
+        "kind": tie.kind,
+        "level": tie.level,
+        "since": tie.since.dotted,
+        "sentence": tie_sentence(tie, language),
+    }
+
+
+def other_document(other: Other, language: str) -> Document:
+    return {
+        "name": other.name,
+        "profile": list(other.profile),
+        "relations": [tie_document(tie, language) for tie in other.relations],
+    }
+
+
+def persona_document(situation: Situation, last: int | None) -> Document:
+    """A character at a moment; `last` keeps the most recent lines and scenes."""
+    persona = situation.persona
+    document: Document = {
+        "character": persona.name,
+        "moment": persona.moment.dotted,
+        "profile": list(persona.profile),
+        "attributes": {attribute: list(values) for attribute, values in persona.attributes.items()},
+        "relations": [tie_document(tie, persona.language) for tie in persona.relations],
+        "lines": [{"moment": line.moment.dotted, "text": line.text} for line in persona.past.lines(last)],
+        "memory": [scene_document(scene) for scene in persona.past.scenes(last)],
+    }
+    if situation.faced is not None:
+        document["facing"] = other_document(situation.faced, persona.language)
+    return document
+
+
+def reply_document(reply: Reply) -> Document:
+    return {
+        "reply": reply.text,
+        "evidence": [
+            {
+                "kind": one.kind,
+                "text": one.text,
+                "moment": one.moment.dotted if one.moment else None,
+                "words": list(one.words),
+            }
+            for one in reply.evidence
+        ],
+        "candidates": [
+            {"text": one.text, "score": one.score, "moment": one.moment.dotted if one.moment else None}
+            for one in reply.candidates
+        ],
+    }

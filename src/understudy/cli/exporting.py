@@ -1,0 +1,66 @@
+"""`understudy export`: a story's lines for other programs, or the story as scripts again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from understudy.cli.options import existing_refused, force_option, json_option, story_argument
+from understudy.cli.progress import read_showing
+from understudy.cli.show import print_json
+from understudy.readers.export import export_folder, export_jsonl, export_parquet
+from understudy.storyfile import Story
+
+__all__ = ["export"]
+
+
+@click.command(short_help="Write a story out, for other programs or as scripts.")
+@story_argument
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder"]), default="jsonl", show_default=True,
+    help="JSON lines, a Parquet table, or a folder of scripts with a cast.toml.",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to; JSON lines go to stdout without it.")
+@force_option
+@json_option
+def export(story: str, form: str, output: Path | None, force: bool, as_json: bool) -> None:
+    """Write out a story: one row a line {moment, scene, speaker, text, source}, or scripts that read back the same.
+
+    \b
+    Examples:
+        understudy export demo --format jsonl | head
+        understudy export friends.story --format parquet -o friends.parquet
+        understudy export demo --format folder -o my-demo
+    """
+    if output is None and (form != "jsonl" or as_json):
+        raise click.UsageError("say with -o where it should be written")
+    opened = read_showing(story)
+    if output is None:
+        export_jsonl(opened, sys.stdout)
+        return
+    if form != "folder":
+        existing_refused(output, force)
+    lines = _write(opened, form, output)
+    if as_json:
+        print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})
+    else:
+        click.echo(f"'{opened.title}': {lines:,} lines are in {output}.")
+
+
+def _write(story: Story, form: str, output: Path) -> int:
+    if form == "folder":
+        return export_folder(story, output)
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")  # a stop half-way leaves what was there before
+    try:
+        if form == "parquet":
+            lines = export_parquet(story, partial)
+        else:
+            with partial.open("w", encoding="utf-8", newline="\n") as stream:
+                lines = export_jsonl(story, stream)
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
+    return lines

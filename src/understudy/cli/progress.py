@@ -1,0 +1,55 @@
+"""A bar of the bytes read: on a terminal, on stderr, and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from rich.console import Console
+
+from understudy.readers import read, sources_of
+from understudy.readers.source import Progress
+from understudy.storyfile import Story
+
+__all__ = ["read_showing", "working"]
+
+SHORT = 1 << 20  # bytes read before a bar could be looked at
+STEP = 1 << 18  # bytes between two looks at the bar, so that watching costs nothing
+
+
+def read_showing(what: str | Path | Sequence[str | Path], into: Path | None = None) -> Story:
+    """`understudy.readers.read`, with its progress shown."""
+    with _bar(what) as progress:
+        return read(what, into, progress)
+
+
+@contextmanager
+def working(doing: str) -> Iterator[None]:
+    """Something that takes a while and cannot say how far it is."""
+    out = Console(stderr=True)
+    with out.status(doing) if out.is_terminal else nullcontext():
+        yield
+
+
+@contextmanager
+def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[Progress | None]:
+    total = sum(path.stat().st_size for path in sources_of(what)[0] if path.exists()) if sys.stderr.isatty() else 0
+    if total < SHORT:
+        yield None
+        return
+    from rich import progress as rich
+
+    columns = (rich.TextColumn("Reading"), rich.BarColumn(), rich.DownloadColumn(), rich.TimeRemainingColumn())
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task, waiting = bar.add_task("", total=total), 0
+
+        def advance(size: int) -> None:
+            nonlocal waiting
+            waiting += size
+            if waiting >= STEP:
+                bar.advance(task, waiting)
+                waiting = 0
+
+        yield advance

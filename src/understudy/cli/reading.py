@@ -1,0 +1,113 @@
+"""`understudy read`: from scripts to one story file, with an account of every source line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from understudy.cli.documents import reading_document
+from understudy.cli.options import existing_refused, force_option, json_option
+from understudy.cli.progress import read_showing
+from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
+from understudy.readers import sources_of
+from understudy.storyfile import Story
+
+__all__ = ["read"]
+
+NOT_IN_NAMES = re.compile(r"[^\w.-]+")
+STOPPED = 130
+NUMBERS = {"justify": "right", "no_wrap": True}
+MAIN_CAST = 8
+
+
+@click.command()
+@click.argument("paths", metavar="PATHS...", nargs=-1, required=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where the story file goes.")
+@click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
+@force_option
+@json_option
+def read(paths: tuple[str, ...], output: Path | None, unread: int | None, force: bool, as_json: bool) -> None:
+    """Read scripts into one story file.
+
+    PATHS are the scripts of one story, or one story folder (scripts and a cast.toml). Formats are told by content:
+    transcripts as text or HTML, plays in TEI XML, Understudy's own scripts, character cards and more.
+
+    Every source line is accounted for: a line of dialogue, a description, a heading, or unread with a reason.
+
+    \b
+    Examples:
+        understudy read friends/*.html -o friends.story
+        understudy read my-story/ --unread 20
+    """
+    what = paths[0] if len(paths) == 1 else paths
+    into = output or Path(_file_name(sources_of(what)[2]))
+    existing_refused(into, force)
+    try:
+        story = read_showing(what, into)
+    except KeyboardInterrupt:
+        click.echo(f"\nStopped: {into} was not written.", err=True)
+        raise click.exceptions.Exit(STOPPED) from None
+    if as_json:
+        print_json(reading_document(story, islice(story.unread(), unread)))
+    else:
+        _show(story, into, unread, named=output is None)
+
+
+def _file_name(title: str) -> str:
+    return f"{NOT_IN_NAMES.sub('-', title).strip('-.') or 'story'}.story"
+
+
+def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
+    out = screen()
+    files = story.files()
+    totals = [sum(getattr(file, count) for file in files) for count in ("lines", "descriptions", "headings", "unread")]
+    units = sum(file.units for file in files)
+    rows = [
+        (file.name, file.format, *(f"{n:,}" for n in (file.lines, file.descriptions, file.headings, file.unread)))
+        for file in files
+    ]
+    if len(rows) > 1:
+        rows.append(("all", "", *(f"{n:,}" for n in totals)))
+    columns: list[Column] = ["file", ("form", {"no_wrap": True})]
+    columns += [(head, NUMBERS) for head in ("lines", "descr.", "headings", "unread")]
+    out.print(table(columns, rows))
+    out.print()
+    added = " + ".join(f"{n:,}" for n in totals)
+    if sum(totals) == units:
+        out.print(f"Every source line is accounted for: {added} = {units:,}.")
+    else:
+        out.print(f"The counts do not add up: {added} is not {units:,} source lines. Please report this.", style="red")
+    _show_unread(out, story, unread)
+    _show_cast(out, story)
+    scenes, lines = story.count()
+    out.print()
+    note = " (choose another place with -o)" if named else ""
+    out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
+    out.print(f"Next: understudy cast {into}", soft_wrap=True)
+
+
+def _show_unread(out: Screen, story: Story, unread: int | None) -> None:
+    reasons = Counter(one.reason for one in story.unread())
+    if not reasons:
+        return
+    out.print()
+    out.print(heading("Not read, and why"))
+    for reason, number in reasons.most_common():
+        out.print(indented(f"{number:,} x {clean(reason)}"))
+    if unread is None:
+        out.print(indented("(--unread 20 lists the first 20 of them)"))
+    for one in islice(story.unread(), unread or 0):
+        out.print(indented(f"{one.source}: {clean(one.text)[:200]}  ({clean(one.reason)})"))
+
+
+def _show_cast(out: Screen, story: Story) -> None:
+    cast = story.cast()
+    main = ", ".join(f"{member.character.name} ({member.lines:,})" for member in cast[:MAIN_CAST])
+    more = f" and {len(cast) - MAIN_CAST:,} more" if len(cast) > MAIN_CAST else ""
+    out.print()
+    out.print(heading(f"Cast of {len(cast):,}"))
+    out.print(indented(clean(main + more) or "nobody speaks"))

@@ -1,0 +1,135 @@
+"""How things look in a terminal: the console, tables, bars, spoken lines."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from understudy.story import Line, Moment
+
+__all__ = [
+    "Column",
+    "Screen",
+    "bar",
+    "clean",
+    "grid",
+    "heading",
+    "indented",
+    "print_json",
+    "screen",
+    "short",
+    "spoken",
+    "table",
+    "voice",
+    "when",
+]
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_red")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a script must not drive the reader's terminal
+BLOCKS = " ▏▎▍▌▋▊▉█"
+
+
+Column = str | tuple[str, dict[str, Any]]
+"""The head of a column, or its head with how rich is to set it."""
+
+
+class Screen(Console):
+    """A console for text that is not ours: nothing in it is taken for markup, links or numbers to colour."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # the error being handled: the command group ends quietly on it
+
+
+def screen() -> Screen:
+    return Screen(markup=False, highlight=False, emoji=False)
+
+
+def clean(text: str) -> str:
+    """Text without control characters."""
+    return CONTROL.sub("", text)
+
+
+def print_json(document: Any) -> None:
+    """One document on stdout, in letters where they can be shown."""
+    letters = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    click.echo(json.dumps(document, ensure_ascii=not letters, indent=2))
+
+
+def heading(text: str) -> Text:
+    return Text(clean(text), style="bold")
+
+
+def voice(name: str) -> str:
+    """The colour a character speaks in: the same every time."""
+    return COLOURS[zlib.crc32(name.encode()) % len(COLOURS)]
+
+
+def when(moment: Moment) -> str:
+    return "the end" if moment.is_end else str(moment)
+
+
+def indented(what: Any, by: int = 2) -> Padding:
+    return Padding(what, (0, 0, 0, by), expand=False)
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text]]) -> Table:
+    """A table whose `no_wrap` columns keep their width; where there is too little room, the others give way."""
+    cells = [[Text(clean(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    for place, column in enumerate(columns):
+        head, settings = (column, {}) if isinstance(column, str) else column
+        if settings.get("no_wrap") and "overflow" not in settings:
+            widest = max((row[place].cell_len for row in cells), default=0)
+            settings = {"min_width": min(max(widest, len(head)), settings.get("max_width", widest)), **settings}
+        shown.add_column(head, **{"overflow": "fold", **settings})
+    for row in cells:
+        shown.add_row(*row)
+    return shown
+
+
+def short(text: str, longest: int) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= longest else f"{text[:longest].rstrip()}..."
+
+
+def grid(rows: Iterable[Sequence[str | Text]]) -> Table:
+    """Columns without rules; the last one wraps, and the others keep to one line."""
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    for place, row in enumerate(rows):
+        if place == 0:
+            for _ in row[:-1]:
+                shown.add_column(no_wrap=True, max_width=20)
+            shown.add_column(overflow="fold")
+        shown.add_row(*(Text(clean(cell)) if isinstance(cell, str) else cell for cell in row))
+    return shown
+
+
+def bar(share: float, width: int, ascii_only: bool = False) -> str:
+    """A bar that fills `share` of a width; anything above nothing is seen."""
+    if ascii_only:
+        return "#" * max(round(share * width), share > 0)
+    eighths = max(round(share * width * 8), share > 0)
+    return "█" * (eighths // 8) + BLOCKS[eighths % 8].strip()
+
+
+def spoken(lines: Iterable[Line], moments: bool = True, speakers: bool = True, longest: int = sys.maxsize) -> Table:
+    """Lines to read: when, who, what; descriptions are set apart by their slant."""
+    return grid(
+        [
+            *([Text(line.moment.dotted, style="dim")] if moments else []),
+            *([Text(clean(line.speaker or ""), style=voice(line.speaker or ""))] if speakers else []),
+            Text(short(clean(line.text), longest), style="" if line.speaker else "italic"),
+        ]
+        for line in lines
+    )

@@ -1,0 +1,66 @@
+"""`understudy chat`: talk with a character as of a moment."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from understudy.cli.conversation import Conversation, agent_named
+from understudy.cli.documents import reply_document
+from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
+from understudy.cli.progress import read_showing
+from understudy.cli.prompt import Prompt
+from understudy.cli.show import print_json, screen
+
+__all__ = ["chat"]
+
+
+@click.command(short_help="Talk with a character as of a moment.")
+@story_argument
+@name_argument
+@at_option
+@facing_option
+@click.option("--agent", metavar="AGENT", default="tfidf", show_default=True, help="Who finds the words.")
+@click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
+@click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
+@json_option
+def chat(
+    story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...], why: bool, as_json: bool
+) -> None:
+    """Talk with a character, who knows the story up to a moment and nothing after it.
+
+    In the chat, /why shows what the last reply was made from, /at 3.1 moves through time, /help lists the rest.
+    Messages can also be piped in, one a line.
+
+    \b
+    Examples:
+        understudy chat demo Zita --at 2.3 --facing Benedek
+        understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
+    """
+    speaking = agent_named(agent)
+    opened = read_showing(story)
+    conversation = Conversation(opened, speaking, name, at, facing)
+    prompt = Prompt(screen(), conversation, why)
+    if as_json:
+        _print_document(conversation, messages)
+    elif messages:
+        for message in messages:
+            prompt.say(message)
+    elif sys.stdin.isatty():
+        prompt.talk()
+    else:
+        prompt.answer(sys.stdin)
+
+
+def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> None:
+    if not messages and not sys.stdin.isatty():
+        messages = tuple(line.strip() for line in sys.stdin if line.strip())
+    if not messages:
+        raise click.UsageError("--json needs something to answer: add --say TEXT, or pipe messages in")
+    for message in messages:
+        conversation.say(message)
+    document = reply_document(conversation.exchanged[-1].reply)
+    if len(messages) > 1:
+        document["turns"] = list(conversation.turns())
+    print_json(document)

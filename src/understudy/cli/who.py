@@ -1,0 +1,120 @@
+"""`understudy persona`: who a character is at a moment."""
+
+from __future__ import annotations
+
+import click
+from rich.text import Text
+
+from understudy.cli.documents import persona_document, tie_document
+from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
+from understudy.cli.progress import read_showing
+from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, short, spoken, voice, when
+from understudy.cli.ties import affection_so_far, most_changed, print_affection
+from understudy.dialogue import Situation, situation_at
+from understudy.persona import felt_towards
+from understudy.story import Relation, Scene, Schema
+from understudy.storyfile import Story
+from understudy.wording import tie_sentence
+
+__all__ = ["persona"]
+
+LAST_LINES = 8
+LAST_SCENES = 3
+LONGEST = 240  # characters of a line or, half as many, of a setting
+GIST = 2  # lines of a remembered scene that are shown
+
+
+@click.command(short_help="Who a character is at a moment.")
+@story_argument
+@name_argument
+@at_option
+@facing_option
+@click.option("--last", type=click.IntRange(min=0), metavar="N", help="Keep the N latest lines and remembered scenes.")
+@click.option("--author", is_flag=True, help="Show also what others feel towards them, which they do not know.")
+@json_option
+def persona(story: str, name: str, at: str, facing: str | None, last: int | None, author: bool, as_json: bool) -> None:
+    """Who a character is at a moment: what it is, owns, feels, said and lived through by then.
+
+    Nothing that comes later in the story is part of it.
+
+    \b
+    Examples:
+        understudy persona demo Zita --at 2.3
+        understudy persona demo Zita --at 2.3 --facing Benedek --json
+    """
+    opened = read_showing(story)
+    situation = situation_at(opened, name, at, facing)
+    felt = felt_towards(opened, situation.persona.name, situation.persona.moment) if author else ()
+    if as_json:
+        document = persona_document(situation, last)
+        if author:
+            document["felt_towards"] = [{"of": tie.of, **tie_document(tie, opened.language)} for tie in felt]
+        print_json(document)
+    else:
+        _show(screen(), opened, situation, last)
+        if author:
+            _show_felt(screen(), felt)
+
+
+def _show(out: Screen, story: Story, situation: Situation, last: int | None) -> None:
+    who = situation.persona
+    title = Text(clean(who.name), style=f"bold {voice(who.name)}")
+    out.print(title.append(Text(f" at {when(who.moment)} of '{clean(story.title)}'", style="not bold default")))
+    if situation.setting:
+        out.print(f"in: {clean(situation.setting)}", style="dim")
+    if who.profile:
+        out.print(heading("\nProfile"))
+        for sentence in who.profile:
+            out.print(indented(clean(sentence)))
+    if who.attributes:
+        out.print(heading("\nAttributes"))
+        out.print(indented(grid([(name, ", ".join(values)) for name, values in who.attributes.items()])))
+    if who.relations:
+        out.print(heading("\nTies"))
+        rows = [(tie.to, _tie(tie), tie.since.dotted, tie_sentence(tie, who.language)) for tie in who.relations]
+        out.print(indented(grid(rows)))
+    _show_chart(out, story, situation)
+    _show_faced(out, situation)
+    lines = who.past.lines(LAST_LINES if last is None else last)
+    out.print(heading(f"\nSaid last ({len(lines)} lines)"))
+    out.print(indented(spoken(lines, speakers=False, longest=LONGEST)))
+    out.print(heading("\nRemembers last"))
+    for scene in who.past.scenes(LAST_SCENES if last is None else last):
+        _show_memory(out, scene)
+
+
+def _tie(tie: Relation) -> str:
+    """The kind, with its level where it has one: 'affection +7', 'familiarity 3', 'friend'."""
+    if tie.level is None:
+        return tie.kind
+    low, _ = Schema().bounds(tie.kind) or (0, 0)
+    return f"{tie.kind} {tie.level:+}" if low < 0 and tie.level else f"{tie.kind} {tie.level}"
+
+
+def _show_chart(out: Screen, story: Story, situation: Situation) -> None:
+    courses = affection_so_far(story, situation.persona)
+    to = situation.faced.name if situation.faced else most_changed(courses)
+    if to is not None and to in courses:
+        out.print()
+        print_affection(out, situation.persona, to, courses[to])
+
+
+def _show_faced(out: Screen, situation: Situation) -> None:
+    faced = situation.faced
+    if faced is not None:
+        out.print(heading(f"\nFaces {faced.name}, and can tell"))
+        for sentence in faced.profile or ("nothing about them",):
+            out.print(indented(clean(sentence)))
+
+
+def _show_memory(out: Screen, scene: Scene) -> None:
+    place = f"{scene.moment.dotted}  {short(clean(scene.setting), LONGEST // 2)}"
+    number = f"{len(scene.lines)} line{'s' * (len(scene.lines) != 1)}"
+    out.print(indented(f"{place}  ({clean(', '.join(scene.present))}; {number})"))
+    out.print(indented(spoken(scene.lines[-GIST:], moments=False, longest=LONGEST), by=4))
+
+
+def _show_felt(out: Screen, felt: tuple[Relation, ...]) -> None:
+    out.print(heading("\nFelt by others, for the author's eyes: the character does not know"))
+    rows = [(tie.of, _tie(tie), f"since {tie.since.dotted}") for tie in felt]
+    out.print(indented(grid(rows) if rows else "nothing is said of it"))

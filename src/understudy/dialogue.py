@@ -1,0 +1,149 @@
+"""What an agent is given, what it gives back, and the protocols it may speak.
+
+An agent never sees a `Story`. It gets a `Situation`, whose persona is one character at one moment; history is an
+argument, so agents hold no conversation and one instance serves every chat at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from understudy.persona import Other, Persona, other_at, persona_at
+from understudy.story import Moment, Scene
+from understudy.storyfile import Story
+
+__all__ = [
+    "Agent",
+    "Candidate",
+    "Evidence",
+    "Example",
+    "Guesser",
+    "LanguageModel",
+    "Ranker",
+    "Reply",
+    "Score",
+    "Situation",
+    "Turn",
+    "situation_at",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing said in a conversation."""
+
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Where a reply is wanted: who answers, where, whom they face and who else is there."""
+
+    persona: Persona
+    setting: str = ""
+    faced: Other | None = None
+    present: tuple[Other, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing that made a reply: a profile line, a tie, a memory, or the exchange it was taken from.
+
+    `kind` is 'profile', 'relation', 'memory', 'exchange' or 'script'; `words` are those that tied it to the message.
+    """
+
+    kind: str
+    text: str
+    moment: Moment | None = None
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A reply that was considered, with its score and, where it was said before, when."""
+
+    text: str
+    score: float
+    moment: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is said, what else was considered (best first), and why."""
+
+    text: str
+    candidates: tuple[Candidate, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question put to an agent, with the replies that count as right; `gold` holds places in `candidates`."""
+
+    situation: Situation
+    history: tuple[Turn, ...]
+    candidates: tuple[str, ...]
+    gold: frozenset[int]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A measurement. It may be missing: then `value` is None, and `reason` says why; never an average's zero."""
+
+    name: str
+    value: float | None
+    reason: str = ""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply: ...
+
+
+@runtime_checkable
+class Ranker(Protocol):
+    """Higher is better; a candidate's score never depends on the other candidates."""
+
+    def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]: ...
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Log-probability of each token of a text, were it said next."""
+
+    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]: ...
+
+
+@runtime_checkable
+class Guesser(Protocol):
+    """For each masked speaker of a scene, how probable each persona is."""
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Mapping[str, Mapping[str, float]]: ...
+
+
+def situation_at(
+    story: Story, name: str, moment: Moment | str, facing: str | None = None, setting: str = ""
+) -> Situation:
+    """The situation of a character at a moment, before somebody.
+
+    At a moment inside a scene that the character is in, that scene's setting and company are the situation's.
+    """
+    at = story.moment(moment) if isinstance(moment, str) else moment
+    scene = story.current_scene(at)
+    who = story.character(name).name
+    company: tuple[str, ...] = ()
+    if scene is not None and who in scene.present:
+        setting = setting or scene.setting
+        company = tuple(other for other in scene.present if other != who)
+    faced = None if facing is None else story.character(facing).name
+    persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])])
+    return Situation(
+        persona=persona,
+        setting=setting,
+        faced=None if faced is None else other_at(story, faced, persona),
+        present=tuple(other_at(story, other, persona) for other in company),
+    )

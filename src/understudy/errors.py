@@ -1,0 +1,85 @@
+"""Every error Understudy raises on purpose. A message says what is wrong and what to do next.
+
+UnderstudyError
+├── InputError            something handed in cannot be used (carries file and line)
+│   ├── UnknownFormat     no reader recognises it
+│   └── CastError         a cast.toml or probes.toml written by a person is wrong
+├── StoryError            a question the story cannot answer
+│   ├── UnknownCharacter
+│   ├── UnknownMoment
+│   ├── Unborn
+│   └── Dead
+├── AgentError            an agent, or what it was given, cannot make a reply
+└── MissingExtra          an optional dependency is not installed
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = [
+    "AgentError",
+    "CastError",
+    "Dead",
+    "InputError",
+    "MissingExtra",
+    "StoryError",
+    "Unborn",
+    "UnderstudyError",
+    "UnknownCharacter",
+    "UnknownFormat",
+    "UnknownMoment",
+]
+
+
+class UnderstudyError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InputError(UnderstudyError):
+    """Something handed in cannot be used; says where it stands."""
+
+    def __init__(self, message: str, path: str | Path | None = None, line: int | None = None) -> None:
+        self.message, self.path, self.line = message, path, line
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)
+
+
+class UnknownFormat(InputError):
+    """No reader recognises the file's content."""
+
+
+class CastError(InputError):
+    """A file written by a person (cast.toml, probes.toml) is out of range, unknown or contradictory."""
+
+
+class StoryError(UnderstudyError):
+    """A question the story cannot answer."""
+
+
+class UnknownCharacter(StoryError):
+    """Nobody, or more than one person, goes by that name."""
+
+
+class UnknownMoment(StoryError):
+    """The moment cannot be read, or the story has no such moment."""
+
+
+class Unborn(StoryError):
+    """The character is not born yet at that moment."""
+
+
+class Dead(StoryError):
+    """The character has died by that moment."""
+
+
+class AgentError(UnderstudyError):
+    """An agent, or what it was given, cannot make a reply."""
+
+
+class MissingExtra(UnderstudyError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs an optional part: pip install 'understudy[{extra}]'")

@@ -1,0 +1,164 @@
+"""A character at a moment: what it is, owns, feels and has lived through by then.
+
+    a line is known       iff  line < moment, and the character was there
+    a fact or tie holds   iff  from <= moment (< until), and nothing newer of the same kind does
+    a tie is shown        iff  the other one has been met, heard named, or stands before the character
+
+What others feel towards the character is not part of it: ask `felt_towards`, which is for authors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from understudy.errors import Dead, Unborn
+from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene
+from understudy.storyfile import Story
+from understudy.wording import about_other, fact_sentence, tie_sentence
+
+__all__ = ["NoPast", "Other", "Past", "Persona", "felt_towards", "other_at", "persona_at"]
+
+NOT_OF_ONESELF = frozenset({"born", "died"})
+PLAIN_TO_SEE = frozenset({"gender", "age", "looks", "title"})
+"""What anybody who meets somebody can tell; the rest is known only to those a fact names."""
+
+
+class Past(Protocol):
+    """What a character has lived through: views with character and moment baked into every query."""
+
+    def __len__(self) -> int: ...
+    def lines(self, last: int | None = None) -> Sequence[Line]: ...
+    def scenes(self, last: int | None = None) -> Iterator[Scene]: ...
+    def exchanges(self) -> Iterator[Exchange]: ...
+
+
+class NoPast:
+    """The past of somebody who is only a profile."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def lines(self, last: int | None = None) -> Sequence[Line]:
+        return ()
+
+    def scenes(self, last: int | None = None) -> Iterator[Scene]:
+        return iter(())
+
+    def exchanges(self) -> Iterator[Exchange]:
+        return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """One character at one moment."""
+
+    name: str
+    moment: Moment = field(default_factory=Moment.end)
+    profile: tuple[str, ...] = ()
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    relations: tuple[Relation, ...] = ()
+    past: Past = field(default_factory=NoPast)
+    language: str = "en"
+
+    def feelings(self) -> tuple[str, ...]:
+        """The character's ties as sentences."""
+        return tuple(tie_sentence(tie, self.language) for tie in self.relations)
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Somebody else as the persona knows them: by what name, what can be told of them, the persona's ties to them."""
+
+    name: str
+    profile: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = ()) -> Persona:
+    """Who a character is at a moment. `before` names those it stands before, known or not."""
+    at = story.moment(moment) if isinstance(moment, str) else moment
+    character = story.character(name)
+    own = story.facts(character.name)
+    _alive(own, character.name, at)
+    holding = [fact for fact in _holding(own, at) if fact.attribute not in NOT_OF_ONESELF]
+    shown_as = _false_names(story, character.name, at)
+    _, known = story.acquaintances(character.name, at)
+    facing = known | {story.character(other).name for other in before}
+    ties = tuple(
+        replace(tie, to=shown_as.get(tie.to, tie.to), until=None, source=None)
+        for tie in _ties(story.relations(of=character.name), at)
+        if tie.to in facing
+    )
+    return Persona(
+        name=character.name,
+        moment=at,
+        profile=(*character.profile, *(fact_sentence(fact, story.language) for fact in holding)),
+        attributes={fact.attribute: fact.values for fact in holding},
+        relations=ties,
+        past=story.past(character.name, at, shown_as),
+        language=story.language,
+    )
+
+
+def other_at(story: Story, name: str, seen_by: Persona) -> Other:
+    """Somebody as a persona sees them: under the name it knows, with what it can tell or has been told of them."""
+    other = story.character(name)
+    at = seen_by.moment
+    shown = _false_names(story, seen_by.name, at).get(other.name, other.name)
+    facts = [
+        fact
+        for fact in _holding(story.facts(other.name), at)
+        if fact.attribute not in NOT_OF_ONESELF
+        and (seen_by.name in fact.known_to if fact.known_to is not None else fact.attribute in PLAIN_TO_SEE)
+    ]
+    return Other(
+        shown,
+        tuple(about_other(fact, shown, story.language) for fact in facts),
+        tuple(tie for tie in seen_by.relations if tie.to == shown),
+    )
+
+
+def felt_towards(story: Story, name: str, moment: Moment) -> tuple[Relation, ...]:
+    """What others feel towards a character: for an author's eyes, never part of the persona."""
+    return _ties(story.relations(to=story.character(name).name), moment)
+
+
+def _alive(facts: Sequence[Fact], name: str, at: Moment) -> None:
+    for fact in facts:
+        if fact.attribute == "born" and fact.since > at:
+            raise Unborn(f"{name} is not born before {fact.since.dotted}: ask for a later moment")
+        if fact.attribute == "died" and fact.since <= at:
+            raise Dead(f"{name} is dead at {at.dotted} (since {fact.since.dotted}): ask for an earlier moment")
+
+
+def _holding(facts: Sequence[Fact], at: Moment) -> list[Fact]:
+    newest: dict[str, Fact] = {}
+    for fact in facts:  # in order of their dates, so that a newer one takes the older one's place
+        if fact.since <= at and (fact.until is None or at < fact.until):
+            newest[fact.attribute] = fact
+    return list(newest.values())
+
+
+def _ties(relations: Sequence[Relation], at: Moment) -> tuple[Relation, ...]:
+    newest: dict[tuple[str, str, str], Relation] = {}
+    for tie in relations:
+        if tie.since <= at and (tie.until is None or at < tie.until):
+            newest[tie.of, tie.to, tie.kind] = tie
+    return tuple(newest.values())
+
+
+def _false_names(story: Story, viewer: str, at: Moment) -> dict[str, str]:
+    """True name -> the name the viewer knows, for those who go by another and have not let the viewer in on it."""
+    confided = {tie.to for tie in _ties(story.relations(of=viewer), at) if tie.kind == "confidant"}
+    going = (fact for fact in story.facts() if fact.attribute == "goes by")
+    by_owner: dict[str, list[Fact]] = {}
+    for fact in going:
+        by_owner.setdefault(fact.who, []).append(fact)
+    return {
+        owner: fact.values[0]
+        for owner, facts in by_owner.items()
+        if owner != viewer and owner not in confided
+        for fact in _holding(facts, at)
+    }

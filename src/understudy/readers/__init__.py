@@ -1,0 +1,124 @@
+"""Reading stories: one format a module, told by content, and one contract for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy.errors import InputError, UnknownFormat
+from understudy.readers import card, hpd, hpd_relations, personachat, script, speeches, tei, transcript, tvshowguess
+from understudy.readers import folder as story_folder
+from understudy.readers.assembly import Assembly
+from understudy.readers.casttoml import read_cast
+from understudy.readers.probes import Probe, read_probes
+from understudy.readers.reader import Reader
+from understudy.readers.source import Progress, SourceFile
+from understudy.storyfile import Story, StoryWriter
+
+if TYPE_CHECKING:
+    from understudy.dialogue import Example
+
+__all__ = ["EMBEDDED", "READERS", "examples", "probes_of", "read", "reader_of", "sources_of"]
+
+EMBEDDED = ("demo", "demo-ja", "demo-zh")
+"""Stories that come with the package, by the name they have on the command line."""
+
+READERS: tuple[Reader, ...] = (
+    card.READER,
+    tei.READER,
+    hpd.READER,
+    hpd_relations.READER,
+    tvshowguess.READER,
+    speeches.READER,
+    personachat.READER,
+    script.READER,
+    transcript.READER,  # last: it takes any text in which people speak
+)
+SQLITE = b"SQLite format 3\0"
+
+
+def read(what: str | Path | Sequence[str | Path], into: Path | None = None, progress: Progress | None = None) -> Story:
+    """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
+
+    Without `into` the story is in memory. With it, it is one file there, put in place only when all is read.
+    """
+    sources, cast_file, title = sources_of(what)
+    if len(sources) == 1 and _is_story_file(sources[0]):
+        if into is not None:
+            raise InputError("is a story file already: there is nothing to read into another", sources[0])
+        return Story.open(sources[0])
+    opened = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
+    chosen = [reader_of(source) for source in opened]
+    with StoryWriter(into) as writer:
+        assembly = Assembly(writer, numbered_by="part" if len(opened) > 1 else None)
+        if cast_file is not None:
+            assembly.cast(read_cast(cast_file, assembly.levels_of(chosen[0].events(SourceFile(sources[0])))))
+        for source, reader in zip(opened, chosen):
+            assembly.take(source, reader.name, reader.events(source))
+        assembly.finish(default_title=title)
+        return Story.open(into) if into is not None else Story(writer.address)
+
+
+def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Path | None, str]:
+    """The files behind a name, a path or several: (scripts in order, cast.toml if there is one, a title)."""
+    given = [what] if isinstance(what, str | Path) else list(what)
+    if not given:
+        raise InputError("nothing to read: name a file, a folder, or 'demo'")
+    if len(given) > 1:
+        paths = [Path(one) for one in given]
+        if folders := [path for path in paths if path.is_dir()]:
+            raise InputError("is a folder among files: read a story folder by itself", folders[0])
+        return _in_story_order(paths), None, paths[0].absolute().parent.name
+    path = embedded(str(given[0])) or Path(given[0])
+    if path.is_dir():
+        cast_file = path / story_folder.CAST
+        return _in_story_order(story_folder.scripts_in(path)), cast_file if cast_file.is_file() else None, path.name
+    if not path.exists():
+        raise InputError(f"no such file; '{EMBEDDED[0]}' is the story that comes with Understudy", path)
+    return [path], None, path.stem
+
+
+def embedded(name: str) -> Path | None:
+    """The folder of a story that comes with the package."""
+    return Path(str(files("understudy").joinpath("stories", name))) if name in EMBEDDED else None
+
+
+def reader_of(source: SourceFile) -> Reader:
+    """The reader that recognises a file's content."""
+    head = source.head()
+    for reader in READERS:
+        if reader.recognises(head, source.path):
+            return reader
+    names = ", ".join(reader.name for reader in READERS)
+    raise UnknownFormat(f"is in no form that can be read ({names})", source.path)
+
+
+def examples(path: str | Path) -> Iterator[Example]:
+    """The questions a benchmark file puts: PersonaChat dialogues, HPD sessions."""
+    source = SourceFile(Path(path))
+    reader = reader_of(source)
+    if reader.examples is None:
+        raise UnknownFormat(
+            f"is a {reader.name}: it tells a story, but puts no questions with right answers", source.path
+        )
+    return reader.examples(source)
+
+
+def probes_of(folder: str | Path, story: Story) -> tuple[Probe, ...]:
+    """The probes that lie in a story folder."""
+    return read_probes((embedded(str(folder)) or Path(folder)) / story_folder.PROBES, story)
+
+
+def _is_story_file(path: Path) -> bool:
+    return path.is_file() and SourceFile(path).head().startswith(SQLITE)
+
+
+def _in_story_order(paths: list[Path]) -> list[Path]:
+    """By the place a file's name or first words give, where all have one; else by name."""
+    ordered = story_folder.in_order(paths)
+    places = {path: transcript.place(path, SourceFile(path).head()) for path in ordered}
+    if any(place is None for place in places.values()):
+        return ordered
+    return sorted(ordered, key=lambda path: places[path] or ())

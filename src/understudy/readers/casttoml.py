@@ -1,0 +1,242 @@
+"""`cast.toml`: who is who, and what is so from when on, written by a person and checked like a person's work.
+
+    title = "Slack Water"                   [[fact]]                           [[relation]]
+    language = "en"                         who = "Ines Vale"                  of = "Ines Vale"
+    [schema]                                attribute = "belongings"           to = "Tobias Rook"
+    attributes = ["shoe size"]              value = ["the brass key"]          affection = 7
+    kinds = ["rival"]                       from = "1.1"                       from = "1.1"
+    [[character]]                           until = "2.3"
+    name = "Ines Vale"                      known_to = ["Tobias Rook"]
+    aliases = ["Ines"]
+    profile = ["I keep the keys."]
+
+What is out of range, unknown or contradictory is an error with file and line.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import CastError, UnknownMoment
+from understudy.story import Character, Fact, Moment, Relation, Schema, Source
+from understudy.text import LANGUAGES, fold
+
+__all__ = ["CastFile", "read_cast"]
+
+TABLE = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
+KEYS = {
+    "": {"title", "language", "levels", "schema", "character", "fact", "relation"},
+    "schema": {"attributes", "kinds"},
+    "character": {"name", "aliases", "profile"},
+    "fact": {"who", "attribute", "value", "from", "until", "known_to"},
+    "relation": {"of", "to", "kind", "affection", "familiarity", "from", "until"},
+}
+LARGEST_FILE = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CastFile:
+    """What a cast.toml says. Facts and ties carry the line they stand on."""
+
+    path: Path
+    title: str | None = None
+    language: str | None = None
+    levels: tuple[str, ...] | None = None
+    schema: Schema = field(default_factory=Schema)
+    characters: tuple[tuple[Source, Character], ...] = ()
+    facts: tuple[tuple[Source, Fact], ...] = ()
+    relations: tuple[tuple[Source, Relation], ...] = ()
+
+
+def read_cast(path: Path, levels: tuple[str, ...]) -> CastFile:
+    """Read and check a cast.toml for a story that counts time by `levels`."""
+    return _Cast(path, levels).read()
+
+
+class _Cast:
+    def __init__(self, path: Path, levels: tuple[str, ...]) -> None:
+        self.path, self.levels = path, levels
+        document, text = self._parsed()
+        self.document = document
+        self.lines: dict[str, list[int]] = {}
+        for number, line in enumerate(text.splitlines(), 1):
+            if match := TABLE.match(line):
+                self.lines.setdefault(match[1], []).append(number)
+
+    def _parsed(self) -> tuple[dict[str, Any], str]:
+        if self.path.stat().st_size > LARGEST_FILE:
+            raise CastError(f"is over {LARGEST_FILE:,} bytes: this is no cast list", self.path)
+        try:
+            text = self.path.read_text(encoding="utf-8-sig")
+            return tomllib.loads(text), text
+        except UnicodeDecodeError as error:
+            line = self.path.read_bytes()[: error.start].count(b"\n") + 1
+            raise CastError("is not UTF-8 text", self.path, line) from error
+        except tomllib.TOMLDecodeError as error:
+            found = re.search(r"at line (\d+)", str(error))
+            raise CastError(f"is not TOML: {error}", self.path, int(found[1]) if found else None) from error
+
+    def read(self) -> CastFile:
+        self._only_known("", self.document, 1)
+        schema = self._schema()
+        if (language := self.document.get("language")) is not None and language not in LANGUAGES:
+            raise CastError(f"language is '{language}', not one of {', '.join(LANGUAGES)}", self.path, 1)
+        levels = self.document.get("levels")
+        characters = tuple(self._characters())
+        self.names = self._lookup(characters)
+        return CastFile(
+            path=self.path,
+            title=self.document.get("title"),
+            language=language,
+            levels=None if levels is None else tuple(levels),
+            schema=schema,
+            characters=characters,
+            facts=tuple(self._facts(schema)),
+            relations=tuple(self._relations(schema)),
+        )
+
+    def _schema(self) -> Schema:
+        table = self.document.get("schema", {})
+        self._only_known("schema", table, 1)
+        return Schema().extended(tuple(table.get("attributes", ())), tuple(table.get("kinds", ())))
+
+    def _characters(self) -> Iterator[tuple[Source, Character]]:
+        seen: dict[str, int] = {}
+        for line, table in self._tables("character"):
+            name = self._text(table, "name", line)
+            if earlier := seen.get(fold(name)):
+                raise CastError(f"'{name}' is declared twice (first on line {earlier})", self.path, line)
+            seen[fold(name)] = line
+            profile = self._texts(table, "profile", line)
+            yield Source(self.path.name, line), Character(name, self._texts(table, "aliases", line), profile)
+
+    def _lookup(self, characters: tuple[tuple[Source, Character], ...]) -> dict[str, set[str]]:
+        names: dict[str, set[str]] = {}
+        for _, character in characters:
+            for name in (character.name, *character.aliases):
+                names.setdefault(fold(name), set()).add(character.name)
+        for _, character in characters:
+            names[fold(character.name)] = {character.name}  # a full name is never ambiguous
+        return names
+
+    def _facts(self, schema: Schema) -> Iterator[tuple[Source, Fact]]:
+        seen: dict[tuple[str, str, Moment], int] = {}
+        for line, table in self._tables("fact"):
+            who = self._person(table, "who", line)
+            attribute = self._text(table, "attribute", line)
+            if attribute not in schema.attributes:
+                raise CastError(
+                    f"attribute '{attribute}' is unknown: use one of {', '.join(schema.attributes)}, or add it under "
+                    "[schema] attributes",
+                    self.path,
+                    line,
+                )
+            since, until = self._span(table, line)
+            self._once(seen, (who, attribute, since), f"{who}'s {attribute} from {since.dotted}", line)
+            known_to = table.get("known_to")
+            knowing = (
+                None
+                if known_to is None
+                else tuple(self._resolved(name, "known_to", line) for name in self._texts(table, "known_to", line))
+            )
+            values = self._texts(table, "value", line) or ("",)
+            yield Source(self.path.name, line), Fact(who, attribute, values, since, until, knowing)
+
+    def _relations(self, schema: Schema) -> Iterator[tuple[Source, Relation]]:
+        seen: dict[tuple[str, str, str, Moment], int] = {}
+        for line, table in self._tables("relation"):
+            of, to = self._person(table, "of", line), self._person(table, "to", line)
+            if of == to:
+                raise CastError(f"{of} has a tie to themselves", self.path, line)
+            kind, level = self._kind(table, schema, line)
+            since, until = self._span(table, line)
+            self._once(seen, (of, to, kind, since), f"{of}'s {kind} towards {to} from {since.dotted}", line)
+            source = Source(self.path.name, line)
+            yield source, Relation(of, to, kind, level, since, until, source)
+
+    def _kind(self, table: dict[str, Any], schema: Schema, line: int) -> tuple[str, int | None]:
+        given = [key for key in ("kind", *(name for name, _, _ in schema.levels)) if key in table]
+        if len(given) != 1:
+            raise CastError("a relation has exactly one of kind, affection, familiarity", self.path, line)
+        if given[0] == "kind":
+            kind = self._text(table, "kind", line)
+            if kind not in schema.kinds:
+                raise CastError(
+                    f"kind '{kind}' is unknown: use one of {', '.join(schema.kinds)}, or add it under [schema] kinds",
+                    self.path,
+                    line,
+                )
+            return kind, None
+        level, bounds = table[given[0]], schema.bounds(given[0])
+        assert bounds is not None
+        if not isinstance(level, int) or isinstance(level, bool) or not bounds[0] <= level <= bounds[1]:
+            raise CastError(f"{given[0]} is {level}, not a whole number {bounds[0]}..{bounds[1]}", self.path, line)
+        return given[0], level
+
+    def _span(self, table: dict[str, Any], line: int) -> tuple[Moment, Moment | None]:
+        since = self._moment(table, "from", line)
+        until = self._moment(table, "until", line) if "until" in table else None
+        if until is not None and until <= since:
+            raise CastError(f"ends ({until.dotted}) before it begins ({since.dotted})", self.path, line)
+        return since, until
+
+    def _moment(self, table: dict[str, Any], key: str, line: int) -> Moment:
+        value = table.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        if not isinstance(value, str):
+            hint = f', so write "{value}" in quotes' if isinstance(value, float) else ""
+            raise CastError(f"'{key}' must be a moment such as \"2.3\"{hint}", self.path, line)
+        try:
+            return Moment.parse(value, self.levels)
+        except UnknownMoment as error:
+            raise CastError(f"'{key}': {error}", self.path, line) from error
+
+    def _once(self, seen: dict[Any, int], key: Any, what: str, line: int) -> None:
+        if earlier := seen.get(key):
+            raise CastError(f"{what} is given twice (first on line {earlier})", self.path, line)
+        seen[key] = line
+
+    def _person(self, table: dict[str, Any], key: str, line: int) -> str:
+        return self._resolved(self._text(table, key, line), key, line)
+
+    def _resolved(self, name: str, key: str, line: int) -> str:
+        found = self.names.get(fold(name), set())
+        if len(found) == 1:
+            return next(iter(found))
+        if found:
+            raise CastError(f"'{key}': '{name}' may be {' or '.join(sorted(found))}", self.path, line)
+        raise CastError(f"'{key}': no [[character]] is called '{name}'", self.path, line)
+
+    def _tables(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        tables = self.document.get(kind, [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise CastError(f"write [[{kind}]] with two brackets, one for each", self.path)
+        lines = self.lines.get(kind, [])
+        for place, table in enumerate(tables):
+            line = lines[place] if len(lines) == len(tables) else 1
+            self._only_known(kind, table, line)
+            yield line, table
+
+    def _only_known(self, kind: str, table: dict[str, Any], line: int) -> None:
+        for key in table.keys() - KEYS[kind]:
+            where = f"[[{kind}]]" if kind else "this file"
+            raise CastError(f"'{key}' is unknown in {where}: it has {', '.join(sorted(KEYS[kind]))}", self.path, line)
+
+    def _text(self, table: dict[str, Any], key: str, line: int) -> str:
+        value = table.get(key)
+        if not isinstance(value, str) or not value.strip():
+            raise CastError(f"'{key}' is missing or not a text", self.path, line)
+        return value.strip()
+
+    def _texts(self, table: dict[str, Any], key: str, line: int) -> tuple[str, ...]:
+        value = table.get(key, [])
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+            raise CastError(f"'{key}' must be a text or a list of texts", self.path, line)
+        return tuple(item.strip() for item in values if item.strip())

@@ -1,0 +1,137 @@
+"""What a reader makes of a file: a stream of events, each with the place it was read from.
+
+A reader only says what it sees. Numbering lines, merging names, working out who was present and writing the story
+are done once for all formats, in `assembly`.
+
+`takes` is how many non-blank source lines (or, in a format that is not made of lines, units of text) an event
+accounts for. A speech wrapped over three lines takes 3; the second of two speeches glued onto one line takes 0.
+The sum over a file's events must equal what `SourceFile.units` counted: a reader loses nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from understudy.story import Character, Fact, Relation, Source
+
+__all__ = [
+    "CastEntry",
+    "Description",
+    "Event",
+    "Heading",
+    "Movement",
+    "Opening",
+    "SceneStart",
+    "Speech",
+    "Tie",
+    "Trait",
+    "Unread",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """First event of a file: what kind of time it has. `levels` ends with the two every story has: scene, line."""
+
+    levels: tuple[str, ...] = ("scene", "line")
+    title: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A part, chapter, episode begins: `numbers` is its whole place (season 3, episode 5 = (3, 5)).
+
+    Without numbers it is a heading that does not move time: a title, credits, a commercial break.
+    """
+
+    source: Source
+    title: str
+    numbers: tuple[int, ...] | None = None
+    takes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SceneStart:
+    """A scene begins. Without a number it is the next one of its chapter."""
+
+    source: Source
+    setting: str
+    present: tuple[str, ...] = ()
+    number: int | None = None
+    takes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Somebody, or several at once, says something. Speakers are labels as found in the source."""
+
+    source: Source
+    speakers: tuple[str, ...]
+    text: str
+    takes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A stage direction or background. Those named in `enter` and `leave` come and go with it."""
+
+    source: Source
+    text: str
+    enter: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+    takes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Who is there from the next line on, and who was there up to the last one, where a source notes it apart."""
+
+    source: Source
+    enter: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+    takes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Source text that became none of the above, and why."""
+
+    source: Source
+    text: str
+    reason: str
+    takes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CastEntry:
+    """Somebody the source declares by name (a cast list, a cast.toml, a card).
+
+    Declared names and aliases win over what frequency and inclusion would merge.
+    """
+
+    source: Source
+    character: Character
+    takes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """A dated fact; its `who` is a label, resolved like a speaker's."""
+
+    source: Source
+    fact: Fact
+    takes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A dated relation; `of` and `to` are labels, resolved like a speaker's."""
+
+    source: Source
+    relation: Relation
+    takes: int = 0
+
+
+Event: TypeAlias = Opening | Heading | SceneStart | Speech | Description | Movement | Unread | CastEntry | Trait | Tie

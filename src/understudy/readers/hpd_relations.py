@@ -1,0 +1,194 @@
+"""HPD's relations by chapter: a workbook a book, a sheet a chapter, a row a person, columns as in `hpd_ties`.
+
+The book's number is in the file's name ('book-1_...'); without one the story counts by chapters alone. Sheets may
+stand in any order and are read in that of their chapters. There are no scenes: the workbook says who is what to whom,
+and since when. A unit is a row that is not blank: the heading of a sheet, or a person; lines are row numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from understudy.errors import InputError, MissingExtra
+from understudy.readers.aliases import unambiguous
+from understudy.readers.events import CastEntry, Event, Heading, Opening, Unread
+from understudy.readers.hpd_ties import Ties, owner_of, statements
+from understudy.readers.reader import Reader
+from understudy.readers.source import SourceFile
+from understudy.story import Character, Moment
+
+__all__ = ["READER", "events", "recognises"]
+
+BOOK = re.compile(r"book\W?(\d{1,4})(?!\d)", re.IGNORECASE)
+CHAPTER = re.compile(r"\D*?(\d{1,4})\D*")
+LARGEST = 64 * 1024 * 1024
+MOST_FILES = 1000
+MOST_ROWS = 100_000
+MOST_COLUMNS = 64
+
+
+class _Sheet(NamedTuple):
+    chapter: int
+    title: str
+    headers: tuple[str, ...]
+    rows: list[tuple[int, tuple[Any, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Makes an error that says in which sheet and row."""
+
+    source: SourceFile
+    sheet: str
+    row: int
+
+    def __call__(self, message: str) -> InputError:
+        return self.source.error(f"sheet '{self.sheet}': {message}", self.row)
+
+
+def recognises(head: bytes, path: Path) -> bool:
+    return head.startswith(b"PK\x03\x04") and (b"xl/" in head or path.suffix.lower() == ".xlsx")
+
+
+def events(source: SourceFile) -> Iterator[Event]:
+    """The stream of events of one workbook. Its size is bounded before it is opened, so its rows are kept."""
+    _check_archive(source)
+    sheets = sorted(_sheets(source), key=lambda sheet: sheet.chapter)
+    source.progress(source.size)
+    book = BOOK.search(source.path.stem)
+    outer = (int(book[1]),) if book else ()
+    levels = (*(("book",) if book else ()), "chapter", "scene", "line")
+    yield Opening(levels)
+    first: dict[str, int] = {}
+    for sheet in sheets:
+        for row, cells in sheet.rows:
+            first.setdefault(_name(cells), row)
+    cast = _full_names(sheets)
+    for name, aliases in cast.items():
+        yield CastEntry(source.at(first[name]), Character(name, aliases))
+    full = {short: name for name, aliases in cast.items() for short in (name, *aliases)}
+    ties = Ties()
+    for sheet in sheets:
+        yield from _chapter(source, sheet, full, Moment((*outer, sheet.chapter), levels), ties)
+    yield from ties.rest()
+
+
+def _chapter(
+    source: SourceFile,
+    sheet: _Sheet,
+    full: Mapping[str, str],
+    moment: Moment,
+    ties: Ties,
+) -> Iterator[Event]:
+    owner = owner_of(sheet.headers)
+    if "name" not in sheet.headers or owner is None:
+        wanted = '"name" and "...\'s affection to him"'
+        raise source.error(f"sheet '{sheet.title}' has no columns {wanted}: this is no table of relations", 1)
+    yield Heading(source.at(1), f"Chapter {sheet.chapter}", moment.numbers)
+    yield CastEntry(source.at(1), Character(owner))
+    for row, cells in sheet.rows:
+        name, at = _name(cells), source.at(row)
+        if not name:
+            yield Unread(at, " ".join(str(cell) for cell in cells if cell is not None), "a row without a name")
+            continue
+        name = full.get(name, name)
+        yield CastEntry(at, Character(name), takes=1)
+        problem = _Problem(source, sheet.title, row)
+        for one in statements(owner, name, dict(zip(sheet.headers, cells)), problem):
+            yield from ties.tell(one, moment, moment, at)
+
+
+def _full_names(sheets: list[_Sheet]) -> dict[str, tuple[str, ...]]:
+    """Everybody, with the other forms of their names: 'James' in one sheet is 'James Potter' in the next.
+
+    A form belongs to the one longer name that has it at either end and never stands in the same sheet with it.
+    """
+    where: dict[str, set[str]] = {}
+    for sheet in sheets:
+        for _, cells in sheet.rows:
+            if name := _name(cells):
+                where.setdefault(name, set()).add(sheet.title)
+    full: dict[str, list[str]] = {}
+    for name in where:
+        longer = [other for other in where if other.startswith(name + " ") or other.endswith(" " + name)]
+        if len(longer) == 1 and not where[name] & where[longer[0]]:
+            full.setdefault(longer[0], []).append(name)
+        else:
+            full.setdefault(name, [])
+    return unambiguous(full)
+
+
+def _name(cells: tuple[Any, ...]) -> str:
+    return "" if not cells or cells[0] is None else " ".join(str(cells[0]).split())
+
+
+def _check_archive(source: SourceFile) -> None:
+    """Nothing is unpacked before its size is known, and nothing is parsed that is damaged."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            parts = archive.infolist()
+            if len(parts) > MOST_FILES or sum(part.file_size for part in parts) > LARGEST:
+                limit = LARGEST // (1024 * 1024)
+                raise source.error(f"unpacks to more than {limit} MiB: this is no table of relations")
+            if "xl/workbook.xml" not in archive.namelist():
+                raise source.error("is an archive, but not an XLSX workbook: save it as XLSX")
+            for part in parts:
+                if b"<!DOCTYPE" in archive.read(part):
+                    raise source.error(f"declares a document type in {part.filename}, as no spreadsheet program does")
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ) as error:
+        message = f"cannot be unpacked ({error}): the file is cut off, damaged, or not an XLSX workbook"
+        raise source.error(message) from error
+
+
+def _sheets(source: SourceFile) -> Iterator[_Sheet]:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtra("reading XLSX", "xlsx") from error
+    sheets: list[tuple[str, list[tuple[int, tuple[Any, ...]]]]] = []
+    try:
+        with source.path.open("rb") as file:
+            workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            for sheet in workbook.worksheets:
+                numbered = enumerate(sheet.iter_rows(max_row=MOST_ROWS, max_col=MOST_COLUMNS, values_only=True), 1)
+                sheets.append((sheet.title, [(number, row) for number, row in numbered if not _blank(row)]))
+            workbook.close()
+    except Exception as error:  # the parser says of nothing what it may raise on a workbook somebody tampered with
+        raise source.error(f"cannot be read as a workbook ({error}): save it again as XLSX") from error
+    if not any(rows for _, rows in sheets):
+        raise source.error("has no rows: there is nothing to read")
+    seen: dict[int, str] = {}
+    for title, rows in sheets:
+        source.units += len(rows)
+        if not rows:
+            continue
+        chapter = CHAPTER.fullmatch(title)
+        if chapter is None:
+            raise source.error(f"sheet '{title}' should be named for one chapter, as in 'Chapter-3'")
+        number = int(chapter[1])
+        if number in seen:
+            raise source.error(f"sheets '{seen[number]}' and '{title}' are of the same chapter: keep one")
+        seen[number] = title
+        headers = tuple("" if cell is None else str(cell).strip() for cell in rows[0][1])
+        yield _Sheet(number, title, headers, rows[1:])
+
+
+def _blank(row: tuple[Any, ...]) -> bool:
+    return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row)
+
+
+READER = Reader("HPD relations (XLSX)", recognises, events)

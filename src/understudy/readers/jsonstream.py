@@ -1,0 +1,200 @@
+"""JSON a record at a time: the members of one large object, or one document a line; never the whole file at once.
+
+Each record comes with its `Spot`, so that a reader whose records are not in the order of the story can note the
+spots, put them in order, and read them again one by one.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, NoReturn
+
+from understudy.readers.source import SourceFile
+
+__all__ = ["LONGEST_RECORD", "Spot", "json_lines", "json_members", "reread"]
+
+LONGEST_RECORD = 16 * 1024 * 1024
+DEEPEST = 100
+
+MARK = re.compile(rb'["{}\[\],]')
+IN_STRING = re.compile(rb'["\\]')
+SPACE = re.compile(rb"[ \t\r\n]*")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Spot(NamedTuple):
+    """Where a record stands: its key (empty for a line), its line, and its bytes."""
+
+    key: str
+    line: int
+    offset: int
+    length: int
+
+
+def json_members(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[Spot, Any]]:
+    """The members of the object that the file is, in the order of the file."""
+    window = _Window(source, longest)
+    window.expect(b"{", "is not a JSON object: it should begin with '{'")
+    if window.next() == b"}":
+        window.expect(b"}")
+        window.expect_end()
+        return
+    while True:
+        if window.next() != b'"':
+            raise source.error("a member of the object has no name in quotation marks before it", window.line)
+        at, raw = window.value()
+        key = str(_parsed(source, raw, at.line))
+        window.expect(b":", f'a colon should follow "{key[:60]}"')
+        at, raw = window.value()
+        yield at._replace(key=key), _parsed(source, raw, at.line)
+        if window.next() == b"}":
+            break
+        window.expect(b",", f'a comma or the closing brace should follow the member "{key[:60]}"')
+    window.expect(b"}")
+    window.expect_end()
+
+
+def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[Spot, Any]]:
+    """The documents of a JSON Lines file; blank lines are passed over."""
+    offset = number = 0
+    with source.path.open("rb", buffering=1 << 18) as file:
+        while raw := file.readline(longest + 1):
+            number += 1
+            if len(raw) > longest:
+                raise source.error(f"a record of over {longest:,} bytes: this is not JSON Lines", number)
+            source.progress(len(raw))
+            mark = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
+            if text := raw[mark:].rstrip():
+                yield Spot("", number, offset + mark, len(text)), _parsed(source, text, number)
+            offset += len(raw)
+
+
+def reread(source: SourceFile, spots: Iterable[Spot]) -> Iterator[tuple[Spot, Any]]:
+    """The records at these spots once more, in the order of the spots."""
+    with source.path.open("rb") as file:
+        for spot in spots:
+            file.seek(spot.offset)
+            yield spot, _parsed(source, file.read(spot.length), spot.line)
+
+
+def _parsed(source: SourceFile, raw: bytes, line: int) -> Any:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line += raw.count(b"\n", 0, error.start)
+        raise source.error("is not UTF-8 text here: the file is damaged, or must be converted first", line) from error
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        message = f"is not valid JSON here ({error.msg}): the file is cut off or damaged"
+        raise source.error(message, line + error.lineno - 1) from error
+    except (ValueError, RecursionError) as error:
+        raise source.error(f"is not JSON that can be read ({error})", line) from error
+    if SURROGATE.search(text):
+        # half of a character passes json.loads, but can be written to no file
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise source.error("holds half of a character (a lone surrogate): the file is damaged", line) from error
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+class _Window:
+    """The part of the file that is being looked at: from the record at hand to the last chunk that was read."""
+
+    def __init__(self, source: SourceFile, longest: int) -> None:
+        self._source, self._longest = source, longest
+        self._chunks = source.chunks()
+        self._data = b""
+        self._at = 0
+        self._offset = 0
+        self.line = 1
+        if self._more() and self._data.startswith(codecs.BOM_UTF8):
+            self._at = len(codecs.BOM_UTF8)
+
+    def next(self) -> bytes:
+        """The next character that is no space; it stays where it is."""
+        while True:
+            match = SPACE.match(self._data, self._at)
+            self._go(match.end() if match else self._at)
+            if self._at < len(self._data):
+                return self._data[self._at : self._at + 1]
+            if not self._more():
+                raise self._source.error("breaks off in the middle of the object: the file is cut off", self.line)
+
+    def expect(self, wanted: bytes, message: str = "is not valid JSON") -> None:
+        if self.next() != wanted:
+            raise self._source.error(message, self.line)
+        self._go(self._at + 1)
+
+    def expect_end(self) -> None:
+        while self._data[self._at :].strip() == b"":
+            self._go(len(self._data))
+            if not self._more():
+                return
+        raise self._source.error("goes on after the object has ended: it should be one JSON object", self.line)
+
+    def value(self) -> tuple[Spot, bytes]:
+        """The value that begins here, unparsed. Depth and length are bounded before anything is parsed."""
+        self.next()
+        depth, position = 0, self._at
+        while True:
+            match = MARK.search(self._data, position)
+            if match is None:
+                position = len(self._data)
+                self._need_more()
+                continue
+            mark, position = match[0], match.end()
+            if mark == b'"':
+                position = self._string_end(position)
+            elif mark in b"{[":
+                depth += 1
+                if depth > DEEPEST:
+                    raise self._source.error(f"is nested more than {DEEPEST} deep: this is no story", self.line)
+            elif depth == 0:  # a number or a word ends where the object goes on
+                position = match.start()
+                break
+            elif mark in b"}]":
+                depth -= 1
+            if depth == 0:
+                break
+        raw = self._data[self._at : position]
+        if len(raw) > self._longest:
+            raise self._source.error(f"a record of over {self._longest:,} bytes", self.line)
+        spot = Spot("", self.line, self._offset + self._at, len(raw))
+        self._go(position)
+        self._data, self._offset, self._at = self._data[position:], self._offset + position, 0
+        return spot, raw
+
+    def _string_end(self, position: int) -> int:
+        while True:
+            match = IN_STRING.search(self._data, position)
+            if match is None:
+                position = max(position, len(self._data))
+                self._need_more()
+            elif match[0] == b'"':
+                return match.end()
+            else:
+                position = match.end() + 1
+
+    def _need_more(self) -> None:
+        if len(self._data) - self._at > self._longest:
+            raise self._source.error(f"a record of over {self._longest:,} bytes", self.line)
+        if not self._more():
+            raise self._source.error("breaks off inside a record that begins here: the file is cut off", self.line)
+
+    def _more(self) -> bool:
+        chunk = next(self._chunks, b"")
+        self._data += chunk
+        return bool(chunk)
+
+    def _go(self, position: int) -> None:
+        self.line += self._data.count(b"\n", self._at, position)
+        self._at = position

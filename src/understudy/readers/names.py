@@ -1,0 +1,215 @@
+"""Which speaker labels are the same person.
+
+`ROSS`, `Ross` and `Ross Geller` are one; `Mr. Geller` is another. Names are joined by frequency, inclusion and never
+being heard together, not by edit distance: Mona and Monica, Martin and Marvin differ by less than most misspellings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from understudy.readers.brackets import BRACKETED
+from understudy.readers.vocabulary import ARTICLES, GROUPS, ROLES, SUFFIXES, TITLES
+from understudy.story import Character
+
+__all__ = ["fold", "is_group", "merge_labels", "nice"]
+
+ABBREVIATING = re.compile(r"\.(?=\w\w)")
+NOT_WORD = re.compile(r"[^\w\s/&+#-]+")
+HYPHEN = re.compile(r"\s*-+\s*")
+SHOUTED = re.compile(r"[^\W\d_]+")
+INITIALS = re.compile(r"(?:\w\.)+\w?\.?")
+
+GROUP_OPENINGS = ("all ", "everyone ", "everybody ", "both ", "whole ", "entire ", "rest ", "various ", "chorus of ")
+
+LEADING = 0.01  # of all speeches: only for such a part is a label taken to be short for its name
+TIMES_AS_FREQUENT = 8
+TIMES_FOR_A_SLIP = 200
+TIMES_CLEARER = 3
+FEWEST, FEWEST_OF_INITIAL = 50, 10
+
+
+@lru_cache(maxsize=65536)
+def fold(label: str) -> str:
+    """The label as it is compared: no case, brackets, punctuation or doubled spaces."""
+    plain = BRACKETED.sub(" ", label).casefold()
+    plain = HYPHEN.sub("-", NOT_WORD.sub("", ABBREVIATING.sub(" ", plain)))
+    return " ".join(plain.split()) or label.casefold().strip()
+
+
+@lru_cache(maxsize=16384)
+def is_group(label: str) -> bool:
+    """`All`, `Everyone but Monica`, `The guys`: no one person."""
+    words = fold(label).split()
+    if len(words) > 1 and words[0] in ARTICLES:
+        words = words[1:]
+    return bool(words) and (words[-1] in GROUPS or " ".join(words).startswith(GROUP_OPENINGS))
+
+
+def nice(label: str) -> str:
+    """The label as a name is written: `MRS. KIM` becomes `Mrs. Kim`, `T.J.` and `McKenna` stay."""
+    plain = " ".join(BRACKETED.sub(" ", label).split()).strip(' :;,"“”*') or label.strip()
+    bare = plain.replace("'s", "").replace("’s", "")
+    if bare.isupper() and len(bare) > 1 and not INITIALS.fullmatch(plain):
+        plain = SHOUTED.sub(lambda word: _capitalised(word[0]), plain)
+        plain = re.sub(r"(['’])(S|T|D|Ll|Re|Ve)\b", lambda match: match[1] + match[2].lower(), plain)
+        return re.sub(r"\bMc([a-z])", lambda match: "Mc" + match[1].upper(), plain)
+    return plain.title().replace("'S", "'s").replace("’S", "’s") if plain.islower() else plain
+
+
+def _capitalised(word: str) -> str:
+    """`KIM` -> `Kim`; initials such as `TV` stay, a title such as `MRS` does not count as such."""
+    spoken = any(letter in "AEIOUY" for letter in word) or word.casefold() in TITLES or len(word) > 3
+    return word.capitalize() if spoken or not word.isascii() or word in ("SR", "JR") else word
+
+
+def merge_labels(
+    labels: Mapping[str, int], together: Callable[[str, str], bool], declared: Sequence[Character]
+) -> list[Character]:
+    """Characters such that every label is, by `fold`, a name or alias of exactly one of them.
+
+    Declared characters win. A label joins another only if it is the only one it can mean, and the two are never heard
+    in one scene.
+    """
+    counts: dict[str, int] = defaultdict(int)
+    spellings: dict[str, list[str]] = defaultdict(list)
+    for label in labels:
+        counts[fold(label)] += labels[label]
+        spellings[fold(label)].append(label)
+
+    owner: dict[str, str] = {}
+    for character in declared:
+        for name in (character.name, *character.aliases):
+            owner.setdefault(fold(name), fold(character.name))
+    for label in counts:
+        if label not in owner and (whole := _part_of(label, owner)) is not None:
+            owner[label] = whole
+
+    def apart(first: str, second: str) -> bool:
+        return not any(together(a, b) for a in spellings[first] for b in spellings[second])
+
+    people = [name for name in sorted(counts, key=lambda name: (-counts[name], name)) if not is_group(name)]
+    total = sum(counts[name] for name in people)
+    leading = [name for name in people if counts[name] >= max(FEWEST, LEADING * total) and name.isalpha()]
+    joined: dict[str, str] = {}
+    for name in people:
+        target = None if name in owner else _spelt_out(name, counts, apart) or _short_for(name, counts, leading, apart)
+        if target is not None:
+            joined[name] = target
+
+    def root(name: str) -> str:
+        seen = {name}
+        while name not in owner and name in joined and joined[name] not in seen:
+            name = joined[name]
+            seen.add(name)
+        return owner.get(name, name)
+
+    members: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        members[root(name)].append(name)
+    given = [_with_labels(one, members.pop(fold(one.name), []), spellings, labels) for one in declared]
+    return given + [_named_after(names, spellings, labels) for names in members.values()]
+
+
+def _part_of(label: str, owner: Mapping[str, str]) -> str | None:
+    """The one declared person whose name `label` is a word of: `karst` for Zita Karst, unless there are two Karsts."""
+    meant = {person for name, person in owner.items() if label in name.split() and name != label}
+    return meant.pop() if len(meant) == 1 and label.isalpha() and label not in TITLES | ROLES | ARTICLES else None
+
+
+def _spelt_out(name: str, counts: Mapping[str, int], apart: Callable[[str, str], bool]) -> str | None:
+    """The shorter label that `name` spells out: `ross geller` -> `ross`, `the director` -> `director`.
+
+    A title, a role or a suffix makes another person: `mr geller`, `pizza guy`, `past leonard`, `frank sr`.
+    """
+    words = name.split()
+    if len(words) > 1 and words[0] in ARTICLES:
+        short = " ".join(words[1:])
+    elif len(words) == 3 and words[0] in TITLES:  # dr brian greene -> dr greene
+        short = f"{words[0]} {words[2]}"
+    elif len(words) == 2 and not {words[0], words[1]} & (TITLES | ROLES | SUFFIXES) and len(words[1]) > 1:
+        short = words[0] if words[0].isalpha() and words[1].replace("-", "").isalpha() else ""
+    else:
+        return None
+    return short if short in counts and not is_group(short) and apart(name, short) else None
+
+
+def _short_for(
+    name: str, counts: Mapping[str, int], leading: Sequence[str], apart: Callable[[str, str], bool]
+) -> str | None:
+    """The leading part whose name `name` cuts short (`rach`, `l`, `mnca`) or gets slightly wrong (`rajj`).
+
+    A slip of the pen stands among the right spellings, so that it is heard in the same scenes; for it, to be very much
+    rarer is what counts.
+    """
+    if not name.isalpha():
+        return None
+    if len(name) == 1:
+        return _initial_of(name, counts, leading)
+    slips = [one for one in leading if counts[one] >= TIMES_FOR_A_SLIP * counts[name] and _is_slip(name, one)]
+    if len(slips) == 1:
+        return slips[0]
+    frequent = [one for one in leading if counts[one] >= TIMES_AS_FREQUENT * counts[name]]
+    meant = [one for one in frequent if _cuts_short(name, one) or _is_slip(name, one)]
+    found = [one for one in meant if apart(name, one)]
+    return found[0] if len(found) == 1 else None
+
+
+def _initial_of(letter: str, counts: Mapping[str, int], leading: Sequence[str]) -> str | None:
+    """Nobody is called L, so that it does not matter who was heard beside: it stands for whoever speaks most."""
+    if counts[letter] < FEWEST_OF_INITIAL:
+        return None
+    found = [one for one in leading if one.startswith(letter) and counts[one] >= TIMES_AS_FREQUENT * counts[letter]]
+    clear = len(found) == 1 or (len(found) > 1 and counts[found[0]] >= TIMES_CLEARER * counts[found[1]])
+    return found[0] if clear else None
+
+
+def _cuts_short(name: str, full: str) -> bool:
+    return len(name) < len(full) and full.startswith(name) and len(name) != 2
+
+
+def _is_slip(name: str, right: str) -> bool:
+    """A letter doubled (`rajj`), or vowels left out (`mnca`, `shldon`); never one letter for another."""
+    if name == right or len(name) < 4:
+        return False
+    return _undoubled(name) == _undoubled(right) or (
+        len(name) < len(right) and _vowels(name) <= 1 and _consonants(name) == _consonants(right)
+    )
+
+
+def _undoubled(name: str) -> str:
+    return re.sub(r"(.)\1+", r"\1", name)
+
+
+def _vowels(name: str) -> int:
+    return sum(letter in "aeiou" for letter in name)
+
+
+def _consonants(name: str) -> str:
+    return re.sub("[aeiou]", "", name)
+
+
+def _named_after(names: Sequence[str], spellings: Mapping[str, list[str]], labels: Mapping[str, int]) -> Character:
+    """The most frequent of the spellings is the name, the others are aliases, each written once."""
+    written = [label for name in names for label in spellings[name]]
+    forms: dict[str, int] = defaultdict(int)
+    for label in sorted(written):
+        form = nice(label)
+        forms[form if fold(form) == fold(label) else label] += labels[label]
+    ranked = sorted(forms, key=lambda form: (-forms[form], form))
+    aliases = {fold(form): form for form in reversed(ranked) if fold(form) != fold(ranked[0])}
+    return Character(ranked[0], tuple(sorted(aliases.values(), key=ranked.index)))
+
+
+def _with_labels(
+    character: Character, names: Sequence[str], spellings: Mapping[str, list[str]], labels: Mapping[str, int]
+) -> Character:
+    known = {fold(character.name), *(fold(alias) for alias in character.aliases)}
+    more = [name for name in names if name not in known]
+    if not more:
+        return character
+    extra = _named_after(more, spellings, labels)
+    return Character(character.name, (*character.aliases, extra.name, *extra.aliases), character.profile)

@@ -1,0 +1,112 @@
+"""Scene markers: `[Scene: Central Perk, everyone is there.]`, `CUT TO THE HALL`, `INT. KITCHEN`, `LUKE'S DINER`.
+
+Where a file marks its scenes with the word, cuts within them are camera directions; where it does not, cuts and bare
+locations are all the marks there are.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_bare_location", "is_cut", "is_scene_mark", "names_place", "present", "setting"]
+
+OPENING = r"[\s\[({<*\"“_-]*"
+SCENE_WORD = r"(?:scene|sceme|secne|scence|sceen|sence)"
+COUNTED = r"(?:\s+(?:\d+|[ivx]+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)?"
+MARK = re.compile(
+    rf"{OPENING}(?:(?:act|part) \w+[\s,.:–-]+)?(?:new |opening |final |next |tag )?{SCENE_WORD}"
+    rf"{COUNTED}\s*(?:[:;.,\])}}–—-]|$|_?break\b|(?:change|shift|switche|move)s?\b|(?=[A-Z]))",
+    re.IGNORECASE,
+)
+BARE_SCENE = re.compile(
+    rf"{OPENING}(?:(?:Act|ACT|Part|PART) \w+[\s,.:–-]+)?"
+    r"[Ss](?:cene|CENE)\s+(?:[A-Z0-9]|at |in |changes|switches|shifts|moves)"
+)
+CUT = re.compile(
+    rf"{OPENING}(?:(?:quick|smash|jump|hard|scene) )?"
+    r"(?:(?:cut(?:s|ting)?|fade[sd]?|dissolve[sd]?|switch(?:es)?)(?: back)? (?:in ?to|to|over to|in on)\b"
+    r"|open(?:s|ing)? (?:in|at|on|outside|inside|with|to|up)\b|(?:int|ext)(?:erior)?(?:[./: ]|\b))",
+    re.IGNORECASE,
+)
+SHOUTED_CUT = re.compile(
+    rf"{OPENING}(?:CUT (?:BACK )?TO|OPEN(?:ING)? (?:IN|AT|ON|OUTSIDE|INSIDE|WITH)|INT\.|EXT\.|INT/EXT)"
+)
+PREFIX = re.compile(
+    rf"^(?:(?:act|part) \w+[\s,.:–-]+)?(?:new |opening |final |next |tag )?{SCENE_WORD}{COUNTED}"
+    r"(?:[\s_]*(?:break|(?:change|shift|switche|move)s?(?: to)?)\b)?[\s:;.,–—-]*"
+    r"|^(?:(?:quick|smash|jump|hard) )?(?:cuts?|fades?)(?: back)? (?:to|into|in)[\s:]+|^open(?:s|ing)? (?:in|at|on)\s+",
+    re.IGNORECASE,
+)
+PLACES = (
+    r"apartments?|house|home|offices?|diner|kitchen|inn|rooms?|hallway|hall|street|school|hospital|bar|pub|restaurant"
+    r"|\w*stores?|\w*shops?|books|studio|station|airport|car|jeep|church|lobby|caf[eé]|coffee ?house|courthouse|park"
+    r"|bedroom|bathroom|lab|laboratory|cafeteria|stairwell|stairs|staircase|corridor|library|gym|hotel|theat(?:re|er)"
+    r"|market|square|dorms?|yale|campus|classroom|basement|garage|balcony|porch|garden|gazebo|perk|bank|beach|plane"
+    r"|airplane|bus|train|elevator|lounge|mansion|residence|pool|roof|rooftop|laundromat|museum|stage|backstage"
+    r"|warehouse|parking lot|town|inside|outside|interior|exterior|chapel|casino|nursery|ward|club|surgery"
+)
+PLACE = re.compile(rf"\b(?:{PLACES})\b", re.IGNORECASE)
+ENDS_WITH_PLACE = re.compile(rf"\b(?:{PLACES})\b[.\s]*(?:[-–—,]\s*[\w\s]+)?$", re.IGNORECASE)
+VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|do|does|did|will|can|comes?|goes|walks?|enters?|leaves?|sits?|stands?|opens?|looks?"
+    r"|gets?|I|you|we|my|your|me|it)\b|\w+n['’]t\b|\w['’](?:m|re|ll|ve|d)\b",
+    re.IGNORECASE,
+)
+NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? |Miss )?[^\W\d_a-z][\w’'-]*(?: [^\W\d_a-z][\w’'-]*){0,2}")
+OWNED = re.compile(
+    r"(?:[^\W\d_a-z][\w-]*(?:, and |, | and | & ))*[^\W\d_a-z][\w-]*(?: [^\W\d_a-z][\w-]*)?(?:['’]s?(?=[\s,.\])]|$))"
+)
+ABSENT = re.compile(
+    r"\b(?:but|except|without|minus|not|for|about|from|of)\s+[^\W\d_a-z][\w-]*(?: and [^\W\d_a-z][\w-]*)?"
+)
+TRIM = ' \t[](){}<>*"“”_'
+
+
+def is_scene_mark(text: str) -> bool:
+    """Does the line say 'scene' itself?"""
+    start = text[:40].casefold()
+    if "sc" not in start and "se" not in start:
+        return False
+    if not MARK.match(text):
+        return False
+    # 'Scene of the crime, eh?' is no marker: without a colon or bracket, it must go on like one
+    return text[0] in "[({<*" or ":" in text[:30] or bool(BARE_SCENE.match(text)) or len(text.split()) == 1
+
+
+def is_cut(text: str) -> bool:
+    """A cut, fade, opening, INT. or EXT.: written as a direction or in capitals, not as part of a sentence."""
+    if SHOUTED_CUT.match(text):
+        return True
+    return text[0] in "[({<*-" and CUT.match(text) is not None
+
+
+def is_bare_location(text: str) -> bool:
+    """`CHILTON - HALLWAY`, `The cafeteria.`, `[Dragonfly Inn: kitchen]`: a place and nothing else."""
+    bare = text.strip(TRIM)
+    if not 3 <= len(bare) <= 70 or bare[-1] in "!?,;…" or len(bare.split()) > 10 or not bare[0].isupper():
+        return False
+    if VERB.search(bare) and not bare.isupper():
+        return False
+    if bare.isupper():
+        return text[0] not in "(" and ":" not in bare.rstrip(":")
+    if text[0] in "([{<":
+        return bool(re.fullmatch(r"[^:.,]{3,40}: [^:,]{3,30}\.?", bare)) and PLACE.search(bare) is not None
+    return len(bare.split()) <= 7 and ENDS_WITH_PLACE.search(bare) is not None
+
+
+def names_place(text: str) -> bool:
+    """Does a word for a place stand in it? Capitals alone may also be a title."""
+    return PLACE.search(text) is not None
+
+
+def setting(text: str) -> str:
+    """The marker without its brackets and the word 'scene'."""
+    return PREFIX.sub("", text.strip(TRIM), count=1).strip(TRIM)
+
+
+def present(text: str) -> tuple[str, ...]:
+    """Capitalised names a marker lists as there, after the place and leaving out owners (`Ross's flat`)."""
+    place = re.match(r"[^,.;:–]*(?:[,.;:–]|$)", text)
+    rest = text[place.end() :] if place and not VERB.search(place[0]) else text
+    rest = ABSENT.sub(" ", OWNED.sub(" ", rest))
+    return tuple(dict.fromkeys(match[0] for match in NAME.finditer(rest)))

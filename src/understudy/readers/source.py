@@ -1,0 +1,120 @@
+"""Opening a source safely: a bounded stream of text lines with their numbers, never a slurp.
+
+UTF-8 is expected (UTF-16 with its mark too). Transcripts found in the wild mix in Windows-1252, so a line that is
+not UTF-8 is read as that; a line that is neither, or holds NUL bytes, is an error with its number.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from understudy.errors import InputError
+from understudy.story import Source
+
+__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Progress", "SourceFile"]
+
+HEAD_BYTES = 64 * 1024
+LONGEST_LINE = 8 * 1024 * 1024
+
+Progress = Callable[[int], None]
+"""Told how many more bytes have been read."""
+
+
+def _no_progress(_: int) -> None:
+    pass
+
+
+@dataclass(slots=True)
+class SourceFile:
+    """One file being read. `units` counts its non-blank lines (or units), apart from what a reader makes of them."""
+
+    path: Path
+    progress: Progress = _no_progress
+    units: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if self.path.is_dir():
+            raise InputError("is a folder, not a file", self.path)
+        if not self.path.exists():
+            raise InputError("no such file", self.path)
+        if self.path.stat().st_size == 0:
+            raise InputError("is empty: there is nothing to read", self.path)
+
+    def head(self) -> bytes:
+        """The first bytes, by which a format is told."""
+        try:
+            with self.path.open("rb") as file:
+                return file.read(HEAD_BYTES)
+        except OSError as error:
+            raise InputError(f"cannot be opened: {error.strerror}", self.path) from error
+
+    def at(self, line: int) -> Source:
+        return Source(self.path.name, line)
+
+    def error(self, message: str, line: int | None = None) -> InputError:
+        return InputError(message, self.path, line)
+
+    def chunks(self, size: int = 1 << 20) -> Iterator[bytes]:
+        """The raw bytes, for formats that are not made of lines."""
+        with self.path.open("rb") as file:
+            while chunk := file.read(size):
+                self.progress(len(chunk))
+                yield chunk
+
+    def lines(self, longest: int = LONGEST_LINE, lost: str | None = None) -> Iterator[tuple[int, str]]:
+        """(number, text without its line end) of every line, blank ones included; counts the non-blank into `units`.
+
+        Old conversions left single NULs where a dash or a quotation mark was: `lost` stands in for these, as long as
+        the line is mostly text. Without it a NUL is an error.
+        """
+        head = self.head()
+        wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        for number, line in enumerate(self._wide_lines(longest) if wide else self._narrow_lines(longest), 1):
+            if "\0" in line:
+                if lost is not None and line.count("\0") * 4 <= len(line):
+                    line = line.replace("\0", lost)
+                else:
+                    raise self.error("holds NUL bytes: this is not a text file, or it is damaged", number)
+            if line and not line.isspace():
+                self.units += 1
+            yield number, line
+
+    def _narrow_lines(self, longest: int) -> Iterator[str]:
+        with self.path.open("rb", buffering=1 << 18) as file:
+            number = 0
+            while raw := file.readline(longest + 1):
+                number += 1
+                if len(raw) > longest:
+                    raise self.error(f"a line of over {longest:,} bytes: this is not a script of lines", number)
+                self.progress(len(raw))
+                if number == 1:
+                    raw = raw.removeprefix(codecs.BOM_UTF8)
+                yield self._decoded(raw, number).rstrip("\r\n")
+
+    def _decoded(self, raw: bytes, number: int) -> str:
+        for encoding in ("utf-8", "cp1252"):
+            try:
+                return raw.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+        raise self.error("is neither UTF-8 nor Windows-1252 text: convert it to UTF-8 first", number)
+
+    def _wide_lines(self, longest: int) -> Iterator[str]:
+        number = 0
+        try:
+            with self.path.open(encoding="utf-16") as file:
+                while line := file.readline(longest + 1):
+                    number += 1
+                    if len(line) > longest:
+                        raise self.error(f"a line of over {longest:,} characters: this is not a script", number)
+                    self.progress(2 * len(line))
+                    yield line.rstrip("\r\n")
+        except UnicodeError as error:
+            raise self.error("says it is UTF-16, but breaks off or is damaged", number + 1) from error
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size

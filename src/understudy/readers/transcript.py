@@ -1,0 +1,113 @@
+"""Transcripts as found: plain text or HTML, `Name: text`, directions in brackets, scene markers of all kinds.
+
+Two passes over the lines: the first counts labels and how lines wrap, the second makes events. A file of ordinary
+size is looked ahead whole for that; a larger one is read twice as a stream, so that memory does not grow with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from understudy.readers.events import Event, Heading, Opening
+from understudy.readers.labels import looks_like_label, read_label
+from understudy.readers.markup import TextLine, looks_like_html, page_lines
+from understudy.readers.place import place, title
+from understudy.readers.reader import Reader
+from understudy.readers.scenes import is_cut, is_scene_mark
+from understudy.readers.source import SourceFile
+from understudy.readers.stitching import stitched
+from understudy.readers.survey import survey
+
+__all__ = ["READER", "events", "place", "recognises", "text_lines"]
+
+LOST = " "
+LOOK_AHEAD = 4 * 1024 * 1024
+LEVELS = ("season", "episode", "scene", "line")
+PERSONA_CHAT = re.compile(r"\d+ (?:your persona|partner's persona):|\d+ [^\t\n]*\t")
+STRICT_SCRIPT = re.compile(r"#+\s")
+OTHER_MARKUP = re.compile(r"<\?xml|<(?:TEI|PLAY|play|text|script|doc|root)\b|<!DOCTYPE (?!html)", re.IGNORECASE)
+LONGEST_PROSE = 600
+
+
+def recognises(head: bytes, path: Path) -> bool:
+    """Text that shows labels or scene markers, or sits at a numbered episode; never another format's file."""
+    text = _decoded(head)
+    if text is None:
+        return False
+    lines = [line.strip() for line in text.splitlines() if line.strip()][:400]
+    if not lines or PERSONA_CHAT.match(lines[0]) or STRICT_SCRIPT.match(lines[0]):
+        return False
+    if looks_like_html(text):
+        return not OTHER_MARKUP.match(lines[0]) or "<html" in text[:2000].lower()
+    if OTHER_MARKUP.match(lines[0]) or _is_json(lines[0], text):
+        return False
+    if any(is_scene_mark(line) or is_cut(line) for line in lines):
+        return True
+    labels = [label for line in lines if (label := read_label(line)) and looks_like_label(label.name)]
+    if len(labels) >= 2 and len(labels) * 10 >= len(lines):
+        return True
+    return place(path, head) is not None and max(map(len, lines)) <= LONGEST_PROSE
+
+
+def _decoded(head: bytes) -> str | None:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return head.decode("utf-16", errors="ignore")
+    if head.count(b"\0") * 20 > len(head):
+        return None
+    return head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")
+
+
+def _is_json(first: str, text: str) -> bool:
+    if first[0] == "{" or first[:2] in ("[{", "[["):
+        return first == "{" or '"' in first or first in ("[{", "[[")
+    try:
+        return isinstance(json.loads(first), (dict, list)) or text.lstrip().startswith("[\n")
+    except ValueError:
+        return first == "["
+
+
+def events(source: SourceFile) -> Iterator[Event]:
+    """The stream of events of one file."""
+    head = source.head()
+    where = place(source.path, head)
+    yield Opening(LEVELS if where else LEVELS[-2:])
+    if where:
+        yield Heading(source.at(1), title(source.path, head), where, takes=0)
+    if source.size <= LOOK_AHEAD:
+        lines = list(text_lines(source))
+        yield from stitched(source, lines, survey(lines))
+    else:
+        seen = survey(text_lines(SourceFile(source.path)))
+        yield from stitched(source, text_lines(source), seen)
+
+
+def text_lines(source: SourceFile) -> Iterator[TextLine]:
+    """The non-blank lines of a file without its markup, counted into `source.units`."""
+    if not looks_like_html(_decoded(source.head()) or ""):
+        yield from _plain(source)
+        return
+    # the units of a page are its lines without markup, not the lines of its source
+    page = SourceFile(source.path, source.progress)
+    try:
+        for line in page_lines(page.lines(lost=LOST)):
+            source.units += 1
+            yield line
+    except ValueError as error:
+        raise source.error(*error.args) from error
+
+
+def _plain(source: SourceFile) -> Iterator[TextLine]:
+    gap = False
+    for number, line in source.lines(lost=LOST):
+        text = line.strip()
+        if not line or line.isspace():
+            gap = True
+        else:
+            yield TextLine(number, text, gap)
+            gap = False
+
+
+READER = Reader("transcript", recognises, events)

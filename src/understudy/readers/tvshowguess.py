@@ -1,0 +1,137 @@
+"""TVShowGuess scenes: JSON Lines, one scene a line, several shows in one file.
+
+    {"show": "...", "season": 9, "episode_id": "09x01", "scene_id": 2500, "title": "[Scene: ...]",
+     "lines": [["name", "Name: text"], ["background", "..."]], "main_characters": [...]}
+
+Shows are counted in the order in which they first appear, as the outermost level of time. A first pass notes where
+each scene stands; scenes come out by season, episode and scene, however the file is ordered.
+
+A unit is a scene's title, or an item of its lines. A title is the setting, unless it only marks a break.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from understudy.readers.directions import comings_and_goings
+from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.readers.furniture import is_furniture
+from understudy.readers.jsonstream import Spot, json_lines, reread
+from understudy.readers.labels import looks_like_label, read_label
+from understudy.readers.reader import Reader
+from understudy.readers.source import SourceFile
+from understudy.readers.survey import Survey
+from understudy.story import Source
+
+__all__ = ["READER", "events", "recognises"]
+
+LEVELS = ("show", "season", "episode", "scene", "line")
+TELLING = (b'"show"', b'"episode_id"', b'"lines"')
+EPISODE = re.compile(r"(\d{1,4})x(\d{1,4})", re.IGNORECASE)
+BREAK = re.compile(r"\W*SCENE_BREAK\W*")
+SCENE_LABEL = re.compile(r"(?:act \w+\W+)?scene\b(?:\s*:|(?: \w+)?\s*(?:[:–-]|$))\s*", re.IGNORECASE)
+BACKGROUND = "background"
+
+
+class _Scene(NamedTuple):
+    """A record that has been checked; `lines` are (speaker, text)."""
+
+    show: str
+    season: int
+    episode: int
+    number: int
+    title: str
+    lines: tuple[tuple[str, str], ...]
+
+
+def recognises(head: bytes, _path: Path) -> bool:
+    first = next((line for line in head.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()), b"")
+    return first.lstrip().startswith(b"{") and all(key in first for key in TELLING)
+
+
+def events(source: SourceFile) -> Iterator[Event]:
+    """The stream of events of one file."""
+    shows: dict[str, int] = {}
+    spots: list[tuple[tuple[int, int, int, int], Spot]] = []
+    for spot, record in json_lines(source):
+        scene = _scene(source, spot, record)
+        show = shows.setdefault(scene.show, len(shows) + 1)
+        spots.append(((show, scene.season, scene.episode, scene.number), spot))
+        source.units += sum(bool(text.strip()) for text in (scene.title, *(text for _, text in scene.lines)))
+    yield Opening(LEVELS)
+    place: tuple[int, ...] = ()
+    for spot, record in reread(source, [spot for _, spot in sorted(spots)]):
+        scene = _scene(source, spot, record)
+        here = (shows[scene.show], scene.season, scene.episode)
+        names = (scene.show.replace("_", " "), f"Season {scene.season}", f"Episode {scene.episode}")
+        for depth, name in enumerate(names, 1):
+            if here[:depth] != place[:depth]:
+                yield Heading(source.at(spot.line), name, here[:depth], takes=0)
+        place = here
+        yield from _told(source, spot.line, scene)
+
+
+def _told(source: SourceFile, line: int, scene: _Scene) -> Iterator[Event]:
+    at = source.at(line)
+    yield SceneStart(at, _setting(scene.title), takes=int(bool(scene.title.strip())))
+    for speaker, text in scene.lines:
+        label = None if speaker == BACKGROUND else read_label(text)
+        if not text.strip():
+            continue
+        if label is None or not looks_like_label(label.name):  # the set's own splitting takes '[Time: 3' for a name
+            yield _background(at, text.strip())
+        elif label.text.strip():
+            speakers = Survey().speakers(label.name)
+            if sum(map(len, speakers)) + 4 * len(speakers) < len(label.head):  # 'Joey (entering)' comes and says
+                yield Description(at, label.head, *comings_and_goings(label.head), takes=0)
+            yield Speech(at, speakers, label.text.strip())
+        else:
+            yield Unread(at, text, "a label with nothing said")
+
+
+def _background(at: Source, text: str) -> Event:
+    if BREAK.fullmatch(text) or is_furniture(text):
+        return Heading(at, text)
+    return Description(at, text, *comings_and_goings(text))
+
+
+def _setting(title: str) -> str:
+    """'[Scene: The pub]' and 'Scene 3 - The pub' are set in the pub; '[SCENE_BREAK]' is set nowhere."""
+    text = title.strip()
+    if BREAK.fullmatch(text) or is_furniture(text):
+        return ""
+    if text.startswith("[") and text.endswith("]"):
+        text = text[1:-1].strip()
+    return SCENE_LABEL.sub("", text, count=1) if SCENE_LABEL.match(text) else text
+
+
+def _scene(source: SourceFile, spot: Spot, record: Any) -> _Scene:
+    def problem(message: str) -> Exception:
+        return source.error(f"is no TVShowGuess scene: {message}", spot.line)
+
+    if not isinstance(record, dict):
+        raise problem("a line should be a JSON object")
+    show, season, episode = record.get("show"), record.get("season"), record.get("episode_id")
+    if not isinstance(show, str) or not show.strip():
+        raise problem('"show" should be the name of a show')
+    match = EPISODE.fullmatch(episode.strip()) if isinstance(episode, str) else None
+    if match is None:
+        raise problem('"episode_id" should look like "09x01"')
+    if season is not None and (isinstance(season, bool) or season != int(match[1])):
+        raise problem(f'"season" is {season!r:.20}, but "episode_id" is {episode!r}')
+    number, title, lines = record.get("scene_id", 0), record.get("title") or "", record.get("lines")
+    if not isinstance(number, int) or not isinstance(title, str):
+        raise problem('"scene_id" should be a number and "title" a text')
+    if not isinstance(lines, list) or not all(_is_line(item) for item in lines):
+        raise problem('"lines" should be a list of [speaker, text]')
+    return _Scene(show.strip(), int(match[1]), int(match[2]), number, title, tuple((who, text) for who, text in lines))
+
+
+def _is_line(item: Any) -> bool:
+    return isinstance(item, list) and len(item) == 2 and all(isinstance(part, str) for part in item)
+
+
+READER = Reader("TVShowGuess scenes", recognises, events)

@@ -1,0 +1,7 @@
+"""One SQLite file a story: written once, beside its place, and opened read-only ever after."""
+
+from understudy.storyfile.people import CastMember
+from understudy.storyfile.story import FileCounts, Story, Unread
+from understudy.storyfile.writing import StoryWriter
+
+__all__ = ["CastMember", "FileCounts", "Story", "StoryWriter", "Unread"]

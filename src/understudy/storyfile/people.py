@@ -1,0 +1,86 @@
+"""Who is in a story: looked up by name, alias, or a part of one that only one person has."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from understudy.errors import UnknownCharacter
+from understudy.story import Character, Moment
+from understudy.storyfile.schema import unpack
+from understudy.text import fold
+
+__all__ = ["CastMember", "People"]
+
+
+@dataclass(frozen=True, slots=True)
+class CastMember:
+    """A character with how much it speaks, and from when to when."""
+
+    character: Character
+    lines: int
+    first: Moment | None
+    last: Moment | None
+
+
+class People:
+    """The characters of a story file, by their numbers in it."""
+
+    def __init__(self, db: sqlite3.Connection, title: str, levels: tuple[str, ...]) -> None:
+        self._db, self._title, self._levels = db, title, levels
+
+    def names(self) -> dict[int, str]:
+        return dict(self._db.execute("SELECT id, name FROM characters"))
+
+    def number(self, name: str) -> int:
+        exact = self._db.execute("SELECT id FROM characters WHERE name = ? AND NOT is_group", (name,)).fetchone()
+        if exact:
+            return int(exact[0])
+        found = {n for (n,) in self._db.execute("SELECT character FROM aliases WHERE folded = ?", (fold(name),))}
+        if not found and fold(name):
+            found = {
+                number
+                for number, alias in self._db.execute("SELECT character, alias FROM aliases")
+                if fold(name) in {fold(part) for part in alias.split()}
+            }
+        if len(found) == 1:
+            return int(next(iter(found)))
+        names = self.names()
+        if found:
+            people = " or ".join(sorted(names[number] for number in found))
+            raise UnknownCharacter(f"'{name}' may be {people}: give the full name")
+        main = ", ".join(member.character.name for member in self.cast()[:8])
+        raise UnknownCharacter(f"nobody in '{self._title}' is called '{name}'; it has {main or 'no cast'}")
+
+    def character(self, name: str) -> Character:
+        number = self.number(name)
+        canonical, profile = self._db.execute("SELECT name, profile FROM characters WHERE id = ?", (number,)).fetchone()
+        aliases = self._db.execute(
+            "SELECT alias FROM aliases WHERE character = ? AND alias <> ? ORDER BY alias", (number, canonical)
+        )
+        return Character(canonical, tuple(alias for (alias,) in aliases), tuple(json.loads(profile)))
+
+    def cast(self) -> tuple[CastMember, ...]:
+        """Everybody, those who speak most first."""
+        aliases: dict[int, list[str]] = {}
+        for number, alias in self._db.execute("SELECT character, alias FROM aliases ORDER BY alias"):
+            aliases.setdefault(number, []).append(alias)
+        rows = self._db.execute(
+            "SELECT id, name, profile, lines, first, last FROM characters WHERE NOT is_group ORDER BY lines DESC, id"
+        )
+        return tuple(
+            CastMember(
+                Character(name, tuple(a for a in aliases.get(number, ()) if a != name), tuple(json.loads(profile))),
+                lines, self._moment_of(first), self._moment_of(last),
+            )
+            for number, name, profile, lines, first, last in rows
+        )  # fmt: skip
+
+    def _moment_of(self, line: int | None) -> Moment | None:
+        if line is None:
+            return None
+        moment, number = self._db.execute(
+            "SELECT moment, number FROM lines JOIN scenes ON scenes.id = scene WHERE lines.id = ?", (line,)
+        ).fetchone()
+        return unpack(moment, self._levels, number)

@@ -1,0 +1,255 @@
+"""A story as a view on its file: nothing is held in memory but where the file is.
+
+A `Story` knows everything, the future included. Only readers, authors' reports and `persona_at` hold one; an agent
+never does.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.errors import InputError, UnknownMoment
+from understudy.story import Character, Fact, Line, Moment, Relation, Scene, Schema, Source
+from understudy.storyfile.past import StoryPast
+from understudy.storyfile.people import CastMember, People
+from understudy.storyfile.schema import APPLICATION, MIGRATIONS, pack, unpack, version_of
+
+__all__ = ["FileCounts", "Story", "Unread"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileCounts:
+    """What a reader made of one file: source lines by what they became. The last four add up to `units`."""
+
+    name: str
+    format: str
+    units: int
+    lines: int
+    descriptions: int
+    headings: int
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A source line that became nothing, and why."""
+
+    source: Source
+    text: str
+    reason: str
+
+
+class Story:
+    """Scenes in order, cast, facts, relations, language."""
+
+    def __init__(self, address: str, path: Path | None = None) -> None:
+        """Open by SQLite address; `Story.open` takes a path."""
+        self._address = address
+        self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
+        about = dict(self._db.execute("SELECT key, value FROM about"))
+        self.path = path
+        self.title: str = about["title"]
+        self.language: str = about["language"]
+        self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))
+        self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
+        self._people = People(self._db, self.title, self.levels)
+
+    @classmethod
+    def open(cls, path: Path) -> Story:
+        """Open a story file for reading only."""
+        if not path.is_file():
+            raise InputError("no such story file", path)
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        try:
+            with sqlite3.connect(address, uri=True) as probe:
+                (application,) = probe.execute("PRAGMA application_id").fetchone()
+                version = version_of(probe) if application == APPLICATION else None
+            probe.close()
+        except sqlite3.Error as error:
+            raise InputError(f"is not a story file, or it is damaged ({error})", path) from error
+        if version is None:
+            raise InputError("is a database, but not a story file: make one with `understudy read`", path)
+        newest = MIGRATIONS[-1][0]
+        if version > newest:
+            raise InputError("was made by a newer Understudy: upgrade with `pip install -U understudy`", path)
+        if version < newest:
+            raise InputError("was made by an older Understudy, or never finished: read its source again", path)
+        return cls(address, path)
+
+    def moment(self, text: str) -> Moment:
+        """The moment a text names, in this story's own levels."""
+        moment = Moment.parse(text, self.levels)
+        last = self.last_moment()
+        if last is not None and not moment.is_end and not last.within(moment) and moment > last:
+            raise UnknownMoment(f"'{text}' is after the story's last line, {last.dotted}: say 'end' for all of it")
+        return moment
+
+    def last_moment(self) -> Moment | None:
+        """The story's last line; None for one that has a cast and ties but no scenes."""
+        row = self._db.execute("SELECT moment, last - first + 1 FROM scenes ORDER BY id DESC LIMIT 1").fetchone()
+        return None if row is None else unpack(row[0], self.levels, *([row[1]] if row[1] else []))
+
+    def cast(self) -> tuple[CastMember, ...]:
+        """Everybody, those who speak most first."""
+        return self._people.cast()
+
+    def character(self, name: str) -> Character:
+        """Who goes by a name, an alias, or a part of one that only one person has."""
+        return self._people.character(name)
+
+    def scenes(self, since: Moment | None = None, before: Moment | None = None) -> Iterator[Scene]:
+        """Scenes from `since` on that begin before `before`, in order, whole."""
+        rows = self._db.execute(
+            "SELECT id, moment, setting FROM scenes WHERE moment >= ? AND moment < ? ORDER BY id",
+            (pack(since) if since else b"", pack(before or Moment.end())),
+        )
+        for number, moment, setting in rows:
+            present = self._db.execute(
+                """SELECT DISTINCT characters.name FROM presence JOIN characters ON characters.id = character
+                   WHERE scene = ? ORDER BY characters.lines DESC, characters.id""",
+                (number,),
+            )
+            yield Scene(
+                unpack(moment, self.levels), setting, tuple(name for (name,) in present), tuple(self._lines(number))
+            )
+
+    def spells(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
+        """Who was there for which lines of a scene: (name, first, last), counted within the scene."""
+        rows = self._db.execute(
+            """SELECT name, presence.first - scenes.first + 1, presence.last - scenes.first + 1
+               FROM scenes JOIN presence ON presence.scene = scenes.id JOIN characters ON characters.id = character
+               WHERE scenes.moment = ? ORDER BY presence.first, character""",
+            (pack(scene),),
+        )
+        return tuple(rows)
+
+    def headings(self) -> Iterator[tuple[Moment, str]]:
+        """Parts, chapters, episodes that have a title, in order."""
+        rows = self._db.execute(
+            "SELECT moment, title FROM headings WHERE moment IS NOT NULL AND title <> '' ORDER BY id"
+        )
+        for moment, title in rows:
+            yield unpack(moment, self.levels), title
+
+    def facts(self, who: str | None = None) -> tuple[Fact, ...]:
+        """All dated facts, or one character's, in order of their dates; the future included."""
+        names = self._people.names()
+        rows = self._db.execute(
+            """SELECT who, attribute, content, since, until, known_to FROM facts
+               WHERE ?1 IS NULL OR who = ?1 ORDER BY since, id""",
+            (None if who is None else self._people.number(who),),
+        )
+        return tuple(
+            Fact(
+                names[owner], attribute, tuple(json.loads(content)), self._date(since), self._date_or_none(until),
+                None if known_to is None else tuple(names[number] for number in json.loads(known_to)),
+            )
+            for owner, attribute, content, since, until, known_to in rows
+        )  # fmt: skip
+
+    def relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
+        """All dated ties, or those of, or towards, one character, in order of their dates; the future included."""
+        names = self._people.names()
+        rows = self._db.execute(
+            """SELECT of, towards, kind, level, since, until, files.name, line FROM relations
+               JOIN files ON files.id = file
+               WHERE (?1 IS NULL OR of = ?1) AND (?2 IS NULL OR towards = ?2) ORDER BY since, relations.id""",
+            (None if of is None else self._people.number(of), None if to is None else self._people.number(to)),
+        )
+        return tuple(
+            Relation(names[one], names[other], kind, level, self._date(since), self._date_or_none(until),
+                     Source(file, line))
+            for one, other, kind, level, since, until, file, line in rows
+        )  # fmt: skip
+
+    def acquaintances(self, who: str, at: Moment) -> tuple[frozenset[str], frozenset[str]]:
+        """Whom a character has met, and whom it has met or heard named, before a moment."""
+        number, bound, names = self._people.number(who), self._bound(at), self._people.names()
+        rows = self._db.execute(
+            "SELECT other, met FROM acquaintance WHERE character = ?1 AND (met < ?2 OR named < ?2)", (number, bound)
+        ).fetchall()
+        met = frozenset(names[other] for other, since in rows if since is not None and since < bound)
+        return met, frozenset(names[other] for other, _ in rows)
+
+    def current_scene(self, at: Moment) -> Scene | None:
+        """The scene that is under way at a moment, up to it: one that began before it and has not ended."""
+        row = self._db.execute(
+            "SELECT id, moment, setting FROM scenes WHERE moment < ? ORDER BY moment DESC LIMIT 1", (pack(at),)
+        ).fetchone()
+        if row is None or not at.within(unpack(row[1], self.levels)):
+            return None
+        number, moment, setting = row
+        bound = self._bound(at)
+        present = self._db.execute(
+            """SELECT DISTINCT characters.name FROM presence JOIN characters ON characters.id = character
+               WHERE scene = ?1 AND presence.first < ?2 AND presence.last >= ?2 - 1""",
+            (number, bound),
+        )
+        lines = tuple(line for line in self._lines(number) if line.moment < at)
+        return Scene(unpack(moment, self.levels), setting, tuple(name for (name,) in present), lines)
+
+    def past(self, who: str, at: Moment, shown_as: dict[str, str]) -> StoryPast:
+        """What a character has lived through before a moment; `shown_as` renames those it knows by another name."""
+        number, bound = self._people.number(who), self._bound(at)
+        rows = self._db.execute(
+            """SELECT id, name FROM characters WHERE is_group OR id = ?1
+               OR id IN (SELECT other FROM acquaintance WHERE character = ?1 AND met < ?2)""",
+            (number, bound),
+        )
+        known = {other: shown_as.get(name, name) for other, name in rows}
+        return StoryPast(self._address, self.levels, number, bound, known)
+
+    def files(self) -> tuple[FileCounts, ...]:
+        rows = self._db.execute(
+            "SELECT name, format, units, lines, descriptions, headings, unread FROM files ORDER BY id"
+        )
+        return tuple(FileCounts(*row) for row in rows)
+
+    def unread(self) -> Iterator[Unread]:
+        rows = self._db.execute(
+            "SELECT files.name, line, text, reason FROM unread JOIN files ON files.id = file ORDER BY unread.rowid"
+        )
+        for file, line, text, reason in rows:
+            yield Unread(Source(file, line), text, reason)
+
+    def count(self) -> tuple[int, int]:
+        """How many scenes and how many lines, descriptions included."""
+        scenes, lines = self._db.execute(
+            "SELECT (SELECT count(*) FROM scenes), (SELECT coalesce(max(id), 0) FROM lines)"
+        ).fetchone()
+        return int(scenes), int(lines)
+
+    def _bound(self, at: Moment) -> int:
+        """The first line number that is not before a moment."""
+        row = self._db.execute(
+            "SELECT moment, first, last FROM scenes WHERE moment <= ? ORDER BY moment DESC LIMIT 1", (pack(at),)
+        ).fetchone()
+        if row is None:
+            return 1
+        moment, first, last = unpack(row[0], self.levels), int(row[1]), int(row[2])
+        if at == moment:
+            return first
+        if at.within(moment):
+            return min(first + max(at.numbers[len(moment.numbers)] - 1, 0), last + 1)
+        return last + 1
+
+    def _lines(self, scene: int) -> Iterator[Line]:
+        rows = self._db.execute(
+            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line
+               FROM scenes JOIN lines ON lines.id BETWEEN scenes.first AND scenes.last
+               JOIN files ON files.id = lines.file LEFT JOIN characters ON characters.id = speaker
+               WHERE scenes.id = ? ORDER BY lines.id""",
+            (scene,),
+        )
+        for moment, number, speaker, text, file, line in rows:
+            yield Line(unpack(moment, self.levels, number), speaker, text, Source(file, line))
+
+    def _date(self, blob: bytes) -> Moment:
+        return unpack(blob, self.levels)
+
+    def _date_or_none(self, blob: bytes | None) -> Moment | None:
+        return None if blob is None else unpack(blob, self.levels)

@@ -1,0 +1,196 @@
+"""Writing a story file: beside its place first, then moved there, so that a kill at any point leaves old or new.
+
+Readers hand over lines with speaker *labels*; who stands behind a label is known only when all have been counted.
+So lines are loaded with label numbers, and `finish` turns them into characters, works out who was present and who
+knew of whom since when, and builds the indexes.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import sqlite3
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from understudy.errors import InputError
+from understudy.story import Character, Fact, Moment, Relation, Source
+from understudy.storyfile.schema import migrate, pack
+from understudy.storyfile.settling import write_dated, write_presence
+from understudy.text import fold
+
+__all__ = ["MEMORY", "StoryWriter"]
+
+MEMORY = "file:story-{}?mode=memory&cache=shared"
+BATCH = 5_000
+
+
+class StoryWriter:
+    """Fills one story file. Without a path the story is made in memory, and `address` opens it."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        if path is None:
+            self.address = MEMORY.format(uuid.uuid4().hex)
+            self._partial = None
+        else:
+            self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+            _clear_away_abandoned(path)
+            self.address = f"{self._partial.absolute().as_uri()}?mode=rwc"
+        self._lines: list[tuple[int, int, int, int | None, str, int, int]] = []
+        self._cues: list[tuple[int, int, str, int | None]] = []
+        self._next_line = 1
+        self._scene: int | None = None
+
+    def file(self, name: str, form: str) -> int:
+        cursor = self.connection.execute("INSERT INTO files (name, format) VALUES (?, ?)", (name, form))
+        return int(cursor.lastrowid or 0)
+
+    def tally(self, file: int, units: int, counts: Mapping[str, int]) -> None:
+        self.connection.execute(
+            "UPDATE files SET units = ?, lines = ?, descriptions = ?, headings = ?, unread = ? WHERE id = ?",
+            (units, counts["lines"], counts["descriptions"], counts["headings"], counts["unread"], file),
+        )
+
+    def unread(self, file: int, line: int, text: str, reason: str) -> None:
+        self.connection.execute("INSERT INTO unread VALUES (?, ?, ?, ?)", (file, line, text, reason))
+
+    def heading(self, moment: Moment | None, title: str, file: int, line: int) -> None:
+        self.connection.execute(
+            "INSERT INTO headings (moment, title, before_scene, file, line) VALUES (?, ?, ?, ?, ?)",
+            (pack(moment) if moment else None, title, (self._scene or 0) + 1, file, line),
+        )
+
+    def scene(self, moment: Moment, setting: str, file: int, line: int) -> None:
+        self._end_scene()
+        self._scene = (self._scene or 0) + 1
+        self._number = 0
+        self.connection.execute(
+            "INSERT INTO scenes VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self._scene, pack(moment), setting, self._next_line, self._next_line - 1, file, line),
+        )
+
+    def line(self, label: int | None, text: str, file: int, source_line: int) -> None:
+        assert self._scene is not None, "a line stands in a scene"
+        self._number += 1
+        self._lines.append((self._next_line, self._scene, self._number, label, text, file, source_line))
+        self._next_line += 1
+        if len(self._lines) >= BATCH:
+            self._flush()
+
+    def cue(self, kind: Literal["listed", "enter", "leave"], label: int | None, ahead: bool = False) -> None:
+        """Somebody is listed for the scene just begun, or comes or goes with the line just written.
+
+        `ahead`: comes with the line about to be written. No label with 'leave': everybody goes.
+        """
+        assert self._scene is not None, "a cue stands in a scene"
+        line = self._next_line if ahead or kind == "listed" else self._next_line - 1
+        self._cues.append((self._scene, line, "clear" if label is None else kind, label))
+
+    def finish(
+        self,
+        about: Mapping[str, str],
+        cast: Sequence[Character],
+        groups: Sequence[str],
+        character_of: Mapping[int, int],
+        facts: Sequence[tuple[Source, Fact]],
+        relations: Sequence[tuple[Source, Relation]],
+    ) -> None:
+        """Settle who is who and close the file. `character_of` maps label numbers to places in cast + groups."""
+        self._end_scene()
+        self._flush()
+        run = self.connection.execute
+        self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
+        self._write_cast(cast, groups)
+        run("CREATE TEMP TABLE who (label INTEGER PRIMARY KEY, character INTEGER)")
+        self.connection.executemany(
+            "INSERT INTO who VALUES (?, ?)", ((label, place + 1) for label, place in character_of.items())
+        )
+        run("UPDATE lines SET speaker = (SELECT character FROM who WHERE label = speaker) WHERE speaker IS NOT NULL")
+        run("UPDATE cues SET label = (SELECT character FROM who WHERE who.label = cues.label)")
+        write_presence(self.connection, first_group=len(cast) + 1)
+        migrate(self.connection)
+        run(
+            """UPDATE characters SET (lines, first, last) =
+               (SELECT count(*), min(lines.id), max(lines.id) FROM lines WHERE speaker = characters.id)"""
+        )
+        write_dated(self.connection, cast, facts, relations)
+        self.connection.commit()
+        self._move_into_place()
+
+    def _write_cast(self, cast: Sequence[Character], groups: Sequence[str]) -> None:
+        for number, character in enumerate(cast, 1):
+            self.connection.execute(
+                "INSERT INTO characters (id, name, profile) VALUES (?, ?, ?)",
+                (number, character.name, json.dumps(character.profile, ensure_ascii=False)),
+            )
+            self.connection.executemany(
+                "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)",
+                ((fold(name), name, number) for name in (character.name, *character.aliases)),
+            )
+        self.connection.executemany(
+            "INSERT INTO characters (id, name, is_group) VALUES (?, ?, 1)", enumerate(groups, len(cast) + 1)
+        )
+
+    def _end_scene(self) -> None:
+        if self._scene is not None:
+            self.connection.execute("UPDATE scenes SET last = ? WHERE id = ?", (self._next_line - 1, self._scene))
+
+    def _flush(self) -> None:
+        self.connection.executemany("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?)", self._lines)
+        self.connection.executemany("INSERT INTO cues VALUES (?, ?, ?, ?)", self._cues)
+        self._lines.clear()
+        self._cues.clear()
+
+    def _move_into_place(self) -> None:
+        if self._partial is None or self.path is None:
+            return
+        self.connection.close()
+        with self._partial.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(self._partial, self.path)
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        os.fsync(folder)  # the new name must survive a power cut as well as the new content
+        os.close(folder)
+
+    def __enter__(self) -> Self:
+        try:
+            self.connection = sqlite3.connect(self.address, uri=True, check_same_thread=False)
+            self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
+            migrate(self.connection, upto=1)
+            self.connection.execute("CREATE TEMP TABLE cues (scene INTEGER, line INTEGER, kind TEXT, label INTEGER)")
+        except BaseException as error:  # an interrupt too must not leave a file behind
+            if self._partial is not None:
+                self._partial.unlink(missing_ok=True)
+            if isinstance(error, sqlite3.Error):
+                raise InputError(f"cannot be written: {error}", self.path) from error
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._partial is not None:
+            self.connection.close()
+            self._partial.unlink(missing_ok=True)
+        elif kind is not None:
+            self.connection.close()
+
+
+def _clear_away_abandoned(path: Path) -> None:
+    """What writers that were killed left beside the story; those still at work keep theirs."""
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        process = partial.name.split(".")[-2]
+        try:
+            if int(process) != os.getpid():
+                os.kill(int(process), 0)
+                continue
+        except (ValueError, PermissionError):
+            continue
+        except ProcessLookupError:
+            pass
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,98 @@
+"""Words in English, Japanese and Chinese: how text is cut into them, and which carry no meaning of their own."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+
+from understudy.errors import InputError, MissingExtra
+
+__all__ = ["LANGUAGES", "fold", "guess_language", "stop_words", "tokenizer", "words"]
+
+LANGUAGES = ("en", "ja", "zh")
+
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+KANA = re.compile(r"[\u3040-\u30ff]")
+HAN = re.compile(r"[\u4e00-\u9fff]")
+NOT_IN_NAMES = re.compile(r"[\W_]+")
+
+STOP_WORDS = {
+    "en": """
+        a about after again all also am an and any are aren't as at be because been before being but by can can't
+        could couldn't did didn't do does doesn't doing don't down for from get got had has have haven't having he
+        her here hers him his how i i'd i'll i'm i've if in into is isn't it it's its itself just let me more most
+        my myself no nor not now of off oh on once only or other our ours out over own same she should so some such
+        than that that's the their them then there there's these they they're this those through to too under until
+        up us very was wasn't we we're were what what's when where which while who whom why will with won't would
+        wouldn't yes you you'd you'll you're you've your yours yourself""",
+    "ja": """
+        の に は を た が で て と し れ さ ある いる も する から な こと として い や れる など なっ ない
+        この ため その あっ よう また もの という あり まで られ なる へ か だ これ によって により おり
+        より による ず なり られる ば なかっ なく しかし について せ だっ です ます う ね よ わ さん ん って
+        けど それ あれ ここ そこ お ご なん 何 どう いま どこ どなた あんた""",
+    "zh": """
+        的 了 在 是 我 你 他 她 它 们 我们 你们 他们 和 就 都 而 及 与 着 或 一个 没有 这 那 这个 那个 也 不
+        很 到 说 要 去 会 看 好 自己 上 又 把 被 让 给 啊 呢 吧 吗 嘛 哦 呀 之 以 于 其 但 还 只 什么 怎么
+        因为 所以 如果 下 您 咋 谁""",
+}
+
+
+def fold(name: str) -> str:
+    """The form in which names are compared: no case, accents of width, punctuation or spaces."""
+    return NOT_IN_NAMES.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+def guess_language(sample: str) -> str:
+    """Kana means Japanese, Han characters without kana Chinese, anything else is read as English."""
+    kana, han = len(KANA.findall(sample)), len(HAN.findall(sample))
+    if kana > 0 and (kana + han) * 10 > len(sample):
+        return "ja"
+    return "zh" if han * 10 > len(sample) and han > 0 else "en"
+
+
+def words(text: str, language: str = "en") -> list[str]:
+    """The words of a text, lower-cased, punctuation left out."""
+    return tokenizer(language)(text)
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    return frozenset(STOP_WORDS[known(language)].split())
+
+
+def known(language: str) -> str:
+    if language not in LANGUAGES:
+        raise InputError(f"language '{language}' is not one of {', '.join(LANGUAGES)}")
+    return language
+
+
+@cache
+def tokenizer(language: str) -> Callable[[str], list[str]]:
+    """The word cutter of a language; Japanese and Chinese ones are optional parts."""
+    return {"en": _english, "ja": _japanese, "zh": _chinese}[known(language)]()
+
+
+def _english() -> Callable[[str], list[str]]:
+    return lambda text: [word.replace("’", "'") for word in WORD.findall(text.lower())]
+
+
+def _japanese() -> Callable[[str], list[str]]:
+    try:
+        import fugashi
+    except ImportError as error:
+        raise MissingExtra("cutting Japanese into words", "ja") from error
+    tagger = fugashi.Tagger()
+    return lambda text: [word.surface.lower() for word in tagger(text) if WORD.search(word.surface)]
+
+
+def _chinese() -> Callable[[str], list[str]]:
+    try:
+        import logging
+
+        import jieba
+    except ImportError as error:
+        raise MissingExtra("cutting Chinese into words", "zh") from error
+    jieba.setLogLevel(logging.WARNING)
+    return lambda text: [word.lower() for word in jieba.cut(text) if WORD.search(word)]

@@ -1,0 +1,66 @@
+"""How facts and ties become sentences, in the first person: one file of sentences a language."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from understudy.story import Fact, Relation
+from understudy.text import known
+
+__all__ = ["about_other", "fact_sentence", "plain_lines", "speaker_words", "tie_sentence"]
+
+FULL_STOPS = ".。 "
+
+
+@cache
+def _sentences(language: str) -> dict[str, Any]:
+    text = files("understudy").joinpath("sentences", f"{known(language)}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def fact_sentence(fact: Fact, language: str) -> str:
+    """'I have the brass key.' An attribute the language has no sentence for is said plainly: 'My wand: holly.'"""
+    own = _sentences(language)["own"]
+    return _filled(own.get(fact.attribute, own["any"]), fact, language)
+
+
+def about_other(fact: Fact, name: str, language: str) -> str:
+    """The same about somebody else: 'Ines has the brass key.'"""
+    theirs = _sentences(language)["other"]
+    return _filled(theirs.get(fact.attribute, theirs["any"]), fact, language, name)
+
+
+def tie_sentence(tie: Relation, language: str) -> str:
+    """What a tie feels like from the inside; every level of affection and familiarity has its own sentence."""
+    sentences = _sentences(language)
+    if tie.level is not None:
+        sentence: str = sentences[tie.kind][str(tie.level)]
+    else:
+        sentence = sentences["kind"].get(tie.kind, sentences["kind"]["any"])
+    return sentence.format(name=tie.to, kind=tie.kind)
+
+
+def plain_lines(language: str) -> tuple[str, ...]:
+    """What anybody can say who has nothing to draw on."""
+    return tuple(_sentences(language)["plain"])
+
+
+def speaker_words(language: str) -> frozenset[str]:
+    """Words by which whoever speaks means themselves: 'Do you trust me?'"""
+    return frozenset(_sentences(language)["speaker"])
+
+
+def _filled(template: str, fact: Fact, language: str, name: str = "") -> str:
+    return template.format(value=_listed(fact.values, language), attribute=fact.attribute, name=name)
+
+
+def _listed(values: Sequence[str], language: str) -> str:
+    """'a key, a lamp and a map', without full stops of the author's own: the sentence brings one."""
+    sentences = _sentences(language)
+    *most, last = [value.strip().rstrip(FULL_STOPS) for value in values] or [""]
+    join: str = sentences["join"]
+    return join.join(most) + sentences.get("last_join", join) + last if most else last

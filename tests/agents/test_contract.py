@@ -1,0 +1,112 @@
+"""What every agent promises, whatever it is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from people import hearing, situation, tie
+from understudy.agents import AGENTS
+from understudy.dialogue import Agent, Ranker, Situation, Turn
+
+LONG = " ".join(
+    random.Random(0).choices(
+        ["where", "is", "the", "brass", "key", "that", "Ines", "left", "in", "the", "boat"], k=10_000
+    )
+)
+MESSAGES = [
+    "",
+    "   ",
+    "Where is the key?",
+    "🙂🙂",
+    "?!...",
+    "鍵はどこですか。",
+    "钥匙在哪里？",
+    "Tomas!",
+    "{name} %s \x00",
+    LONG,
+]
+SITUATIONS = {
+    "en": situation(
+        ("Ines", "Where is the key?", "In my pocket."),
+        (None, "", "Fog again."),
+        profile=("I am a harbour pilot.", "I have a brass key."),
+        relations=(tie("Ines", "affection", 8), tie("Ines", "friend")),
+        faced="Ines",
+    ),
+    "ja": situation(("Ines", "鍵はどこ？", "ポケットの中だ。"), profile=("港の水先案内人だ。",), language="ja"),
+    "zh": situation(("Ines", "钥匙在哪里？", "在我口袋里。"), profile=("我是领航员。",), language="zh"),
+    "no profile": situation(("Ines", "Where is the key?", "In my pocket.")),
+    "no past": situation(profile=("I am a harbour pilot.",)),
+    "only ties": situation(relations=(tie("Ines", "affection", -10),), faced="Ines"),
+    "nothing": situation(),
+    "nothing, ja": situation(language="ja"),
+    "nothing, zh": situation(language="zh"),
+}
+CANDIDATES = ["In my pocket.", "", "The key? I lost it.", "🙂", "鍵はポケットの中だ。", "钥匙丢了。", "In my pocket."]
+
+agents = pytest.mark.parametrize("name", AGENTS)
+situations = pytest.mark.parametrize("given", SITUATIONS.values(), ids=SITUATIONS.keys())
+
+
+@agents
+@situations
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: ascii(message[:20]))
+def test_a_reply_is_never_blank(name: str, given: Situation, message: str) -> None:
+    reply = AGENTS[name]().reply(given, hearing(message))
+    assert reply.text.strip()
+    assert reply.evidence
+    assert reply.text in [candidate.text for candidate in reply.candidates]
+    assert all(evidence.kind in {"profile", "relation", "memory", "exchange", "script"} for evidence in reply.evidence)
+
+
+@agents
+@situations
+def test_an_empty_history_is_answered(name: str, given: Situation) -> None:
+    assert AGENTS[name]().reply(given, []).text.strip()
+
+
+@agents
+@situations
+def test_the_same_history_has_the_same_reply(name: str, given: Situation) -> None:
+    agent = AGENTS[name]()
+    first = agent.reply(given, hearing("Where is the key?"))
+    agent.reply(given, hearing("Something else."))
+    assert agent.reply(given, hearing("Where is the key?")) == first
+    assert AGENTS[name]().reply(given, hearing("Where is the key?")) == first
+
+
+@agents
+@situations
+def test_a_long_talk_never_stops(name: str, given: Situation) -> None:
+    agent, history = AGENTS[name](), list[Turn]()
+    for _ in range(12):
+        history += hearing("Where is the key?")
+        history.append(Turn("Tomas", agent.reply(given, history).text))
+    assert all(turn.text.strip() for turn in history)
+
+
+@agents
+@situations
+def test_a_score_does_not_depend_on_the_other_candidates(name: str, given: Situation) -> None:
+    agent = ranker(AGENTS[name]())
+    history = hearing("Where is the key?")
+    scores = agent.score(given, history, CANDIDATES)
+    assert len(scores) == len(CANDIDATES)
+    assert [agent.score(given, history, [candidate])[0] for candidate in CANDIDATES] == scores
+    assert agent.score(given, history, CANDIDATES[::-1]) == scores[::-1]
+    assert agent.score(given, history, []) == []
+
+
+@agents
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: ascii(message[:20]))
+def test_any_message_can_be_ranked_against(name: str, message: str) -> None:
+    scores = ranker(AGENTS[name]()).score(SITUATIONS["en"], hearing(message), CANDIDATES)
+    assert all(score == score for score in scores)
+
+
+def ranker(agent: Agent) -> Ranker:
+    if not isinstance(agent, Ranker):
+        pytest.skip("does not rank")
+    return agent

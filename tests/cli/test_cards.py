@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from click.testing import Result
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+
+def test_a_card_of_a_moment_holds_nothing_later(run: Run, document: Document, story: Path) -> None:
+    assert "ines.png" in run("card", story, "Ines", "--at", "2.1", "-o", "ines.png").stdout
+    card = document("card", "ines.png")
+    assert card["data"]["name"] == "Ines Vale"
+    assert "I keep the keys of the harbour." in card["data"]["description"]
+    assert "lighthouse" not in json.dumps(card)
+
+
+def test_converting_keeps_what_others_put_in(run: Run, document: Document, tmp_path: Path) -> None:
+    card = {
+        "spec": "chara_card_v2",
+        "spec_version": "2.0",
+        "data": {"name": "Hugo", "description": "A clock.", "odd": [1, {"deep": None}], "extensions": {"x": {"y": 1}}},
+        "also odd": True,
+    }
+    given = tmp_path / "hugo.json"
+    given.write_text(json.dumps(card))
+    run("card", given, "-o", "hugo.png")
+    run("card", "hugo.png", "-o", "hugo.json")
+    assert json.loads(Path("hugo.json").read_text()) == card
+    assert document("card", "hugo.png") == card
+
+
+def test_the_version_that_is_asked_for(run: Run, document: Document, story: Path) -> None:
+    for spec in ("2", "3"):
+        run("card", story, "Ines", "-o", f"{spec}.json", "--spec", spec)
+        assert document("card", f"{spec}.json")["spec"] == f"chara_card_v{spec}"
+
+
+def test_a_look_into_a_card(run: Run, story: Path) -> None:
+    run("card", story, "Ines", "-o", "ines.json")
+    assert "I keep the keys of the harbour." in run("card", "ines.json").stdout
+
+
+def test_what_is_no_card_and_what_is_there_already(run: Run, story: Path) -> None:
+    assert "act-1.txt" in run("card", story / "act-1.txt", status=1).stderr
+    Path("ines.json").write_text("precious")
+    assert "--force" in run("card", story, "Ines", "-o", "ines.json", status=1).stderr
+    assert Path("ines.json").read_text() == "precious"

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from understudy.readers import read
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+Start = Callable[..., "Popen[str]"]
+
+
+def test_json_lines_on_stdout(run: Run, story: Path) -> None:
+    rows = [json.loads(line) for line in run("export", story).stdout.splitlines()]
+    assert len(rows) == 11
+    assert rows[0] | {"source": ""} == {
+        "moment": "1.1.1", "scene": "1.1", "speaker": None, "text": "Rain on the roof.", "source": "",
+    }  # fmt: skip
+    assert rows[1]["speaker"] == "Ines Vale"
+
+
+def test_json_lines_in_a_file_and_a_word_about_it(document: Document, run: Run, story: Path) -> None:
+    told = document("export", story, "-o", "keys.jsonl")
+    assert told["lines"] == len(Path("keys.jsonl").read_text().splitlines()) == 11
+    assert Path("keys.jsonl").read_text() == run("export", story).stdout
+
+
+def test_a_folder_reads_back_as_the_same_story(run: Run, story: Path) -> None:
+    run("export", story, "--format", "folder", "-o", "again")
+    again, first = read("again"), read(story)
+    assert [(scene.setting, scene.present) for scene in again.scenes()] == [
+        (scene.setting, scene.present) for scene in first.scenes()
+    ]
+    assert [fact.values for fact in again.facts()] == [fact.values for fact in first.facts()]
+
+
+def test_parquet_has_a_row_a_line(run: Run, story: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    run("export", story, "--format", "parquet", "-o", "keys.parquet")
+    assert parquet.read_table("keys.parquet").num_rows == 11
+
+
+@pytest.mark.parametrize("options", [("--format", "parquet"), ("--format", "folder"), ("--json",), ("--format", "xml")])
+def test_where_to_must_be_said(run: Run, story: Path, options: tuple[str, ...]) -> None:
+    run("export", story, *options, status=2)
+
+
+def test_what_is_there_is_kept(run: Run, story: Path) -> None:
+    Path("keys.jsonl").write_text("precious")
+    assert "--force" in run("export", story, "-o", "keys.jsonl", status=1).stderr
+    assert Path("keys.jsonl").read_text() == "precious"
+    run("export", story, "-o", "keys.jsonl", "--force")
+    assert [path.name for path in Path().iterdir()] == ["keys.jsonl"]
+
+
+def test_a_folder_that_is_not_there(run: Run, story: Path) -> None:
+    assert "nowhere" in run("export", story, "-o", "nowhere/keys.jsonl", status=1).stderr
+
+
+@pytest.mark.parametrize("command", [("export",), ("scenes", "--text"), ("scenes", "--json")])
+def test_a_reader_that_goes_away_is_no_matter(start: Start, tmp_path: Path, command: tuple[str, ...]) -> None:
+    script = tmp_path / "long.txt"
+    lines = "".join(f"INES: This is line {number} of what I have to say.\n" for number in range(5_000))
+    script.write_text(f"# act 1: Long\n## scene 1: A hall\n{lines}")
+    writing = start(command[0], script, *command[1:])
+    assert writing.stdout is not None
+    assert writing.stderr is not None
+    assert writing.stdout.readline()
+    writing.stdout.close()
+    assert writing.stderr.read() == ""
+    assert writing.wait(timeout=60) == 141
+    writing.stderr.close()

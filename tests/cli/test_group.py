@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import Result
+
+import understudy as package
+from understudy.cli import understudy
+
+Run = Callable[..., Result]
+
+FILES = re.compile(r"friends|my-story|zita\.png|data/|\| head")
+
+
+def commands(group: click.Group = understudy, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, command in group.commands.items():
+        yield (*path, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+
+
+def examples(path: tuple[str, ...]) -> list[str]:
+    """The example commands on a help page."""
+    command: click.Command = understudy
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    return re.findall(r"^\s+understudy (.*)$", command.help or "", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", [(), *commands()], ids=" ".join)
+def test_every_help_page_has_an_example_and_fits_80_columns(run: Run, path: tuple[str, ...]) -> None:
+    page = run(*path, "--help").stdout
+    assert examples(path)
+    assert all(f"understudy {example}" in page for example in examples(path))
+    assert max(map(len, page.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    "example", sorted({line for path in commands() for line in examples(path) if not FILES.search(line)})
+)
+def test_examples_that_need_no_files_run(run: Run, example: str) -> None:
+    run(*shlex.split(example), stdin="")
+
+
+def test_the_order_is_that_of_a_first_visit(run: Run) -> None:
+    page = run("--help").stdout
+    places = [page.index(f"\n  {name} ") for name in ("demo", "read", "cast", "scenes", "persona", "chat", "export")]
+    assert places == sorted(places)
+
+
+def test_version(run: Run) -> None:
+    assert package.__version__ in run("--version").stdout
+
+
+def test_an_unknown_command_or_option_is_usage(run: Run) -> None:
+    run("sing", status=2)
+    run("cast", status=2)
+    run("cast", "demo", "--loud", status=2)
+
+
+def test_a_damaged_story_file_is_said_to_be_damaged(run: Run, story: Path) -> None:
+    run("read", story, "-o", "keys.story")
+    file = Path("keys.story")
+    content = bytearray(file.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    file.write_bytes(content)
+    assert "damaged" in run("cast", "keys.story", status=1).stderr
+
+
+def test_no_colour_where_it_goes_to_a_pipe_or_is_not_wanted(story: Path) -> None:
+    for environment in ({}, {"NO_COLOR": "1", "FORCE_COLOR": ""}):
+        shown = subprocess.run(
+            [sys.executable, "-m", "understudy", "persona", story, "Ines"],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "\x1b" not in shown.stdout
+        assert shown.stderr == ""
+
+
+def test_a_terminal_without_the_letters(story: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for options in ([], ["--json"]):
+        shown = subprocess.run(
+            [sys.executable, "-m", "understudy", "persona", story, "Ines", *options],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert shown.stdout.isascii()
+        assert "Ines Vale" in shown.stdout

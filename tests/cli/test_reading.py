@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+from click.testing import Result
+
+from understudy.storyfile import Story
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+Start = Callable[..., "Popen[str]"]
+
+COUNTS = ("lines", "descriptions", "headings", "unread")
+
+
+def test_every_source_line_is_counted_as_one_thing(document: Document, story: Path) -> None:
+    read = document("read", story, "-o", "keys.story")
+    by_file = {file["file"]: file for file in read["files"]}
+    written = {
+        name: sum(bool(line.strip()) for line in (story / name).read_text().splitlines())
+        for name in ("act-1.txt", "act-2.txt")
+    }
+    assert {name: by_file[name]["units"] for name in written} == written
+    for name, units in written.items():
+        assert sum(by_file[name][count] for count in COUNTS) == units
+    assert [by_file["act-1.txt"][count] for count in COUNTS] == [5, 1, 5, 1]
+    assert by_file["act-1.txt"]["reasons"] == {"a comment": 1}
+    assert read["total"]["lines"] == 10
+    assert [(one["file"], one["line"], one["reason"]) for one in read["unread"]] == [("act-1.txt", 13, "a comment")]
+
+
+def test_the_cast_and_where_it_was_written(document: Document, story: Path) -> None:
+    read = document("read", story, "-o", "keys.story")
+    assert {one["name"]: one["lines"] for one in read["cast"]} == {"Ines Vale": 5, "Tobias Rook": 4, "Mara Quill": 1}
+    assert read["story"] == "keys.story"
+    assert Story.open(Path("keys.story")).title == read["title"] == "The Brass Key"
+
+
+def test_a_person_is_told_that_the_counts_add_up_and_what_was_not_read(run: Run, story: Path) -> None:
+    told = run("read", story, "--unread", "5").output
+    assert "10 + 1 + 10 + 1 = 22" in told
+    assert "1 x a comment" in told
+    assert "act-1.txt:13: % Should Mara be kinder here?" in told
+    assert "Ines Vale (5)" in told
+
+
+def test_without_a_place_the_file_is_named_after_what_was_read(run: Run, story: Path) -> None:
+    assert "brass-key.story" in run("read", story).output
+    assert Path("brass-key.story").is_file()
+
+
+def test_a_file_that_is_there_is_replaced_only_when_told_to(run: Run, story: Path) -> None:
+    Path("keys.story").write_text("precious")
+    assert "--force" in run("read", story, "-o", "keys.story", status=1).stderr
+    assert Path("keys.story").read_text() == "precious"
+    run("read", story, "-o", "keys.story", "--force")
+    assert Story.open(Path("keys.story")).count() == (4, 11)
+
+
+def test_several_files_are_one_story(document: Document, story: Path) -> None:
+    read = document("read", story / "act-2.txt", story / "act-1.txt", "-o", "keys.story")
+    assert [file["file"] for file in read["files"]] == ["act-1.txt", "act-2.txt"]
+    assert read["scenes"] == 4
+
+
+def test_what_cannot_be_read_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    failed = run("read", empty, "-o", "keys.story", status=1)
+    assert "empty" in failed.stderr
+    assert failed.stdout == ""
+    assert list(Path().iterdir()) == []
+
+
+def test_no_such_file_is_our_error_and_no_argument_is_usage(run: Run) -> None:
+    assert "no such file" in run("read", "nowhere.txt", status=1).stderr
+    run("read", status=2)
+
+
+def test_ctrl_c_leaves_no_file(start: Start, tmp_path: Path) -> None:
+    script = tmp_path / "long.txt"
+    with script.open("w") as file:
+        file.write("# act 1: Long\n## scene 1: A hall\n")
+        file.writelines(f"INES: This is line {number} of what I have to say.\n" for number in range(600_000))
+    reading = start("read", script, "-o", "long.story")
+    _wait_until(lambda: any(path.stat().st_size > 1 << 20 for path in tmp_path.glob(".*.partial")))
+    reading.send_signal(signal.SIGINT)
+    told = reading.communicate(timeout=60)
+    assert reading.returncode == 130
+    assert told == ("", "\nStopped: long.story was not written.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["long.txt"]
+
+
+def test_a_reading_is_silent_where_nobody_watches(start: Start, story: Path) -> None:
+    reading = start("read", story, "-o", "keys.story", "--json")
+    out, err = reading.communicate(timeout=60)
+    assert reading.returncode == 0
+    assert err == ""
+    assert json.loads(out)["scenes"] == 4
+
+
+def _wait_until(so: Callable[[], bool], patience: float = 30) -> None:
+    end = time.monotonic() + patience
+    while not so():
+        assert time.monotonic() < end
+        time.sleep(0.01)

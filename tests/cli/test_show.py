@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from understudy.cli.show import bar, clean, short, table, voice
+
+
+@given(share=st.floats(0, 1), width=st.integers(1, 40), ascii_only=st.booleans())
+def test_a_bar_fits_and_shows_anything_above_nothing(share: float, width: int, ascii_only: bool) -> None:
+    drawn = bar(share, width, ascii_only)
+    assert len(drawn) <= width
+    assert bool(drawn) == (share > 0)
+    assert not ascii_only or drawn.isascii()
+
+
+def test_a_longer_bar_is_more() -> None:
+    assert len(bar(0.25, 20)) < len(bar(0.5, 20)) < len(bar(1, 20)) == 20
+
+
+@given(st.text())
+def test_what_is_shown_cannot_drive_a_terminal(text: str) -> None:
+    shown = clean(text)
+    assert not any(ord(letter) < 32 and letter not in "\t\n" for letter in shown)
+    assert "\x7f" not in shown
+    assert clean(shown) == shown
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    assert short("A short one.", 20) == "A short one."
+    assert short("A long one, " * 9, 14) == "A long one, A..."
+
+
+def test_a_voice_is_the_same_every_time() -> None:
+    assert voice("Ines Vale") == voice("Ines Vale")
+    assert len({voice(f"Character {number}") for number in range(50)}) > 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_numbers_keep_their_width_and_words_give_way(width: int) -> None:
+    console = Console(width=width, record=True, file=None, quiet=False, force_terminal=False)
+    rows = [("灘重吉" * 3, "1,234,567", "a very long description of somebody " * 4)]
+    with console.capture() as captured:
+        console.print(table(["name", ("lines", {"no_wrap": True}), "about"], rows))
+    assert "1,234,567" in captured.get()

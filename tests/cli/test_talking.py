@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from click.testing import Result
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+
+def test_a_reply_with_its_evidence_and_candidates(document: Document, story: Path) -> None:
+    said = document("chat", story, "Ines", "--say", "I am sorry about the key.")
+    assert set(said) == {"reply", "evidence", "candidates"}
+    assert said["reply"] == "I know a thief by his shoes. Get out."
+    assert said["candidates"][0]["text"] == said["reply"]
+    assert said["candidates"][0]["moment"] == "2.1.2"
+    (exchange,) = [one for one in said["evidence"] if one["kind"] == "exchange"]
+    assert "key" in exchange["words"]
+
+
+def test_before_the_moment_she_cannot_have_said_it(document: Document, story: Path) -> None:
+    early = document("chat", story, "Ines", "--at", "2.1", "--say", "I am sorry about the key.")
+    said = [candidate["text"] for candidate in early["candidates"]] + [early["reply"]]
+    assert not any("thief" in text for text in said)
+
+
+def test_several_messages_are_one_conversation(document: Document, story: Path) -> None:
+    chat = document("chat", story, "Ines", "--agent", "scripted", "--facing", "Tobias", "--say", "One", "--say", "Two")
+    assert chat["reply"] == "Line 2."
+    assert [(turn["speaker"], turn["text"]) for turn in chat["turns"]] == [
+        ("Tobias Rook", "One"),
+        ("Ines Vale", "Line 1."),
+        ("Tobias Rook", "Two"),
+        ("Ines Vale", "Line 2."),
+    ]
+
+
+def test_why_is_shown_when_asked_for(run: Run, story: Path) -> None:
+    asked = ("chat", story, "Ines", "--say", "I am sorry about the key.")
+    assert run(*asked).stdout == "I know a thief by his shoes. Get out.\n"
+    assert "because of" in run(*asked, "--why").stdout
+
+
+def test_an_unknown_agent_names_those_there_are(run: Run, story: Path) -> None:
+    failed = run("chat", story, "Ines", "--agent", "oracle", "--say", "Hello", status=1)
+    assert "tfidf" in failed.stderr
+    assert "scripted" in failed.stderr
+
+
+def test_piped_messages_get_one_reply_a_line_and_nothing_else(run: Run, story: Path) -> None:
+    piped = run("chat", story, "Ines", "--agent", "scripted", stdin="Hello\n\nAnd you?\n")
+    assert piped.stdout == "Line 1.\nLine 2.\n"
+    assert piped.stderr == ""
+
+
+def test_piped_messages_as_one_document(document: Document, story: Path) -> None:
+    assert document("chat", story, "Ines", "--agent", "scripted", stdin="Hello\nAnd you?\n")["reply"] == "Line 2."
+
+
+def test_nothing_to_answer_is_usage(run: Run, story: Path) -> None:
+    run("chat", story, "Ines", "--json", stdin="", status=2)
+
+
+def test_moving_through_time_keeps_the_chat_but_not_the_future(run: Run, story: Path) -> None:
+    typed = "I am sorry about the key.\n/at 2.1\n/undo\nI am sorry about the key.\n"
+    chat = run("chat", story, "Ines", "--facing", "Tobias", stdin=typed)
+    late, early = chat.stdout.splitlines()
+    assert "thief" in late
+    assert "thief" not in early
+    assert "Ines Vale at act 2, scene 1, facing Tobias Rook." in chat.stderr
+
+
+def test_saving_keeps_who_said_what_when(run: Run, story: Path) -> None:
+    moved = "Hello\n/at 2.1\n/facing Tobias\nStill there?\nNo matter\n/undo\n"
+    typed = f"{moved}/save chat.jsonl\n/save chat.jsonl\n/quit\nlost\n"
+    chat = run("chat", story, "Ines", "--agent", "scripted", stdin=typed)
+    turns = [json.loads(line) for line in Path("chat.jsonl").read_text().splitlines()]
+    assert [(turn["moment"], turn["speaker"], turn["text"]) for turn in turns] == [
+        ("end", "You", "Hello"),
+        ("end", "Ines Vale", "Line 1."),
+        ("2.1", "Tobias Rook", "Still there?"),
+        ("2.1", "Ines Vale", "Line 2."),
+    ]
+    assert "cannot be written" in chat.stderr  # the second time: what was saved is not written over
+    assert "lost" not in chat.output
+
+
+def test_a_mistake_in_a_command_does_not_end_the_chat(run: Run, story: Path) -> None:
+    typed = "/at 9.9\n/at\n/facing Hugo\n/facing\n/save\n/dance\n/undo\n/why\n/help\nHello\n"
+    chat = run("chat", story, "Ines", "--agent", "scripted", stdin=typed)
+    assert chat.stdout == "Line 1.\n"
+    for told in (
+        "after the story's last line",
+        "/at 2.3",
+        "'Hugo'",
+        "There is no /dance",
+        "nothing to take back",
+        "/quit",
+    ):
+        assert told in chat.stderr

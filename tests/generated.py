@@ -1,0 +1,145 @@
+"""Stories made by hypothesis, with what each character may know worked out the slow and obvious way.
+
+Every text, name and value is one of a kind, so that finding it anywhere means that it leaked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from understudy.readers.assembly import Assembly
+from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Tie, Trait
+from understudy.readers.source import SourceFile
+from understudy.story import Character, Fact, Moment, Relation, Source
+from understudy.storyfile import Story, StoryWriter
+
+LEVELS = ("part", "chapter", "scene", "line")
+NAMES = ["Abelard", "Brunhild", "Cosimo", "Dorothea", "Eustace"]
+HERE = Source("made.txt", 1)
+
+
+@dataclass
+class Plan:
+    """A story as it was drawn: events for the assembly, and the oracle's own bookkeeping."""
+
+    events: list[Event] = field(default_factory=list)
+    lines: list[tuple[Moment, str | None, str, frozenset[str]]] = field(default_factory=list)
+    """(moment, speaker, text, who was there)"""
+    scenes: list[tuple[Moment, str]] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    ties: list[Relation] = field(default_factory=list)
+    named: list[tuple[Moment, str, frozenset[str]]] = field(default_factory=list)
+    """(moment, who was named, who heard it)"""
+
+    def story(self, folder: Path) -> Story:
+        source = folder / "made.txt"
+        source.write_text("made up\n")
+        opened = SourceFile(source)
+        opened.units = sum(event.takes for event in self.events if not isinstance(event, Opening))
+        with StoryWriter(None) as writer:
+            assembly = Assembly(writer)
+            assembly.take(opened, "made", iter(self.events))
+            assembly.finish("Made Up")
+            return Story(writer.address)
+
+    def moments(self) -> Iterator[Moment]:
+        for moment, _ in self.scenes:
+            yield moment
+            yield Moment(moment.numbers[:2], LEVELS)
+        for moment, *_ in self.lines:
+            yield moment
+        yield Moment.end(LEVELS)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    plan = Plan(events=[Opening(LEVELS)])
+    cast = NAMES[: draw(st.integers(2, 5))]
+    plan.events.extend(CastEntry(HERE, Character(name, (), (f"I am {name} indeed.",))) for name in cast)
+    number = 0
+    for part in range(1, draw(st.integers(1, 2)) + 1):
+        plan.events.append(Heading(HERE, f"part-title-{part}", (part,)))
+        for chapter in range(1, draw(st.integers(1, 2)) + 1):
+            plan.events.append(Heading(HERE, f"chapter-title-{part}-{chapter}", (part, chapter)))
+            for scene in range(1, draw(st.integers(1, 2)) + 1):
+                number = _draw_scene(draw, plan, cast, (part, chapter, scene), number)
+    _draw_dated(draw, plan, cast)
+    return plan
+
+
+def _draw_scene(draw: st.DrawFn, plan: Plan, cast: list[str], place: tuple[int, ...], number: int) -> int:
+    moment = Moment(place, LEVELS)
+    setting = f"the setting numbered {'.'.join(map(str, place))}"
+    listed = draw(st.lists(st.sampled_from(cast), unique=True))
+    plan.events.append(SceneStart(HERE, setting, tuple(listed)))
+    plan.scenes.append((moment, setting))
+    drawn: list[tuple[str, str | None]] = draw(
+        st.lists(
+            st.tuples(st.sampled_from(["say", "say", "describe", "enter", "leave"]), st.sampled_from(cast)),
+            min_size=1,
+            max_size=8,
+        )
+    )
+    steps = [(kind, who) for kind, who in drawn if who is not None]
+    named = draw(st.lists(st.sampled_from([None, None, *cast]), min_size=len(steps), max_size=len(steps)))
+    there = _who_is_there(steps, listed)
+    for place_in_scene, ((kind, who), mention) in enumerate(zip(steps, named), 1):
+        number += 1
+        text = f"utterance number {number} of all" + (f" about {mention} herself" if mention else "")
+        at = Moment((*place, place_in_scene), LEVELS)
+        company = there[place_in_scene - 1]
+        plan.lines.append((at, who if kind == "say" else None, text, company))
+        if mention:
+            plan.named.append((at, mention, company))
+        if kind == "say":
+            plan.events.append(Speech(HERE, (who,), text))
+        else:
+            plan.events.append(
+                Description(HERE, text, (who,) if kind == "enter" else (), (who,) if kind == "leave" else ())
+            )
+    return number
+
+
+def _who_is_there(steps: list[tuple[str, str]], listed: list[str]) -> list[frozenset[str]]:
+    """Who is there for each line. Whoever is listed, or is first told of by speaking or leaving, was there at the
+    start; who enters or speaks is there from that line; who leaves hears that line still."""
+    first_told: dict[str, str] = {}
+    for kind, who in steps:
+        if kind != "describe":
+            first_told.setdefault(who, kind)
+    there = {*listed, *(who for who, kind in first_told.items() if kind in ("say", "leave"))}
+    company = []
+    for kind, who in steps:
+        if kind in ("say", "enter"):
+            there.add(who)
+        company.append(frozenset(there))
+        if kind == "leave":
+            there.discard(who)
+    return company
+
+
+def _draw_dated(draw: st.DrawFn, plan: Plan, cast: list[str]) -> None:
+    moments = st.sampled_from(sorted({moment for moment, _ in plan.scenes}))
+    for number in range(draw(st.integers(0, 6))):
+        since, until = draw(moments), draw(st.none() | moments)
+        fact = Fact(
+            draw(st.sampled_from(cast)),
+            draw(st.sampled_from(["belongings", "title", "looks"])),
+            (f"possession number {number} of all",),
+            since,
+            until if until is not None and until > since else None,
+            draw(st.none() | st.lists(st.sampled_from(cast), unique=True).map(tuple)),
+        )
+        if not any((fact.who, fact.attribute, fact.since) == (f.who, f.attribute, f.since) for f in plan.facts):
+            plan.facts.append(fact)
+            plan.events.append(Trait(HERE, fact))
+    for _ in range(draw(st.integers(0, 6))):
+        of, to = draw(st.permutations(cast))[:2]
+        tie = Relation(of, to, "affection", draw(st.integers(-10, 10)), draw(moments))
+        if not any((tie.of, tie.to, tie.since) == (t.of, t.to, t.since) for t in plan.ties):
+            plan.ties.append(tie)
+            plan.events.append(Tie(HERE, tie))

@@ -1,0 +1,65 @@
+"""People for the agents' tests, with a past that is a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from understudy.dialogue import Situation, Turn
+from understudy.persona import Other, Persona
+from understudy.story import Exchange, Line, Moment, Relation, Scene
+
+NOW = Moment((9,))
+
+
+class ListPast:
+    """A past of exchanges, which counts how often it is read."""
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self._exchanges = tuple(exchanges)
+        self.readings = 0
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+    def lines(self, last: int | None = None) -> Sequence[Line]:
+        said = [exchange.said for exchange in self._exchanges]
+        return said if last is None else said[len(said) - last :]
+
+    def scenes(self, last: int | None = None) -> Iterator[Scene]:
+        return iter(())
+
+    def exchanges(self) -> Iterator[Exchange]:
+        self.readings += 1
+        yield from self._exchanges
+
+
+def exchanges(who: str, *told: tuple[str | None, str, str]) -> list[Exchange]:
+    """(who spoke, what they said, what was answered), one scene each."""
+    return [
+        Exchange(
+            None if speaker is None else Line(Moment((1, number, 1)), speaker, heard),
+            Line(Moment((1, number, 2)), who, said),
+            f"Scene {number}",
+        )
+        for number, (speaker, heard, said) in enumerate(told, 1)
+    ]
+
+
+def tie(to: str, kind: str, level: int | None = None) -> Relation:
+    return Relation("Tomas", to, kind, level, Moment((1,)))
+
+
+def situation(
+    *told: tuple[str | None, str, str],
+    profile: tuple[str, ...] = (),
+    relations: tuple[Relation, ...] = (),
+    faced: str | None = None,
+    language: str = "en",
+) -> Situation:
+    past = ListPast(exchanges("Tomas", *told))
+    persona = Persona("Tomas", NOW, profile, {}, relations, past, language)
+    return Situation(persona, faced=None if faced is None else Other(faced))
+
+
+def hearing(*messages: str) -> list[Turn]:
+    return [Turn("Ines", message) for message in messages]

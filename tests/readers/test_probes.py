@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from understudy.errors import CastError
+from understudy.readers import probes_of, read
+from understudy.readers.probes import Probe, read_probes
+from understudy.story import Moment
+
+KINDS = {"future", "secret", "relation", "object", "identity", "death", "lie"}
+
+
+def test_an_answer_is_judged_by_whole_terms() -> None:
+    probe = Probe("Ann", Moment((1,)), "Where?", must=("hook", "drawer"), must_not=("Gray is", "light"))
+    assert probe.violation("On the Hook.") is None
+    assert probe.violation("In the lighthouse, on a hook.") is None
+    assert probe.violation("By the light of the hook.") == "says 'light'"
+    assert probe.violation("I do not know.") == "says none of 'hook', 'drawer'"
+    assert Probe("澪", Moment((1,)), "?", must_not=("時計",)).violation("あの時計です") == "says '時計'"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[[probe]]\nwho = "老葛"\nat = "1"\nask = "?"\n', "could never fail"),
+        ('[[probe]]\nwho = "Nobody"\nat = "1"\nask = "?"\nmust = ["a"]\n', r":1: nobody in"),
+        ('[[probe]]\nwho = "老葛"\nat = "9"\nask = "?"\nmust = ["a"]\n', "after the story's last line"),
+        ('[[probe]]\nwho = "老葛"\nask = "?"\nmust = ["a"]\n', "'at' is missing"),
+        ('\n[[probe]]\nwho = "老葛"\nat = "1"\nask = "?"\nmust = "a"\n', r":2: 'must' must be a list"),
+        ('[[probe]]\nwhat = "x"\n', "'what' is unknown"),
+        ("[[probe", "is not TOML"),
+    ],
+)
+def test_a_wrong_probe_says_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "probes.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CastError, match=says):
+        read_probes(path, read("demo-zh"))
+
+
+@pytest.mark.parametrize(("name", "least"), [("demo", 60), ("demo-ja", 10), ("demo-zh", 6)])
+def test_the_embedded_stories_bring_probes_that_can_fail(name: str, least: int) -> None:
+    story = read(name)
+    probes = probes_of(name, story)
+    assert len(probes) >= least
+    assert {probe.kind for probe in probes} <= KINDS
+    for probe in probes:
+        assert not any(term.casefold() in probe.ask.casefold() for term in probe.must_not)
+        assert probe.violation(" ".join(probe.must_not) or "…") is not None

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from understudy.errors import InputError
+from understudy.readers.source import LONGEST_LINE, SourceFile
+
+
+def lines_of(path: Path, content: bytes) -> list[tuple[int, str]]:
+    path.write_bytes(content)
+    return list(SourceFile(path).lines())
+
+
+def test_non_blank_lines_are_counted_apart_from_what_is_made_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\n\n  \ntwo")
+    source = SourceFile(path)
+    assert list(source.lines()) == [(1, "one"), (2, ""), (3, "  "), (4, "two")]
+    assert source.units == 2
+
+
+def test_mixed_encodings_are_read_line_by_line(tmp_path: Path) -> None:
+    content = "café — yes\n".encode() + "caf\xe9 \x93yes\x94\n".encode("latin-1")
+    assert lines_of(tmp_path / "a.txt", content) == [(1, "café — yes"), (2, "café “yes”")]
+
+
+def test_marks_are_no_text(tmp_path: Path) -> None:
+    assert lines_of(tmp_path / "a.txt", b"\xef\xbb\xbfhello\r\n") == [(1, "hello")]
+    assert lines_of(tmp_path / "b.txt", "hello\nyou".encode("utf-16")) == [(1, "hello"), (2, "you")]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"fine\nbad \x81\x8d\n", r"a.txt:2: is neither UTF-8 nor Windows-1252"),
+        (b"fine\nfine\n\x00\x00\n", r"a.txt:3: holds NUL bytes"),
+        (b"\xff\xfeh\x00i\x00\x00", r"a.txt:\d+: says it is UTF-16, but"),
+        (b"", "a.txt: is empty"),
+    ],
+)
+def test_what_is_no_text_is_an_error_with_its_line(tmp_path: Path, content: bytes, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        lines_of(tmp_path / "a.txt", content)
+
+
+def test_a_folder_and_a_wrong_path_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder"):
+        SourceFile(tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        SourceFile(tmp_path / "none.txt")
+
+
+def test_a_line_without_end_is_refused_in_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    with path.open("wb") as file:
+        file.write(b"short\n")
+        for _ in range(200):
+            file.write(b"x" * (1 << 20))
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"long.txt:2: a line of over"):
+        list(SourceFile(path).lines())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * LONGEST_LINE
+
+
+def test_progress_adds_up_to_the_size(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("line\n" * 1000)
+    read: list[int] = []
+    source = SourceFile(path, read.append)
+    list(source.lines())
+    assert sum(read) == source.size

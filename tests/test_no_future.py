@@ -1,0 +1,111 @@
+"""No way for the future to leak, nor what happened elsewhere: the promise everything else is built on."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from generated import NAMES, Plan, plans
+from reaching import reachable, tables_that_open
+from understudy.dialogue import situation_at
+from understudy.readers import read
+from understudy.story import Moment
+from understudy.storyfile.past import StoryPast
+
+thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def standing(draw: st.DataObject, plan: Plan) -> tuple[str, Moment, str | None]:
+    cast = NAMES[: sum(type(event).__name__ == "CastEntry" for event in plan.events)]
+    who = draw.draw(st.sampled_from(cast))
+    facing = draw.draw(st.sampled_from([None, *(name for name in cast if name != who)]))
+    return who, draw.draw(st.sampled_from(list(plan.moments()))), facing
+
+
+@thorough
+@given(plan=plans(), data=st.data())
+def test_what_the_rules_withhold_cannot_be_reached(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
+    story = plan.story(tmp_path)
+    who, at, facing = standing(data, plan)
+    situation = situation_at(story, who, at, facing)
+    reached = reachable(situation)
+
+    witnessed = {text for moment, _, text, company in plan.lines if moment < at and who in company}
+    company = {name for moment, _, _, there in plan.lines if moment < at and who in there for name in there}
+    heard_of = company | {name for moment, name, heard in plan.named if moment < at and who in heard}
+    before = {facing} if facing else set()
+    before |= {other.name for other in situation.present}
+
+    assert {string for string in reached if string.startswith("utterance")} == witnessed
+    attended = {
+        setting
+        for scene, setting in plan.scenes
+        if any(m.within(scene) and m < at and who in there for m, _, _, there in plan.lines)
+    }
+    assert {string for string in reached if string.startswith("the setting")} == attended
+    assert not any("title-" in string for string in reached), "headings are the author's"
+
+    for name in set(NAMES) - {who} - heard_of - before:
+        texts = [string for string in reached if name in string]
+        assert not texts, f"{who} has never heard of {name}, but reaches {texts}"
+
+    for fact in plan.facts:
+        holds = fact.since <= at and (fact.until is None or at < fact.until)
+        newer = any(
+            (other.who, other.attribute) == (fact.who, fact.attribute)
+            and fact.since < other.since <= at
+            and (other.until is None or at < other.until)
+            for other in plan.facts
+        )
+        mine = fact.who == who
+        told = fact.known_to is not None and who in fact.known_to
+        seen = fact.who in before and (told or (fact.known_to is None and fact.attribute in ("title", "looks")))
+        assert any(fact.values[0] in string for string in reached) == (holds and not newer and (mine or seen))
+
+    shown = {(tie.to, tie.level) for tie in situation.persona.relations}
+    expected = {}
+    for tie in sorted((tie for tie in plan.ties if tie.of == who and tie.since <= at), key=lambda tie: tie.since):
+        if tie.to in heard_of | before:
+            expected[tie.to] = tie.level
+    assert shown == set(expected.items())
+    assert all(tie.of == who and tie.since <= at and tie.until is None for tie in situation.persona.relations)
+
+
+@thorough
+@given(plan=plans(), data=st.data())
+def test_memory_never_holds_a_scene_the_character_was_absent_from(
+    tmp_path: Path, plan: Plan, data: st.DataObject
+) -> None:
+    story = plan.story(tmp_path)
+    who, at, _ = standing(data, plan)
+    memory = list(situation_at(story, who, at).persona.past.scenes())
+    there = {moment for moment, _, _, company in plan.lines if moment < at and who in company}
+    assert {line.moment for scene in memory for line in scene.lines} == there
+    past = situation_at(story, who, at).persona.past
+    own = [text for moment, speaker, text, _ in plan.lines if speaker == who and moment < at]
+    assert [line.text for line in past.lines()] == [exchange.said.text for exchange in past.exchanges()] == own
+    assert len(past) == len(own)
+    assert [line.text for line in past.lines(last=2)] == own[-2:]
+    assert list(past.scenes(last=1)) == memory[-1:]
+    assert all(any(moment.within(scene.moment) for moment in there) for scene in memory)
+    for scene in memory:
+        shared = {
+            name
+            for moment, _, _, company in plan.lines
+            if moment.within(scene.moment) and moment < at and who in company
+            for name in company
+        }
+        assert set(scene.present) == shared
+
+
+def test_the_database_itself_refuses_every_other_door() -> None:
+    story = read("demo-zh")
+    past = situation_at(story, "葛长顺", "1.2").persona.past
+    assert isinstance(past, StoryPast)
+    assert tables_that_open(past, story) == []
+    with pytest.raises(sqlite3.DatabaseError, match="prohibited|not authorized"):
+        past._db.execute("SELECT text FROM main.lines")

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.errors import UnknownMoment
+from understudy.story import Moment, Schema
+from understudy.storyfile.schema import pack, unpack
+
+numbers = st.lists(st.integers(0, 2**32 - 2), min_size=1, max_size=5).map(tuple)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("S03E05", (3, 5)),
+        ("s3e5", (3, 5)),
+        ("3x05", (3, 5)),
+        ("3x05.2", (3, 5, 2)),
+        ("book 3, chapter 5", (3, 5)),
+        ("Book3-chapter5", (3, 5)),
+        ("3.5", (3, 5)),
+        ("3.5.1.20", (3, 5, 1, 20)),
+        ("act 2 scene 1", (2, 1)),
+        ("Act II, scene iv", (2, 4)),
+        (" 7 ", (7,)),
+    ],
+)
+def test_every_way_of_writing_a_moment_is_read(text: str, expected: tuple[int, ...]) -> None:
+    assert Moment.parse(text).numbers == expected
+
+
+@pytest.mark.parametrize("text", ["", "soon", "3.", "3..5", "chapter", "-1", "3.5 or so", "S03E", "1e5", "book"])
+def test_what_is_no_moment_is_refused_with_how_to_write_one(text: str) -> None:
+    with pytest.raises(UnknownMoment, match="write 3.5"):
+        Moment.parse(text)
+
+
+def test_a_storys_own_levels_are_kept_to() -> None:
+    levels = ("book", "chapter", "scene", "line")
+    assert str(Moment.parse("3.5", levels)) == "book 3, chapter 5"
+    with pytest.raises(UnknownMoment, match="counts by book, chapter"):
+        Moment.parse("act 3, scene 5", levels)
+    with pytest.raises(UnknownMoment, match="from the largest down"):
+        Moment.parse("chapter 5", levels)
+    with pytest.raises(UnknownMoment, match="5 numbers"):
+        Moment.parse("1.2.3.4.5", levels)
+
+
+def test_a_coarse_moment_is_the_start_of_its_chapter() -> None:
+    chapter = Moment.parse("2.3")
+    assert Moment.parse("2.2.9.99") < chapter < Moment.parse("2.3.1.1")
+    assert Moment.parse("2.3.1.1").within(chapter)
+    assert not Moment.parse("2.4").within(chapter)
+    assert Moment.parse("start") < Moment.parse("1") < Moment.parse("end")
+
+
+@given(numbers, numbers)
+def test_moments_compare_as_tuples_in_memory_and_on_file(one: tuple[int, ...], other: tuple[int, ...]) -> None:
+    first, second = Moment(one), Moment(other)
+    assert (first < second) == (one < other)
+    assert (first == second) == (one == other)
+    assert (pack(first) < pack(second)) == (one < other)
+    assert first < Moment.end()
+    assert pack(first) < pack(Moment.end())
+
+
+@given(numbers)
+def test_a_printed_moment_reads_back(written: tuple[int, ...]) -> None:
+    moment = Moment(written, ("part", "chapter", "scene", "line", "word"))
+    assert Moment.parse(moment.dotted) == moment
+    assert Moment.parse(str(moment), moment.levels) == moment
+    assert unpack(pack(moment), moment.levels) == moment
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_moment_or_a_named_error(text: str) -> None:
+    try:
+        moment = Moment.parse(text)
+    except UnknownMoment:
+        return
+    assert moment.numbers
+
+
+def test_the_default_schema_is_hpds() -> None:
+    schema = Schema()
+    inborn_and_nurture = (
+        "gender age lineage talents looks achievement title belongings export hobby character spells nickname".split()
+    )
+    assert list(schema.attributes[:13]) == inborn_and_nurture
+    assert schema.kinds[:8] == (
+        "friend", "classmate", "teacher", "family", "lover", "opponent", "teammate", "enemy",
+    )  # fmt: skip
+    assert schema.bounds("affection") == (-10, 10)
+    assert schema.bounds("familiarity") == (0, 10)
+    assert schema.bounds("friend") is None
+    assert "rival" in schema.extended(kinds=("rival", "friend")).kinds

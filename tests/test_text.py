@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.errors import InputError
+from understudy.text import fold, guess_language, stop_words, words
+
+
+def test_english_words_keep_their_apostrophes() -> None:
+    assert words("It's Ann’s net -- isn't it?") == ["it's", "ann's", "net", "isn't", "it"]
+
+
+def test_japanese_and_chinese_are_cut_into_words() -> None:
+    assert words("私は映画が好きです。", "ja") == ["私", "は", "映画", "が", "好き", "です"]
+    assert "澡堂" in words("我喜欢这个澡堂。", "zh")
+
+
+def test_an_unknown_language_is_an_error() -> None:
+    with pytest.raises(InputError, match="'xx' is not one of en, ja, zh"):
+        words("hello", "xx")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Good evening.", "en"), ("こんばんは、先生。", "ja"), ("晚上好，先生。", "zh"), ("", "en"), ("¿Qué?", "en")],
+)
+def test_the_language_is_told_by_its_letters(text: str, language: str) -> None:
+    assert guess_language(text) == language
+
+
+def test_names_are_compared_without_case_and_punctuation() -> None:
+    assert fold("MR. O’Brien") == fold("Mr O'brien") == "mrobrien"
+    assert fold("Ｒｏｓｓ") == "ross"
+
+
+def test_stop_words_carry_no_meaning_but_names_do() -> None:
+    assert {"the", "i'm", "you"} <= stop_words("en")
+    assert "key" not in stop_words("en")
+
+
+@given(st.text())
+def test_words_are_never_blank(text: str) -> None:
+    assert all(word.strip() for language in ("en", "ja", "zh") for word in words(text, language))

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from string import Formatter
+from typing import Any
+
+import pytest
+
+from understudy.story import Fact, Moment, Relation, Schema
+from understudy.text import LANGUAGES, guess_language, words
+from understudy.wording import about_other, fact_sentence, plain_lines, speaker_words, tie_sentence
+
+ATTRIBUTES = [name for name in Schema().attributes if name not in {"born", "died"}]
+START = Moment((1,))
+
+
+def sentences(language: str) -> dict[str, Any]:
+    return tomllib.loads(files("understudy").joinpath("sentences", f"{language}.toml").read_text(encoding="utf-8"))
+
+
+def fact(attribute: str, *values: str) -> Fact:
+    return Fact("Tomas", attribute, values, START)
+
+
+def tie(kind: str, level: int | None = None) -> Relation:
+    return Relation("Tomas", "Ines", kind, level, START)
+
+
+def fields(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_level_has_a_sentence_of_its_own(language: str) -> None:
+    said = [
+        tie_sentence(tie(kind, level), language)
+        for kind, low, high in Schema().levels
+        for level in range(low, high + 1)
+    ]
+    assert len(set(said)) == len(said) == 32
+    assert all("Ines" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_attribute_and_kind_of_the_schema_has_a_sentence(language: str) -> None:
+    told = sentences(language)
+    assert set(ATTRIBUTES) <= told["own"].keys()
+    assert told["own"].keys() == told["other"].keys()
+    assert set(Schema().kinds) <= told["kind"].keys()
+    assert told.keys() - {"last_join"} == sentences("en").keys() - {"last_join"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_templates_have_the_places_that_are_filled(language: str) -> None:
+    told = sentences(language)
+    for table, wanted in (("own", {"value"}), ("other", {"value", "name"}), ("kind", {"name"})):
+        for key, template in told[table].items():
+            extra = {"own": {"attribute"}, "other": {"attribute"}, "kind": {"kind"}}[table] if key == "any" else set()
+            assert fields(template) == wanted | extra, (table, key)
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+def test_sentences_are_in_their_language(language: str) -> None:
+    told = [tie_sentence(tie(kind), language) for kind in Schema().kinds]
+    told += [fact_sentence(fact(attribute, ""), language) for attribute in ATTRIBUTES]
+    assert guess_language("".join(told)) == language
+
+
+@pytest.mark.parametrize(
+    ("attribute", "values", "own", "others"),
+    [
+        ("belongings", ("the brass key",), "I have the brass key.", "Ines has the brass key."),
+        (
+            "belongings",
+            ("a key", "a lamp", "a map"),
+            "I have a key, a lamp and a map.",
+            "Ines has a key, a lamp and a map.",
+        ),
+        ("age", ("17",), "I am 17.", "Ines is 17."),
+        ("age", ("age 11",), "I am age 11.", "Ines is age 11."),
+        ("title", ("a harbour pilot",), "People know me as a harbour pilot.", "People know Ines as a harbour pilot."),
+        (
+            "talents",
+            ("a good memory.",),
+            "If I have a gift, it is a good memory.",
+            "If Ines has a gift, it is a good memory.",
+        ),
+        ("wand", ("holly",), "My wand: holly.", "Ines, wand: holly."),
+        ("motto", ("{name} {0}",), "My motto: {name} {0}.", "Ines, motto: {name} {0}."),
+    ],
+)
+def test_facts_in_english(attribute: str, values: tuple[str, ...], own: str, others: str) -> None:
+    assert fact_sentence(fact(attribute, *values), "en") == own
+    assert about_other(fact(attribute, *values), "Ines", "en") == others
+
+
+def test_values_are_listed_as_the_language_lists() -> None:
+    assert fact_sentence(fact("belongings", "大きな鞄", "手帳"), "ja") == "持っているのは、大きな鞄、手帳。"
+    assert fact_sentence(fact("belongings", "行李箱", "手牌"), "zh") == "我有行李箱、手牌。"
+
+
+def test_ties_in_english() -> None:
+    assert tie_sentence(tie("affection", 8), "en") == "I would trust Ines with my life."
+    assert tie_sentence(tie("familiarity", 5), "en") == "I am relatively familiar with Ines."
+    assert tie_sentence(tie("teacher"), "en") == "Ines is my teacher."
+    assert tie_sentence(tie("landlord"), "en") == "Ines is my landlord."
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_plain_lines_and_words_for_oneself(language: str) -> None:
+    assert len(set(plain_lines(language))) > 1
+    assert all(words(word, language) == [word] for word in speaker_words(language))
