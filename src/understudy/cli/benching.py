@@ -59,7 +59,12 @@ def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_js
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
-    """A table for all that was judged together, with intervals; a missing value shows its reason."""
+    """A table for all that was judged together, with intervals; a missing value shows its reason.
+
+    Rows of single episodes are for the document: on a terminal they would bury the figures.
+    """
+    apart = sum("episode" in row for row in rows)
+    rows = [row for row in rows if "episode" not in row]
     subjects = list(dict.fromkeys(key for row in rows for key in row if key not in FIGURES))
     shared = [key for key in subjects if all(key in row for row in rows)]
     out = screen()
@@ -67,11 +72,13 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
         out.print(heading(" ".join(judged)))
         out.print(indented(_rows_table(list(group), [key for key in subjects if key not in shared])))
         out.print()
+    if apart:
+        out.print(f"{apart} more rows, one an episode, are in the document: --json, or -o FILE.")
 
 
 def _rows_table(rows: list[dict[str, Any]], subjects: list[str]) -> Table:
     subjects = [key for key in subjects if any(key in row for row in rows)]
-    columns: list[Column] = [(head, {"no_wrap": True}) for head in (*subjects, "metric")]
+    columns: list[Column] = [*subjects, ("metric", {"no_wrap": True})]
     columns += [(head, {"no_wrap": True, "justify": "right"}) for head in ("value", "95%", "n", "paper")]
     return table(
         [*columns, ""],

@@ -59,7 +59,7 @@ def cast_before(story: Story, moment: Moment) -> tuple[CastMember, ...]:
     return tuple(sorted(members, key=lambda member: -member.lines))
 
 
-def cast_table(out: Screen, members: tuple[CastMember, ...]) -> Table:
+def cast_table(out: Screen, members: tuple[CastMember, ...], aliases: bool = True) -> Table:
     most = max((member.lines for member in members), default=0)
     rows = [
         (
@@ -68,7 +68,7 @@ def cast_table(out: Screen, members: tuple[CastMember, ...]) -> Table:
             Text(bar(member.lines / most, BAR, out.options.ascii_only) if most else ""),
             Text(member.first.dotted if member.first else ""),
             Text(member.last.dotted if member.last else ""),
-            Text(clean(", ".join(member.character.aliases))),
+            Text(clean(", ".join(member.character.aliases if aliases else ()))),
         )
         for member in members
     ]
@@ -76,11 +76,11 @@ def cast_table(out: Screen, members: tuple[CastMember, ...]) -> Table:
         name.truncate(LONGEST_NAME, overflow="ellipsis")
     widths = [max((cell.cell_len for cell in column), default=0) for column in zip(*rows)][:-1]
     room = out.width - sum(max(width, 5) + 2 for width in widths)
-    for *_, aliases in rows:
-        aliases.truncate(max(room, len("aliases")), overflow="ellipsis")
+    for *_, others in rows:
+        others.truncate(max(room, len("aliases")), overflow="ellipsis")
     columns: list[Column] = [(head, {"no_wrap": True}) for head in ("name", "", "first", "last")]
     columns.insert(1, ("lines", {"no_wrap": True, "justify": "right"}))
-    return table([*columns, "aliases"], rows)
+    return table([*columns, "aliases" if aliases else ""], rows)
 
 
 @click.command()

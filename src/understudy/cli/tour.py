@@ -28,7 +28,7 @@ __all__ = ["Route", "Secret", "demo", "tour"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where the tour goes: one character, the tie that turns, and one question at two moments."""
+    """Where the tour goes: one character, the tie that turns, one question at two moments, and a kind of secret."""
 
     story: str
     who: str
@@ -37,16 +37,18 @@ class Route:
     question: str
     early: str
     late: str
+    secret: str
 
 
 ROUTE = Route(
     story="demo",
     who="Zita Karst",
     towards="Casimir Ould",
-    facing="Ignace Bohm",
-    question="Do you trust the Prior, whatever it looks like?",
+    facing="Pia Lenk",
+    question="Do you trust the Prior?",
     early="1.2",
-    late="2.3",
+    late="2.4",
+    secret="identity",
 )
 MAIN_CAST = 8
 LONGEST = 160  # characters of what she will hear
@@ -103,7 +105,7 @@ def tour(route: Route = ROUTE) -> Tour:
 
     early, late = (asked(route.who, at, route.facing, route.question) for at in (route.early, route.late))
     for probe in probes_of(route.story, story):
-        if probe.who == early.situation.persona.name:
+        if probe.who == early.situation.persona.name and probe.kind == route.secret:
             answer = asked(probe.who, probe.at.dotted, probe.facing, probe.ask)
             secret = _secret(story, probe, answer)
             if secret is not None and probe.violation(answer.reply.text) is None:
@@ -197,7 +199,7 @@ def _show(out: Screen, shown: Tour) -> None:
     who = early.situation.persona
     scenes, lines = shown.story.count()
     out.print(heading(f"'{shown.story.title}', a story in {scenes} scenes and {lines:,} lines, comes with Understudy."))
-    out.print(cast_table(out, shown.story.cast()[:MAIN_CAST]))
+    out.print(cast_table(out, shown.story.cast()[:MAIN_CAST], aliases=False))
 
     _chapter(out, "1. A tie that turns")
     print_affection(out, shown.turn.persona, shown.turn.to, shown.turn.course)
@@ -219,7 +221,7 @@ def _show(out: Screen, shown: Tour) -> None:
         + (f" It was said at {secret.first.moment.dotted}, but she was not there." if secret.first.moment < at else "")
     )
     _chapter(out, "Now you")
-    name, other = who.name.split()[0], _faced(late).split()[-1]
+    name, other = who.name.split()[0], _faced(late).split()[0]
     for command in (
         f"understudy chat {shown.route.story} {name} --at {shown.route.late} --facing {other}",
         f"understudy persona {shown.route.story} {name} --at {shown.route.early}",

@@ -76,7 +76,7 @@ def _show(out: Screen, story: Story, situation: Situation, last: int | None) -> 
     _show_chart(out, story, situation)
     _show_faced(out, situation)
     lines = who.past.lines(LAST_LINES if last is None else last)
-    out.print(heading(f"\nSaid last ({len(lines)} lines)"))
+    out.print(heading(f"\nSaid last ({len(lines)} of {len(who.past):,} lines)"))
     out.print(indented(spoken(lines, speakers=False, longest=LONGEST)))
     out.print(heading("\nRemembers last"))
     for scene in who.past.scenes(LAST_SCENES if last is None else last):

@@ -15,7 +15,7 @@ from understudy.readers.brackets import CLOSERS, OPENERS, WHOLE, ends_open, with
 from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.furniture import is_credit, is_furniture, is_page_matter, may_be_glued, unglued
-from understudy.readers.labels import INNER_LABEL, Label
+from understudy.readers.labels import INNER_LABEL, Label, looks_like_label, read_label
 from understudy.readers.markup import TextLine, without_bbcode
 from understudy.readers.scenes import is_bare_location, is_cut, is_scene_mark, names_place, present, setting
 from understudy.readers.source import SourceFile
@@ -32,7 +32,12 @@ MOST_IN_BRACKETS = 14  # lines a bracket that is never closed may swallow
 INNER_SCENE = re.compile(r"(?<=\S)\s*(?=\[\s*(?:Scene|SCENE)\b\s*:)|(?<=[\])}.!?])\s*(?=CUT TO [A-Z])")
 INNER_BREAK = re.compile(r"(?<=[\])}])\s*(?=[\[({][^\[\](){}]{3,40}[\])}]$)")
 AFTER_PLACE = re.compile(r"(?<=[\w.])\s*(?=\[)")
-DIRECTION = re.compile(r"[(\[{<*♪-]|\d{1,2}[.)]\s*[(\[{<]")
+DIRECTION = re.compile(r"[(\[{<*♪-]")
+BETWEEN = re.compile(
+    r"\d{1,2}[.)]\s*[(\[{<]|(?:time (?:shift|lapse|cut|passes)|(?:moments |later |much |hours |days )*later|meanwhile"
+    r"|(?:the )?(?:next|following|same) (?:day|morning|evening|night)|present day|back to the present)\W*$",
+    re.IGNORECASE,
+)
 ENDS = re.compile(r"[.!?…:)\]}>*\"”'’♪~-]\s*$")
 NARRATING = re.compile(
     r"(?:(?:he|she|they|it|the|a|an|everyone|everybody|both|all|we|meanwhile|suddenly|later|time|cut|camera|back|fantasy"
@@ -119,7 +124,7 @@ class _Stitcher:
         position = 0
         cuts: list[int] = []
         if ":" in text:
-            cuts += self._label_after_place(text)
+            cuts += self._label_after_place(text) + self._label_after_direction(text)
             found = INNER_LABEL.finditer(text)
             cuts += [match.start("name") for match in found if self.survey.is_inner_label(match["name"])]
         if "Scene" in text or "SCENE" in text or "CUT TO" in text:
@@ -138,6 +143,14 @@ class _Stitcher:
             position = cut
         if piece := text[position:].strip():
             yield piece
+
+    def _label_after_direction(self, text: str) -> list[int]:
+        """Where the name begins in `(Cyril's mother) Dora: Hello.`, unless the text wraps and may only go on so."""
+        direction = WHOLE.match(text) if text[0] in OPENERS and self.survey.full is None else None
+        if direction is None:
+            return []
+        label = read_label(text[direction.end() :].lstrip())
+        return [direction.end()] if label is not None and looks_like_label(label.name) else []
 
     def _label_after_place(self, text: str) -> list[int]:
         """Where the name begins in `HARBOUR HOUSE - KITCHENANNA: Hello.`"""
@@ -190,6 +203,8 @@ class _Stitcher:
             return
         if self._is_place(text, now, broken):
             self._begin(_Open("scene", line.number, takes, [text]))
+        elif BETWEEN.match(text) and not broken and not (now is not None and now.unclosed):
+            self._begin(_Open("description", line.number, takes, [text]))
         elif now is not None and self._goes_on(now, line, wrapped, broken):
             now.add(text, takes)
         elif DIRECTION.match(text):

@@ -1,0 +1,164 @@
+"""A small file of every format a reader knows: the same little quarrel, written eleven ways."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from functools import cache
+
+from understudy.readers.carddocument import card_of
+from understudy.readers.cardfile import png_of
+
+__all__ = ["SAMPLES", "Sample"]
+
+Sample = tuple[str, Callable[[], bytes]]
+"""A file name and its content."""
+
+SCRIPT = """# act 1: The Quarrel
+## scene 1: A kitchen at night
+Present: Odile, Bastien, the cat
+[The kettle sings.]
+ODILE: You sold the piano, Bastien.
+BASTIEN: I sold the noise of it.
+[Bastien leaves.]
+ODILE: Marguerite will hear of this.
+## scene 2: The yard
+Present: Bastien, Marguerite
+MARGUERITE: She knows about the piano?
+BASTIEN: She knows nothing of the money.
+"""
+TRANSCRIPT = """The Quarrel
+Written by: nobody in particular
+
+[Scene: A kitchen at night, Odile and Bastien are there.]
+Odile: You sold the piano, Bastien.
+BASTIEN (shrugging): I sold the noise
+of it.
+(Bastien leaves)
+Odile: Marguerite will hear of this.
+
+[Scene: The yard.]
+Marguerite: She knows about the piano?
+Bastien: She knows nothing of the money.
+Odile and Marguerite: Bastien!
+"""
+TEI = """<?xml version="1.0" encoding="utf-8"?>
+<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>The Quarrel</title></titleStmt>
+</fileDesc><profileDesc><particDesc><listPerson>
+<person xml:id="odile"><persName>Odile</persName></person>
+<person xml:id="bastien"><persName>Bastien</persName></person>
+</listPerson></particDesc></profileDesc></teiHeader><text><body>
+<div type="act" n="1"><head>ACT 1</head><div type="scene" n="1"><head>Scene 1</head>
+<stage type="entrance" who="#odile #bastien">Enter Odile and Bastien.</stage>
+<sp who="#odile"><speaker>ODILE</speaker><l>You sold the piano, Bastien.</l></sp>
+<sp who="#bastien"><speaker>BASTIEN</speaker><l>I sold the noise of it.</l></sp>
+<stage type="exit" who="#bastien">Bastien exits.</stage>
+<sp who="#odile"><speaker>ODILE</speaker><l>The piano was mine, whoever hears of it.</l></sp>
+</div></div></body></text></TEI>
+"""
+PERSONACHAT = """1 your persona: i sell pianos.
+2 your persona: i live by the yard.
+3 partner's persona: i play the piano.
+4 did you sell the piano , then ?\ti sold the noise of it .\t\twhat cat ?|i sold the noise of it .
+5 whoever will hear of this ?\tnobody will hear of the money .\t\tnobody will hear of the money .|i am a cat .
+1 your persona: i keep a cat.
+2 hello there , cat person .\thello yourself , piano person .
+"""
+SPEECHES = [
+    {"season": 1, "episode": 1, "title": "Pilot", "character": "Odile", "lines": "You sold the piano, Bastien."},
+    {"season": 1, "episode": 1, "title": "Pilot", "character": "Bastien", "lines": "I sold the noise of it."},
+    {"season": 1, "episode": 2, "title": "Second", "character": "Odile", "lines": "Marguerite will hear of this."},
+]
+TVSHOWGUESS = [
+    {
+        "show": "Quarrels",
+        "season": 1,
+        "episode_id": "01x01",
+        "scene_id": number,
+        "title": f"[Scene: place number {number}]",
+        "lines": [
+            ["odile", f"Odile: You sold the piano, I say it {number} times."],
+            ["background", "(The kettle sings.)"],
+            ["bastien", f"Bastien: I sold {number} noises of it."],
+        ],
+        "main_characters": ["odile", "bastien"],
+    }
+    for number in (1, 2)
+]
+FEELINGS = (
+    "Harry's affection to him",
+    "Harry's familiarity with him",
+    "His affection to Harry",
+    "His familiarity with Harry",
+)
+HPD = {
+    f"Session-{number}": {
+        "position": f"Book1-chapter{number}",
+        "speakers": ["Harry", "Odile"],
+        "scene": f"Kitchen number {number}, at night, with a kettle on.",
+        "dialogue": [f"Odile: You sold piano number {number}.", f"Harry: I sold the noise of it {number} times."],
+        "positive_response": "I sold the noise.",
+        "negative_response": ["No.", "Never."],
+        "attributes": {"Harry": {"name": "Harry", "age": f"age {10 + number}", "belongings": "None"}},
+        "relations with Harry": {
+            "Odile": {"name": "Odile", "friend": 1.0, **dict(zip(FEELINGS, (number, "", -number, 2)))}
+        },
+    }
+    for number in (1, 2)
+}
+CARD = {
+    "spec": "chara_card_v2",
+    "spec_version": "2.0",
+    "data": {
+        "name": "Odile",
+        "description": "{{char}} plays the piano. She keeps a cat.",
+        "personality": "stern",
+        "scenario": "A kitchen at night.",
+        "first_mes": "You sold the piano, {{user}}.",
+        "mes_example": "<START>\n{{user}}: I sold the noise of it.\n{{char}}: Marguerite will hear of this.",
+        "alternate_greetings": ["Sit down, {{user}}, and explain the money."],
+        "extensions": {"somebody/else": {"kept": True}},
+    },
+}
+
+
+@cache
+def _workbook() -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    headers = ["name", "friend", "classmate", "teacher", "family", "immediate family", "lover", "opponent", "colleague",
+               "teammate", "enemy", *FEELINGS]  # fmt: skip
+    for chapter in (1, 2):
+        sheet = book.create_sheet(f"Chapter-{chapter}")
+        sheet.append(headers)
+        sheet.append(["Odile", 1, *[None] * 9, 3 * chapter, chapter, 1, 2])
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def _lines(rows: list[dict[str, object]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _html() -> bytes:
+    paragraphs = "\n".join(f"<p>{line}</p>" for line in TRANSCRIPT.replace("\nof it", " of it").splitlines() if line)
+    return f"<html><head><title>The Quarrel</title></head><body>\n{paragraphs}\n</body></html>\n".encode()
+
+
+SAMPLES: dict[str, Sample] = {
+    "script": ("act-1.txt", SCRIPT.encode),
+    "transcript": ("quarrel.txt", TRANSCRIPT.encode),
+    "transcript, HTML": ("quarrel.html", _html),
+    "TEI drama": ("quarrel.xml", TEI.encode),
+    "PersonaChat dialogues": ("valid_both_original.txt", PERSONACHAT.encode),
+    "speeches": ("quarrel.jsonl", lambda: _lines(SPEECHES)),
+    "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),
+    "HPD sessions": ("sessions.json", lambda: json.dumps(HPD, indent=1).encode()),
+    "HPD relations (XLSX)": ("book-1_relations.xlsx", _workbook),
+    "card": ("odile.json", lambda: json.dumps(CARD).encode()),
+    "card, PNG": ("odile.png", lambda: png_of(card_of(CARD))),
+}
