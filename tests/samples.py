@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from understudy.readers.carddocument import card_of
@@ -140,7 +140,7 @@ def _workbook() -> bytes:
     return stream.getvalue()
 
 
-def _lines(rows: list[dict[str, object]]) -> bytes:
+def _lines(rows: Sequence[Mapping[str, object]]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 

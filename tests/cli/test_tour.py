@@ -24,7 +24,7 @@ JAPANESE = Route(
     question="学校は、どうなさいますか。",
     early="1.4",
     late="2.4",
-    secret="secret",
+    unknown="secret",
 )
 
 

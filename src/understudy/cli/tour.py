@@ -37,7 +37,7 @@ class Route:
     question: str
     early: str
     late: str
-    secret: str
+    unknown: str
 
 
 ROUTE = Route(
@@ -48,7 +48,7 @@ ROUTE = Route(
     question="Do you trust the Prior?",
     early="1.2",
     late="2.4",
-    secret="identity",
+    unknown="identity",
 )
 MAIN_CAST = 8
 LONGEST = 160  # characters of what she will hear
@@ -105,7 +105,7 @@ def tour(route: Route = ROUTE) -> Tour:
 
     early, late = (asked(route.who, at, route.facing, route.question) for at in (route.early, route.late))
     for probe in probes_of(route.story, story):
-        if probe.who == early.situation.persona.name and probe.kind == route.secret:
+        if probe.who == early.situation.persona.name and probe.kind == route.unknown:
             answer = asked(probe.who, probe.at.dotted, probe.facing, probe.ask)
             secret = _secret(story, probe, answer)
             if secret is not None and probe.violation(answer.reply.text) is None:

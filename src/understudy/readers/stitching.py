@@ -15,8 +15,9 @@ from understudy.readers.brackets import CLOSERS, OPENERS, WHOLE, ends_open, with
 from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.furniture import is_credit, is_furniture, is_page_matter, may_be_glued, unglued
-from understudy.readers.labels import INNER_LABEL, Label, looks_like_label, read_label
+from understudy.readers.labels import Label
 from understudy.readers.markup import TextLine, without_bbcode
+from understudy.readers.parting import parted
 from understudy.readers.scenes import is_bare_location, is_cut, is_scene_mark, names_place, present, setting
 from understudy.readers.source import SourceFile
 from understudy.readers.survey import KNOWN, Survey
@@ -29,9 +30,6 @@ LONGEST_SPEECH = 40_000  # characters; keeps memory constant in a file that stop
 MANY_PLACES = 4  # lines in capitals: so many are no titles, but a way to mark scenes
 MOST_IN_BRACKETS = 14  # lines a bracket that is never closed may swallow
 
-INNER_SCENE = re.compile(r"(?<=\S)\s*(?=\[\s*(?:Scene|SCENE)\b\s*:)|(?<=[\])}.!?])\s*(?=CUT TO [A-Z])")
-INNER_BREAK = re.compile(r"(?<=[\])}])\s*(?=[\[({][^\[\](){}]{3,40}[\])}]$)")
-AFTER_PLACE = re.compile(r"(?<=[\w.])\s*(?=\[)")
 DIRECTION = re.compile(r"[(\[{<*♪-]")
 BETWEEN = re.compile(
     r"\d{1,2}[.)]\s*[(\[{<]|(?:time (?:shift|lapse|cut|passes)|(?:moments |later |much |hours |days )*later|meanwhile"
@@ -96,7 +94,7 @@ class _Stitcher:
         if self._is_plain(line):
             return
         takes = 1
-        pieces = [piece for text in unglued(without_bbcode(line.text).strip()) for piece in self._parted(text)]
+        pieces = [piece for text in unglued(without_bbcode(line.text).strip()) for piece in parted(text, self.survey)]
         if not pieces:
             self.close()
             self.done.append(Unread(self.source.at(line.number), line.text, "nothing but formatting marks", 1))
@@ -118,49 +116,6 @@ class _Stitcher:
             return False
         self._speech(plain, line.number, 1)
         return True
-
-    def _parted(self, text: str) -> Iterator[str]:
-        """Speeches and scene markers glued onto one line, apart."""
-        position = 0
-        cuts: list[int] = []
-        if ":" in text:
-            cuts += self._label_after_place(text) + self._label_after_direction(text)
-            found = INNER_LABEL.finditer(text)
-            cuts += [match.start("name") for match in found if self.survey.is_inner_label(match["name"])]
-        if "Scene" in text or "SCENE" in text or "CUT TO" in text:
-            cuts += [match.end() for match in INNER_SCENE.finditer(text)]
-        if match := INNER_BREAK.search(text):
-            rest = text[match.end() :]
-            cuts += [match.end()] if is_furniture(rest) or is_scene_mark(rest) else []
-        if text[0] != "[" and (match := AFTER_PLACE.search(text)):
-            place, note = text[: match.start()], WHOLE.match(text, match.end())
-            labels = note is not None and text[note.end() :].lstrip().startswith(":")
-            if is_cut(text) or (place.isupper() and is_bare_location(place) and not labels):
-                cuts.append(match.end())
-        for cut in sorted(set(cuts)):
-            if piece := text[position:cut].strip():
-                yield piece
-            position = cut
-        if piece := text[position:].strip():
-            yield piece
-
-    def _label_after_direction(self, text: str) -> list[int]:
-        """Where the name begins in `(Cyril's mother) Dora: Hello.`, unless the text wraps and may only go on so."""
-        direction = WHOLE.match(text) if text[0] in OPENERS and self.survey.full is None else None
-        if direction is None:
-            return []
-        label = read_label(text[direction.end() :].lstrip())
-        return [direction.end()] if label is not None and looks_like_label(label.name) else []
-
-    def _label_after_place(self, text: str) -> list[int]:
-        """Where the name begins in `HARBOUR HOUSE - KITCHENANNA: Hello.`"""
-        head = text.partition(":")[0]
-        if not head.isupper() or not names_place(head) or self.survey.count(head) >= KNOWN:
-            return []
-        for start in range(3, len(head) - 2):
-            if head[start].isalpha() and self.survey.count(head[start:]) > KNOWN and is_bare_location(head[:start]):
-                return [start]
-        return []
 
     def _piece(self, line: TextLine, takes: int) -> None:
         text = line.text
