@@ -10,9 +10,9 @@ from understudy.cli.options import at_option, existing_refused, facing_option, f
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
 from understudy.dialogue import situation_at
-from understudy.readers.carddocument import Card
-from understudy.readers.cardexport import card_at
-from understudy.readers.cardfile import read_card, write_card
+from understudy.readers.card.document import Card
+from understudy.readers.card.export import card_at
+from understudy.readers.card.file import read_card, write_card
 
 __all__ = ["card"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import card, hpd, hpd_relations, personachat, script, speeches, tei, transcript, tvshowguess
+from understudy.readers import card, hpd, personachat, script, speeches, tei, transcript, tvshowguess
 from understudy.readers import folder as story_folder
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
@@ -29,7 +29,7 @@ READERS: tuple[Reader, ...] = (
     card.READER,
     tei.READER,
     hpd.READER,
-    hpd_relations.READER,
+    hpd.RELATIONS,
     tvshowguess.READER,
     speeches.READER,
     personachat.READER,

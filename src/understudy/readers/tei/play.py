@@ -14,9 +14,9 @@ from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import CastEntry, Description, Event, Heading, Speech, Unread
 from understudy.readers.names import is_group
 from understudy.readers.source import SourceFile
-from understudy.readers.tei_divisions import Division, Divisions
-from understudy.readers.tei_survey import DIVISION, PERSONS, Survey, identifiers
-from understudy.readers.xmlstream import End, Start
+from understudy.readers.tei.divisions import Division, Divisions
+from understudy.readers.tei.survey import DIVISION, PERSONS, Survey, identifiers
+from understudy.readers.tei.xmlstream import End, Start
 from understudy.story import Character, Source
 
 __all__ = ["UNITS", "Play"]

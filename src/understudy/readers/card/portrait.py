@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import hypot
 from typing import TypeAlias
 
-from understudy.readers.png import Chunk, bytes_of
+from understudy.readers.card.png import Chunk, bytes_of
 
 __all__ = ["initials", "portrait"]
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from understudy.errors import InputError, MissingExtra
 from understudy.readers.aliases import unambiguous
 from understudy.readers.events import CastEntry, Event, Heading, Opening, Unread
-from understudy.readers.hpd_ties import Ties, owner_of, statements
+from understudy.readers.hpd.ties import Ties, owner_of, statements
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Moment

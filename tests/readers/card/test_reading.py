@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.readers.assembly import Assembly
-from understudy.readers.card import KEPT, NOTHING_TOLD, READER
-from understudy.readers.carddocument import card_of
-from understudy.readers.cardfile import png_of
-from understudy.readers.cardtext import Names, conversations, sentences
+from understudy.readers.card.document import card_of
+from understudy.readers.card.file import png_of
+from understudy.readers.card.reading import KEPT, NOTHING_TOLD, READER
+from understudy.readers.card.talk import Names, conversations, sentences
 from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 from understudy.storyfile import Story, StoryWriter
@@ -46,7 +46,7 @@ CARD: dict[str, Any] = {
         "character_book": {
             "name": "Verey",
             "extensions": {},
-            "entries": [{"keys": ["gate"], "content": "@@depth 2\nThe gate is oak."}, {"keys": ["fog"]}],
+            "entries": [{"keys": ["gate"], "content": "depth 2\nThe gate is oak."}, {"keys": ["fog"]}],
         },
     },
 }

@@ -19,9 +19,9 @@ from pathlib import Path
 from understudy.readers.events import Event, Opening
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.tei_play import Play
-from understudy.readers.tei_survey import survey
-from understudy.readers.xmlstream import End, Start, xml_tokens
+from understudy.readers.tei.play import Play
+from understudy.readers.tei.survey import survey
+from understudy.readers.tei.xmlstream import End, Start, xml_tokens
 
 __all__ = ["READER", "events", "recognises"]
 

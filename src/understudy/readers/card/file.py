@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.readers.carddocument import LARGEST_CARD, Card, card_from_json, in_version, json_of
-from understudy.readers.png import SIGNATURE, Chunk, Png, bytes_of, keyword_of, parse_png, text_chunk, text_of
-from understudy.readers.portrait import portrait
+from understudy.readers.card.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
+from understudy.readers.card.png import SIGNATURE, Chunk, Png, bytes_of, keyword_of, parse_png, text_chunk, text_of
+from understudy.readers.card.portrait import portrait
 
 __all__ = ["LARGEST_FILE", "parse_card", "png_of", "read_card", "write_card"]
 

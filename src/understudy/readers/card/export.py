@@ -12,8 +12,8 @@ from typing import Any
 
 from understudy.dialogue import Situation
 from understudy.persona import Other, Persona
-from understudy.readers.carddocument import Card, in_version
-from understudy.readers.cardtext import one_line
+from understudy.readers.card.document import Card, in_version
+from understudy.readers.card.talk import one_line
 from understudy.story import Line
 from understudy.wording import tie_sentence
 

@@ -6,7 +6,7 @@ import pytest
 
 from understudy.errors import InputError
 from understudy.readers.source import SourceFile
-from understudy.readers.xmlstream import End, Start, Text, Token, xml_tokens
+from understudy.readers.tei.xmlstream import End, Start, Text, Token, xml_tokens
 
 
 def tokens(folder: Path, content: str | bytes) -> list[Token]:

@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.readers.carddocument import DEEPEST, Card, card_from_json, card_of, in_version, json_of
-from understudy.readers.cardfile import LARGEST_FILE, parse_card, png_of, read_card, write_card
-from understudy.readers.png import SIGNATURE, Chunk, bytes_of, keyword_of, parse_png, text_chunk
-from understudy.readers.portrait import initials, portrait
+from understudy.readers.card.document import DEEPEST, Card, card_from_json, card_of, in_version, json_of
+from understudy.readers.card.file import LARGEST_FILE, parse_card, png_of, read_card, write_card
+from understudy.readers.card.png import SIGNATURE, Chunk, bytes_of, keyword_of, parse_png, text_chunk
+from understudy.readers.card.portrait import initials, portrait
 
 PICTURE = bytes_of(
     (
@@ -297,7 +297,7 @@ def test_a_v1_card_is_written_as_v2_unless_asked(tmp_path: Path) -> None:
 
 
 def test_a_v3_lorebook_has_what_v3_asks_for_and_decorators_stay() -> None:
-    entry = {"keys": ["lock"], "content": "@@depth 4\nThe lock is old.", "extensions": {}, "enabled": True}
+    entry = {"keys": ["lock"], "content": "depth 4\nThe lock is old.", "extensions": {}, "enabled": True}
     card = in_version(v2(character_book={"extensions": {}, "entries": [entry, "odd"]}), 3)
     assert card.book == [{**entry, "use_regex": False}, "odd"]
     assert card.data["group_only_greetings"] == []

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.readers.carddocument import Card
-from understudy.readers.cardfile import LARGEST_FILE, parse_card
-from understudy.readers.cardtext import Names, Said, conversations, one_line, sentences
+from understudy.readers.card.document import Card
+from understudy.readers.card.file import LARGEST_FILE, parse_card
+from understudy.readers.card.png import SIGNATURE
+from understudy.readers.card.talk import Names, Said, conversations, one_line, sentences
 from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
-from understudy.readers.png import SIGNATURE
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Source

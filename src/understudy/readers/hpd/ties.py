@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError
-from understudy.readers.changes import Ledger, Span
 from understudy.readers.events import Tie
+from understudy.readers.hpd.changes import Ledger, Span
 from understudy.story import Moment, Relation, Schema, Source
 
 __all__ = ["Level", "Ties", "owner_of", "statements"]

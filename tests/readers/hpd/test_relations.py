@@ -12,9 +12,9 @@ from hypothesis import given
 from reading import damage, events_of, of_kind, read_bytes, stands
 from realdata import folder
 from understudy.errors import InputError, MissingExtra
-from understudy.readers import hpd_relations
 from understudy.readers.events import CastEntry, Heading, Opening, Tie, Unread
-from understudy.readers.hpd_relations import READER
+from understudy.readers.hpd import relations as hpd_relations
+from understudy.readers.hpd.relations import READER
 from understudy.readers.source import SourceFile
 
 openpyxl = pytest.importorskip("openpyxl")

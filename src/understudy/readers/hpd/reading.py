@@ -21,7 +21,6 @@ from pathlib import Path
 from understudy.dialogue import Example, Situation, Turn
 from understudy.persona import Other, Persona
 from understudy.readers.aliases import unambiguous
-from understudy.readers.changes import Ledger, Span
 from understudy.readers.events import (
     CastEntry,
     Description,
@@ -33,8 +32,9 @@ from understudy.readers.events import (
     Trait,
     Unread,
 )
-from understudy.readers.hpd_session import Session, session_of
-from understudy.readers.hpd_ties import Ties
+from understudy.readers.hpd.changes import Ledger, Span
+from understudy.readers.hpd.session import Session, session_of
+from understudy.readers.hpd.ties import Ties
 from understudy.readers.jsonstream import Spot, json_members, reread
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile

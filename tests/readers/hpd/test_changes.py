@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from understudy.readers.changes import Ledger, Span
+from understudy.readers.hpd.changes import Ledger, Span
 from understudy.story import Moment, Source
 
 AT = Source("file", 1)

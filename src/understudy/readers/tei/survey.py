@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from understudy.readers.aliases import unambiguous
 from understudy.readers.names import fold, is_group, nice
 from understudy.readers.source import SourceFile
-from understudy.readers.xmlstream import End, Start, Text, xml_tokens
+from understudy.readers.tei.xmlstream import End, Start, Text, xml_tokens
 from understudy.story import Character
 from understudy.text import LANGUAGES
 

@@ -13,7 +13,7 @@ from reading import damage, events_of, of_kind, read_bytes, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.readers.events import CastEntry, Description, Heading, SceneStart, Speech, Tie, Trait, Unread
-from understudy.readers.hpd import READER, examples
+from understudy.readers.hpd.reading import READER, examples
 from understudy.readers.source import SourceFile
 from understudy.story import Fact, Relation
 

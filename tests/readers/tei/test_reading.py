@@ -9,7 +9,7 @@ from realdata import folder
 from understudy.errors import InputError
 from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
-from understudy.readers.tei import READER
+from understudy.readers.tei.reading import READER
 
 HEADER = """\
 <teiHeader>

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError
-from understudy.readers.hpd_ties import Level, statements
+from understudy.readers.hpd.ties import Level, statements
 from understudy.readers.jsonstream import Spot
 from understudy.readers.source import SourceFile
 
