@@ -14,15 +14,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.readers import transcript
 from understudy.readers.brackets import OPENERS, WHOLE, ends_open
 from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.furniture import is_furniture, unglued
-from understudy.readers.labels import read_label
-from understudy.readers.markup import TextLine
-from understudy.readers.scenes import is_scene_mark
 from understudy.readers.source import SourceFile
-from understudy.readers.survey import FREQUENT, KNOWN, Survey, survey
+from understudy.readers.transcript import reading as transcript
+from understudy.readers.transcript.furniture import is_furniture, unglued
+from understudy.readers.transcript.labels import read_label
+from understudy.readers.transcript.markup import TextLine
+from understudy.readers.transcript.scenes import is_scene_mark
+from understudy.readers.transcript.survey import FREQUENT, KNOWN, Survey, survey
 
 
 def kind_of(line: TextLine, seen: Survey) -> str | None:

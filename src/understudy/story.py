@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import total_ordering
+from typing import NamedTuple
 
 from understudy.errors import UnknownMoment
 
@@ -112,8 +113,7 @@ def _roman(text: str) -> int:
     return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0]))
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where something was read: a file and the line in it, counted from 1."""
 
     file: str

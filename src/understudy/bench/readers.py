@@ -13,7 +13,7 @@ import hashlib
 import json
 import platform
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ import numpy as np
 from understudy import __version__
 from understudy.bench.alignment import FUZZY, Episode, aligned, common_starts, who, words
 from understudy.errors import InputError
-from understudy.readers import speeches, transcript
+from understudy.readers import reader_of, speeches, transcript
 from understudy.readers.events import Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
@@ -34,6 +34,7 @@ __all__ = ["bench_readers"]
 SEED = 0
 RESAMPLES = 1000
 SAME_WORDING = 0.75  # an episode with fewer lines in common was prepared from another transcript of it
+MANY_SCENES = 5  # scenes we find in an episode that was prepared as one: its marks were passed over
 PREPARED = "tvshowguess/dev.jsonl"
 SHOWS = {
     "FRIENDS": ("friends", transcript.READER),
@@ -42,6 +43,7 @@ SHOWS = {
     "The_Office": ("the_office", transcript.READER),
     "Frasier": ("frasier.jsonl", speeches.READER),
 }
+OTHER_FILES = ("tvshowguess/dev.jsonl", "shakespeare/*.xml", "personachat/*_*.txt", "hpd/*.json", "hpd/*.xlsx")
 NO_SCENES = {"Frasier": "its source has no scene marks", "The_Office": "its source has no scene marks"}
 
 Row = dict[str, Any]
@@ -112,8 +114,8 @@ def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dic
     if not prepared.is_file():
         raise InputError(f"holds no {PREPARED}: name the folder that has it", data)
     rows: list[Row] = []
-    for part in (_transcript_rows,):
-        rows += part(data, limit, seed)
+    rows += _transcript_rows(data, limit, seed)
+    rows += _accounted_rows(data)
     manifest = {
         "bench": "readers",
         "version": __version__,
@@ -146,6 +148,30 @@ def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:
     return rows
 
 
+def _accounted_rows(data: Path) -> list[Row]:
+    """For files that are not judged against another reading: what share of them is accounted for, and unread."""
+    rows: list[Row] = []
+    for pattern in OTHER_FILES:
+        for path in sorted(data.glob(pattern)):
+            file = path.relative_to(data).as_posix()
+            source = SourceFile(path)
+            begun = time.process_time()
+            counted = Counter[str]()
+            try:
+                reader = reader_of(source)
+                for event in reader.events(source):
+                    counted[type(event).__name__] += getattr(event, "takes", 0)
+            except InputError as error:
+                rows.append(_missing({"reader": None, "file": file}, "lines_accounted_for", error.message))
+                continue
+            what = {"reader": reader.name, "file": file}
+            seconds = round(time.process_time() - begun, 3)
+            rows.append(_figure(what, "unread_share", counted["Unread"] / source.units, source.units))
+            rows.append(_figure(what, "lines_accounted_for", counted.total() / source.units, source.units))
+            rows.append(_figure(what, "seconds", seconds, source.units))
+    return rows
+
+
 def _judged(
     what: Row, theirs: dict[tuple[int, ...], Episode], reading: ShowReading, limit: int | None, seed: int
 ) -> list[Row]:
@@ -166,7 +192,10 @@ def _judged(
     if what["show"] in NO_SCENES:
         rows.append(_missing(what, "scene_start_f1", NO_SCENES[what["show"]]))
     else:
-        rows.append(_estimate(what, "scene_start_f1", table[:, 2:5], _f1, int(table[:, 3].sum()), seed))
+        rows.append(_starts(what, table, seed))
+        parted = (table[:, 3] > 1) | (table[:, 4] < MANY_SCENES)
+        if not parted.all() and parted.any():
+            rows.append(_starts({**what, "condition": "without episodes prepared as one scene"}, table[parted], seed))
     for (season, number), line in zip(both, table):
         one = {**what, "episode": f"{season:02}x{number:02}"}
         rows.append(_figure(one, "line_speaker_match", float(line[0] / line[1]), int(line[1])))
@@ -192,6 +221,10 @@ def _counts(theirs: Episode, ours: Episode) -> tuple[int, ...]:
 def _match(what: Row, table: Table, seed: int) -> Row:
     n = int(table[:, 1].sum())
     return _estimate(what, "line_speaker_match", table[:, :2], lambda total: float(total[0] / total[1]), n, seed)
+
+
+def _starts(what: Row, table: Table, seed: int) -> Row:
+    return _estimate(what, "scene_start_f1", table[:, 2:5], _f1, int(table[:, 3].sum()), seed)
 
 
 def _f1(totals: Table) -> float:

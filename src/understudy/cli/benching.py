@@ -59,38 +59,42 @@ def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_js
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
-    """A table for all that was judged together, with intervals; a missing value shows its reason.
+    """A table for each thing judged, with intervals; a missing value shows its reason.
 
     Rows of single episodes are for the document: on a terminal they would bury the figures.
     """
     apart = sum("episode" in row for row in rows)
     rows = [row for row in rows if "episode" not in row]
-    subjects = list(dict.fromkeys(key for row in rows for key in row if key not in FIGURES))
-    shared = [key for key in subjects if all(key in row for row in rows)]
     out = screen()
-    for judged, group in groupby(rows, key=lambda row: [str(row[key]) for key in shared]):
-        out.print(heading(" ".join(judged)))
-        out.print(indented(_rows_table(list(group), [key for key in subjects if key not in shared])))
+    for judged, group in groupby(rows, key=_judged):
+        out.print(heading(", ".join(judged)))
+        out.print(indented(_rows_table(list(group))))
         out.print()
     if apart:
         out.print(f"{apart} more rows, one an episode, are in the document: --json, or -o FILE.")
 
 
-def _rows_table(rows: list[dict[str, Any]], subjects: list[str]) -> Table:
-    subjects = [key for key in subjects if any(key in row for row in rows)]
-    columns: list[Column] = [*subjects, ("metric", {"no_wrap": True})]
-    columns += [(head, {"no_wrap": True, "justify": "right"}) for head in ("value", "95%", "n", "paper")]
+def _judged(row: dict[str, Any]) -> list[str]:
+    """What a row is about, whatever was measured of it and on what condition."""
+    return [str(value) for key, value in row.items() if key not in (*FIGURES, "condition") and value is not None]
+
+
+def _rows_table(rows: list[dict[str, Any]]) -> Table:
+    columns: list[Column] = [("metric", {"min_width": 19})]
+    columns += [(head, {"no_wrap": True, "justify": "right"}) for head in ("value", "95%", "n")]
+    papers = any(row.get("paper") is not None for row in rows)
+    reasons = any(row.get("reason") for row in rows)
+    columns += [("paper", {"no_wrap": True, "justify": "right"})] * papers + [("", {})] * reasons
     return table(
-        [*columns, ""],
+        columns,
         (
             (
-                *(str(row.get(key, "")) for key in subjects),
-                row["metric"],
+                row["metric"] + (f" ({row['condition']})" if row.get("condition") else ""),
                 _figure(row["value"]),
                 "" if row.get("low") is None else f"{_figure(row['low'])}-{_figure(row['high'])}",
                 _figure(row.get("n")),
-                _figure(row.get("paper")),
-                row.get("reason") or "",
+                *([_figure(row.get("paper"))] * papers),
+                *([row.get("reason") or ""] * reasons),
             )
             for row in rows
         ),
@@ -99,5 +103,5 @@ def _rows_table(rows: list[dict[str, Any]], subjects: list[str]) -> Table:
 
 def _figure(value: float | None) -> str:
     if value is None:
-        return ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"

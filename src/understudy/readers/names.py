@@ -19,7 +19,7 @@ __all__ = ["fold", "is_group", "merge_labels", "nice"]
 
 ABBREVIATING = re.compile(r"\.(?=\w\w)")
 NOT_WORD = re.compile(r"[^\w\s/&+#-]+")
-HYPHEN = re.compile(r"\s*-+\s*")
+HYPHEN = re.compile(r"\s*-[\s-]*")
 SHOUTED = re.compile(r"[^\W\d_]+")
 INITIALS = re.compile(r"(?:\w\.)+\w?\.?")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from understudy.errors import InputError
 from understudy.readers.names import fold, is_group, merge_labels, nice
@@ -24,6 +26,10 @@ class Settled:
     """folded name -> the name of the one it means"""
 
 
+SLIPS = 0.1
+"""Share of the rarer label's scenes that two spellings of one name may have in common."""
+
+
 class RollCall:
     """Gathers labels while a source is read. What the source declares wins over what is worked out."""
 
@@ -32,7 +38,8 @@ class RollCall:
         self._spoken: dict[str, int] = {}
         self._first_spoken: dict[str, tuple[SourceFile, int]] = {}
         self._heard: set[str] = set()
-        self._together: set[tuple[str, str]] = set()
+        self._scenes: Counter[str] = Counter()
+        self._together: Counter[tuple[str, str]] = Counter()
         self._declared: dict[str, Character] = {}
         self._declared_as: dict[str, str] = {}
 
@@ -46,9 +53,8 @@ class RollCall:
         return self.number(label)
 
     def end_scene(self) -> None:
-        """Who was heard in one scene is not one person under two names."""
-        heard = sorted(self._heard)
-        self._together.update((one, other) for place, one in enumerate(heard) for other in heard[place + 1 :])
+        self._scenes.update(self._heard)
+        self._together.update(combinations(sorted(self._heard), 2))
         self._heard.clear()
 
     def declare(self, character: Character) -> None:
@@ -89,7 +95,9 @@ class RollCall:
         )
 
     def _were_together(self, one: str, other: str) -> bool:
-        return (one, other) in self._together or (other, one) in self._together
+        """Two labels that keep turning up in the same scenes are two people; once may be a transcriber's slip."""
+        shared = self._together[min(one, other), max(one, other)]
+        return shared > SLIPS * min(self._scenes[one], self._scenes[other])
 
 
 def person(name: str, settled: Settled) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.survey import Survey
+from understudy.readers.transcript.survey import Survey
 
 __all__ = ["READER", "events", "recognises"]
 

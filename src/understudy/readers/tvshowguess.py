@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.furniture import is_furniture
 from understudy.readers.jsonstream import Spot, json_lines, reread
-from understudy.readers.labels import looks_like_label, read_label
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.survey import Survey
+from understudy.readers.transcript.furniture import is_furniture
+from understudy.readers.transcript.labels import looks_like_label, read_label
+from understudy.readers.transcript.survey import Survey
 from understudy.story import Source
 
 __all__ = ["READER", "events", "recognises"]

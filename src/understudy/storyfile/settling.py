@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from understudy.story import Character, Fact, Moment, Relation, Source
@@ -17,7 +18,6 @@ __all__ = ["write_dated", "write_presence"]
 
 
 class Row(NamedTuple):
-    scene: int
     line: int
     speaker: int | None
     text: str
@@ -54,9 +54,9 @@ def write_presence(connection: sqlite3.Connection, first_group: int) -> None:
     acquaintance = Acquaintance()
     cues = _cues_by_scene(connection, first_group)
     waiting = next(cues, None)
-    rows = map(Row._make, connection.execute("SELECT scene, id, speaker, text FROM lines ORDER BY id"))
-    for scene, group in groupby(rows, key=lambda row: row.scene):
-        said = list(group)
+    rows = connection.execute("SELECT scene, id, speaker, text FROM lines ORDER BY id")
+    for scene, group in groupby(rows, key=itemgetter(0)):
+        said = [Row(line, speaker, text) for _, line, speaker, text in group]
         told = [
             Cue(row.line, "speaks", row.speaker)
             for row in said
@@ -81,7 +81,7 @@ def write_presence(connection: sqlite3.Connection, first_group: int) -> None:
 
 def _cues_by_scene(connection: sqlite3.Connection, first_group: int) -> Iterator[tuple[int, list[Cue]]]:
     rows = connection.execute("SELECT scene, line, kind, label FROM cues ORDER BY scene, rowid")
-    for scene, group in groupby(rows, key=lambda row: row[0]):
+    for scene, group in groupby(rows, key=itemgetter(0)):
         cues = []
         for _, line, kind, character in group:
             if kind == "clear":

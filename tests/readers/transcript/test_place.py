@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.readers.place import place, title
+from understudy.readers.transcript.place import place, title
 
 
 @pytest.mark.parametrize(

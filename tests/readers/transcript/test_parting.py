@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.readers.markup import TextLine
-from understudy.readers.parting import parted
-from understudy.readers.survey import survey
+from understudy.readers.transcript.markup import TextLine
+from understudy.readers.transcript.parting import parted
+from understudy.readers.transcript.survey import survey
 
 SEEN = survey(TextLine(number, line) for number, line in enumerate(["ANN: One.", "BOB: Two.", "Mrs. Dunn: Three."] * 6))
 

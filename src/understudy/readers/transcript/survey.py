@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from understudy.readers.brackets import OPENERS
-from understudy.readers.furniture import is_furniture, may_be_glued, unglued
-from understudy.readers.labels import INNER_LABEL, PLAIN, Label, looks_like_label, read_label
-from understudy.readers.markup import TextLine
 from understudy.readers.names import fold, is_group
-from understudy.readers.scenes import is_bare_location, is_scene_mark
+from understudy.readers.transcript.furniture import is_furniture, may_be_glued, unglued
+from understudy.readers.transcript.labels import INNER_LABEL, PLAIN, Label, looks_like_label, read_label
+from understudy.readers.transcript.markup import TextLine
+from understudy.readers.transcript.scenes import is_bare_location, is_scene_mark
 from understudy.readers.vocabulary import SENTENCE_OPENERS, STARTERS
 
 __all__ = ["FREQUENT", "KNOWN", "Survey", "survey"]

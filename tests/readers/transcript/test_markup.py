@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.readers.markup import looks_like_html, page_lines, without_bbcode
+from understudy.readers.transcript.markup import looks_like_html, page_lines, without_bbcode
 
 
 def lines_of(page: str) -> list[tuple[int, str]]:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reading import damage, events_of, of_kind, read_bytes, stands
 from realdata import folder
 from understudy.errors import InputError
-from understudy.readers import transcript
 from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript import READER
+from understudy.readers.transcript import reading as transcript
+from understudy.readers.transcript.reading import READER
 
 HARBOUR = """\
 Scene: The harbour office. Ann and Bob are there.

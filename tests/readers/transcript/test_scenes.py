@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.readers.scenes import is_bare_location, is_cut, is_scene_mark, present, setting
+from understudy.readers.transcript.scenes import is_bare_location, is_cut, is_scene_mark, present, setting
 
 
 @pytest.mark.parametrize(

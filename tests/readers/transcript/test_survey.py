@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.readers.markup import TextLine
-from understudy.readers.survey import Survey, survey
+from understudy.readers.transcript.markup import TextLine
+from understudy.readers.transcript.survey import Survey, survey
 
 
 def surveyed(text: str) -> Survey:

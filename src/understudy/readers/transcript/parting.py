@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from understudy.readers.brackets import OPENERS, WHOLE
-from understudy.readers.furniture import is_furniture
-from understudy.readers.labels import INNER_LABEL, looks_like_label, read_label
-from understudy.readers.scenes import is_bare_location, is_cut, is_scene_mark, names_place
-from understudy.readers.survey import KNOWN, Survey
+from understudy.readers.transcript.furniture import is_furniture
+from understudy.readers.transcript.labels import INNER_LABEL, looks_like_label, read_label
+from understudy.readers.transcript.scenes import is_bare_location, is_cut, is_scene_mark, names_place
+from understudy.readers.transcript.survey import KNOWN, Survey
 
 __all__ = ["parted"]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.readers.labels import looks_like_label, read_label
+from understudy.readers.transcript.labels import looks_like_label, read_label
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,6 @@ BBCODE = re.compile(
     re.IGNORECASE,
 )
 LONGEST_TAG = 4000
-SPACE = re.compile(r"\s+")
 
 
 def looks_like_html(head: str) -> bool:
@@ -81,7 +80,9 @@ def page_lines(lines: Iterable[tuple[int, str]]) -> Iterator[TextLine]:
     number = 0
 
     def flush() -> Iterator[TextLine]:
-        text = SPACE.sub(" ", html.unescape("".join(pieces)).replace("\xa0", " ")).strip()
+        if not pieces:
+            return
+        text = " ".join(html.unescape("".join(pieces)).split())
         pieces.clear()
         if text:
             yield TextLine(begins, text)

@@ -14,13 +14,13 @@ from typing import Literal
 from understudy.readers.brackets import CLOSERS, OPENERS, WHOLE, ends_open, without_brackets
 from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
-from understudy.readers.furniture import is_credit, is_furniture, is_page_matter, may_be_glued, unglued
-from understudy.readers.labels import Label
-from understudy.readers.markup import TextLine, without_bbcode
-from understudy.readers.parting import parted
-from understudy.readers.scenes import is_bare_location, is_cut, is_scene_mark, names_place, present, setting
 from understudy.readers.source import SourceFile
-from understudy.readers.survey import KNOWN, Survey
+from understudy.readers.transcript.furniture import is_credit, is_furniture, is_page_matter, may_be_glued, unglued
+from understudy.readers.transcript.labels import Label
+from understudy.readers.transcript.markup import TextLine, without_bbcode
+from understudy.readers.transcript.parting import parted
+from understudy.readers.transcript.scenes import is_bare_location, is_cut, is_scene_mark, names_place, present, setting
+from understudy.readers.transcript.survey import KNOWN, Survey
 
 __all__ = ["stitched"]
 

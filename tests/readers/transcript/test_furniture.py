@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.readers.furniture import is_credit, is_furniture, is_page_matter, unglued
+from understudy.readers.transcript.furniture import is_credit, is_furniture, is_page_matter, unglued
 
 
 @pytest.mark.parametrize(

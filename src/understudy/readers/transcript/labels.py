@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from understudy.readers.brackets import BRACKETED, OPENERS
-from understudy.readers.furniture import is_credit, is_furniture
 from understudy.readers.names import is_group
+from understudy.readers.transcript.furniture import is_credit, is_furniture
 from understudy.readers.vocabulary import STARTERS, words
 
 __all__ = ["INNER_LABEL", "PLAIN", "Label", "looks_like_label", "read_label"]

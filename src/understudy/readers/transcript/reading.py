@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from understudy.readers.events import Event, Heading, Opening
-from understudy.readers.labels import looks_like_label, read_label
-from understudy.readers.markup import TextLine, looks_like_html, page_lines
-from understudy.readers.place import place, title
 from understudy.readers.reader import Reader
-from understudy.readers.scenes import is_cut, is_scene_mark
 from understudy.readers.source import SourceFile
-from understudy.readers.stitching import stitched
-from understudy.readers.survey import survey
+from understudy.readers.transcript.labels import looks_like_label, read_label
+from understudy.readers.transcript.markup import TextLine, looks_like_html, page_lines
+from understudy.readers.transcript.place import place, title
+from understudy.readers.transcript.scenes import is_cut, is_scene_mark
+from understudy.readers.transcript.stitching import stitched
+from understudy.readers.transcript.survey import survey
 
 __all__ = ["READER", "events", "place", "recognises", "text_lines"]
 
