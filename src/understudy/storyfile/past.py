@@ -35,8 +35,8 @@ CREATE TEMP VIEW past_lines AS
     LEFT JOIN known ON known.id = lines.speaker
     WHERE presence.character = {character} AND lines.id < {bound};
 CREATE TEMP VIEW company AS
-    SELECT DISTINCT mine.scene, known.name FROM main.presence AS mine
-    JOIN main.presence AS theirs ON theirs.scene = mine.scene
+    SELECT DISTINCT mine.scene, known.name FROM main.presence AS mine INDEXED BY presence_by_scene
+    CROSS JOIN main.presence AS theirs INDEXED BY presence_by_scene ON theirs.scene = mine.scene
          AND theirs.first <= mine.last AND mine.first <= theirs.last AND theirs.first < {bound}
     JOIN known ON known.id = theirs.character
     WHERE mine.character = {character} AND mine.first < {bound};

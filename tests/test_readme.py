@@ -1,0 +1,34 @@
+"""The README is run: what it shows is what a reader of it sees."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"```console\n\$ (understudy .*)\n((?:.*\n)*?)```", README)
+PYTHON = re.findall(r"```python\n((?:.*\n)*?)```", README)
+
+
+def test_there_is_something_to_run() -> None:
+    assert len(SHOWN) >= 2
+    assert len(PYTHON) == 1
+
+
+@pytest.mark.parametrize(("command", "expected"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_a_command_prints_what_the_readme_shows(command: str, expected: str) -> None:
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    python = f"{sys.executable} -m "
+    done = subprocess.run(python + command, shell=True, capture_output=True, text=True, env=environment, check=True)
+    printed = [line.rstrip() for line in done.stdout.rstrip().splitlines()]
+    assert printed == [line.rstrip() for line in expected.rstrip().splitlines()]
+
+
+def test_the_python_in_the_readme_runs() -> None:
+    done = subprocess.run([sys.executable, "-c", PYTHON[0]], capture_output=True, text=True, check=True)
+    assert len(done.stdout) > 50
