@@ -98,7 +98,8 @@ class Assembly:
             self._roll.declare(character)
         self._facts.extend(cast.facts)
         self._relations.extend(cast.relations)
-        self.writer.file(cast.path.name, "cast")
+        file = self.writer.file(cast.path.name, "cast")
+        self.writer.tally(file, cast.units, {"lines": 0, "descriptions": 0, "headings": cast.units, "unread": 0})
 
     def finish(self, default_title: str) -> None:
         """Settle who is who, and write."""

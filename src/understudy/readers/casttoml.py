@@ -44,6 +44,8 @@ class CastFile:
     """What a cast.toml says. Facts and ties carry the line they stand on."""
 
     path: Path
+    units: int
+    """How many of its lines are not blank."""
     title: str | None = None
     language: str | None = None
     levels: tuple[str, ...] | None = None
@@ -63,6 +65,7 @@ class _Cast:
         self.path, self.levels = path, levels
         document, text = self._parsed()
         self.document = document
+        self.units = sum(bool(line.strip()) for line in text.splitlines())
         self.lines: dict[str, list[int]] = {}
         for number, line in enumerate(text.splitlines(), 1):
             if match := TABLE.match(line):
@@ -91,6 +94,7 @@ class _Cast:
         self.names = self._lookup(characters)
         return CastFile(
             path=self.path,
+            units=self.units,
             title=self.document.get("title"),
             language=language,
             levels=None if levels is None else tuple(levels),
