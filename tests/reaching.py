@@ -59,10 +59,10 @@ def reachable(situation: Situation) -> set[str]:
 def tables_that_open(past: StoryPast, story: Story) -> list[str]:
     """Tables of the story file that can be read through a persona's own connection: there must be none."""
     opened = []
-    tables = [name for (name,) in story._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    tables = [name for (name,) in story._db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
     for table in [*tables, "sqlite_master", "known"]:
         try:
-            past._db.execute(f"SELECT * FROM {table}").fetchone()
+            past._db.row(f"SELECT * FROM {table} LIMIT 1")
             opened.append(table)
         except sqlite3.DatabaseError:
             continue

@@ -104,4 +104,4 @@ def test_the_database_itself_refuses_every_other_door() -> None:
     assert isinstance(past, StoryPast)
     assert tables_that_open(past, story) == []
     with pytest.raises(sqlite3.DatabaseError, match="prohibited|not authorized"):
-        past._db.execute("SELECT text FROM main.lines")
+        past._db.rows("SELECT text FROM main.lines")

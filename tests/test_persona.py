@@ -9,7 +9,7 @@ import pytest
 
 from reaching import assert_nothing_withheld_is_reached, reachable
 from understudy.dialogue import situation_at
-from understudy.errors import Dead, Unborn, UnknownCharacter, UnknownMoment
+from understudy.errors import Dead, StoryError, Unborn, UnknownCharacter, UnknownMoment
 from understudy.persona import felt_towards, persona_at
 from understudy.readers import read
 from understudy.storyfile import Story
@@ -243,6 +243,18 @@ def test_the_unborn_and_the_dead_are_named_errors(story: Story) -> None:
     with pytest.raises(Dead, match=r"Old Ezra is dead at 2\.1"):
         persona_at(story, "Ezra", "2.1")
     assert "of the cold" not in str(persona_at(story, "Ezra", "2"))
+
+
+def test_nobody_stands_before_themselves(story: Story) -> None:
+    with pytest.raises(StoryError, match="Ann Archer cannot stand before themselves"):
+        situation_at(story, "Ann", "1.1", facing="Ann Archer")
+
+
+def test_nobody_stands_before_the_unborn_or_the_dead(story: Story) -> None:
+    with pytest.raises(Unborn, match="Dot is not born"):
+        situation_at(story, "Ann", "1.1", facing="Dot")
+    with pytest.raises(Dead, match="Old Ezra is dead"):
+        situation_at(story, "Ann", "2.1", facing="Ezra")
 
 
 def test_in_a_scene_one_stands_where_it_plays_and_before_who_is_there(story: Story) -> None:

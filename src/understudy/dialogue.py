@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from understudy.persona import Other, Persona, other_at, persona_at
+from understudy.errors import StoryError
+from understudy.persona import Other, Persona, must_be_alive, other_at, persona_at
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
@@ -140,6 +141,10 @@ def situation_at(
         setting = setting or scene.setting
         company = tuple(other for other in scene.present if other != who)
     faced = None if facing is None else story.character(facing).name
+    if faced == who:
+        raise StoryError(f"{who} cannot stand before themselves: name somebody else")
+    if faced is not None:
+        must_be_alive(story.facts(faced), faced, at)
     persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])])
     return Situation(
         persona=persona,

@@ -18,7 +18,7 @@ from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
-__all__ = ["NoPast", "Other", "Past", "Persona", "felt_towards", "other_at", "persona_at"]
+__all__ = ["NoPast", "Other", "Past", "Persona", "felt_towards", "must_be_alive", "other_at", "persona_at"]
 
 NOT_OF_ONESELF = frozenset({"born", "died"})
 PLAIN_TO_SEE = frozenset({"gender", "age", "looks", "title"})
@@ -81,7 +81,7 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
     at = story.moment(moment) if isinstance(moment, str) else moment
     character = story.character(name)
     own = story.facts(character.name)
-    _alive(own, character.name, at)
+    must_be_alive(own, character.name, at)
     holding = [fact for fact in _holding(own, at) if fact.attribute not in NOT_OF_ONESELF]
     shown_as = _false_names(story, character.name, at)
     _, known = story.acquaintances(character.name, at)
@@ -125,7 +125,8 @@ def felt_towards(story: Story, name: str, moment: Moment) -> tuple[Relation, ...
     return _ties(story.relations(to=story.character(name).name), moment)
 
 
-def _alive(facts: Sequence[Fact], name: str, at: Moment) -> None:
+def must_be_alive(facts: Sequence[Fact], name: str, at: Moment) -> None:
+    """Nobody can be, or stand before, somebody whose facts say that they are not born yet, or dead."""
     for fact in facts:
         if fact.attribute == "born" and fact.since > at:
             raise Unborn(f"{name} is not born before {fact.since.dotted}: ask for a later moment")

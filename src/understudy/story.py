@@ -18,9 +18,11 @@ __all__ = ["Character", "Exchange", "Fact", "Line", "Moment", "Relation", "Scene
 LARGEST = 2**32 - 1  # moments are kept as 32-bit numbers; the largest stands for 'after everything'
 ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
-NAMED = re.compile(r"([^\W\d_]+)\s*\.?\s*(\d+|[ivxlc]+)\b", re.IGNORECASE)
-EPISODE = re.compile(r"s(\d+)\s*e(\d+)((?:[.:]\d+)*)|(\d+)x(\d+)((?:[.:]\d+)*)", re.IGNORECASE)
-DOTTED = re.compile(r"\d+(?:[.:]\d+)*")
+NAMED = re.compile(r"([^\W\d_]+)\s*\.?\s*(\d{1,10}|[ivxlc]{1,12})\b", re.IGNORECASE)
+EPISODE = re.compile(
+    r"s(\d{1,10})\s*e(\d{1,10})((?:[.:]\d{1,10})*)|(\d{1,10})x(\d{1,10})((?:[.:]\d{1,10})*)", re.IGNORECASE
+)
+DOTTED = re.compile(r"\d{1,10}(?:[.:]\d{1,10})*")
 BETWEEN_NAMED = re.compile(r"[\s,;:–-]*")
 
 

@@ -50,3 +50,9 @@ def test_what_is_no_card_and_what_is_there_already(run: Run, story: Path) -> Non
     Path("ines.json").write_text("precious")
     assert "--force" in run("card", story, "Ines", "-o", "ines.json", status=1).stderr
     assert Path("ines.json").read_text() == "precious"
+
+
+def test_a_story_has_many_cards(run: Run, story: Path) -> None:
+    run("read", story, "-o", "keys.story")
+    for what in ("demo", story, "keys.story"):
+        assert "say whose card" in run("card", what, status=2).stderr

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
@@ -57,6 +60,22 @@ def test_what_is_there_is_kept(run: Run, story: Path) -> None:
     assert Path("keys.jsonl").read_text() == "precious"
     run("export", story, "-o", "keys.jsonl", "--force")
     assert [path.name for path in Path().iterdir()] == ["keys.jsonl"]
+
+
+def test_a_story_is_never_written_over_by_its_own_export(run: Run, story: Path) -> None:
+    run("read", story, "-o", "keys.story")
+    before = Path("keys.story").read_bytes()
+    assert "is what is being read" in run("export", "keys.story", "-o", "keys.story", "--force", status=1).stderr
+    assert Path("keys.story").read_bytes() == before
+
+
+def test_letters_that_stdout_cannot_show_are_kept() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "understudy", "export", "demo-zh"]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert [json.loads(line)["text"] for line in shown.stdout.splitlines()] == [
+        line.text for scene in read("demo-zh").scenes() for line in scene.lines
+    ]
 
 
 def test_a_folder_that_is_not_there(run: Run, story: Path) -> None:

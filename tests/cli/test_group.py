@@ -76,6 +76,13 @@ def test_a_damaged_story_file_is_said_to_be_damaged(run: Run, story: Path) -> No
     assert "damaged" in run("cast", "keys.story", status=1).stderr
 
 
+def test_a_text_that_is_none_any_more_is_damage_too(run: Run, story: Path) -> None:
+    run("read", story, "-o", "keys.story")
+    file = Path("keys.story")
+    file.write_bytes(file.read_bytes().replace(b"never look", b"never\xff\xff\xff\xff\xff"))
+    assert "damaged" in run("export", "keys.story", status=1).stderr
+
+
 def test_no_colour_where_it_goes_to_a_pipe_or_is_not_wanted(story: Path) -> None:
     for environment in ({}, {"NO_COLOR": "1", "FORCE_COLOR": ""}):
         shown = subprocess.run(
@@ -101,3 +108,14 @@ def test_a_terminal_without_the_letters(story: Path) -> None:
         )
         assert shown.stdout.isascii()
         assert "Ines Vale" in shown.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_nobody_listens(options: tuple[str, ...]) -> None:
+    command = shlex.join([sys.executable, "-m", "understudy", "cast", "demo-zh", *options])
+    silent = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True)
+    assert (silent.returncode, silent.stderr) == (0, "")
+
+
+def test_a_story_without_a_name(run: Run) -> None:
+    assert "nothing to read" in run("cast", "", status=1).stderr

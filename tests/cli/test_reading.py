@@ -44,7 +44,8 @@ def test_the_cast_and_where_it_was_written(document: Document, story: Path) -> N
 
 def test_a_person_is_told_that_the_counts_add_up_and_what_was_not_read(run: Run, story: Path) -> None:
     told = run("read", story, "--unread", "5").output
-    assert "10 + 1 + 10 + 1 = 22" in told
+    declared = sum(bool(line.strip()) for line in (story / "cast.toml").read_text().splitlines())
+    assert f"10 + 1 + {10 + declared} + 1 = {22 + declared}" in told
     assert "1 x a comment" in told
     assert "act-1.txt:13: % Should Mara be kinder here?" in told
     assert "Ines Vale (5)" in told
@@ -53,6 +54,14 @@ def test_a_person_is_told_that_the_counts_add_up_and_what_was_not_read(run: Run,
 def test_without_a_place_the_file_is_named_after_what_was_read(run: Run, story: Path) -> None:
     assert "brass-key.story" in run("read", story).output
     assert Path("brass-key.story").is_file()
+
+
+def test_a_script_is_never_written_over_by_its_own_story(run: Run, story: Path) -> None:
+    script = story / "act-1.txt"
+    before = script.read_text()
+    for what in (script, story):
+        assert "is what is being read" in run("read", what, "-o", script, "--force", status=1).stderr
+    assert script.read_text() == before
 
 
 def test_a_file_that_is_there_is_replaced_only_when_told_to(run: Run, story: Path) -> None:

@@ -103,6 +103,16 @@ def test_a_story_of_another_version_says_what_to_do(tmp_path: Path, version: int
         Story.open(target)
 
 
+def test_a_story_that_lacks_its_description_is_damaged(tmp_path: Path) -> None:
+    target = tmp_path / "play.story"
+    read(script(tmp_path), target)
+    with sqlite3.connect(target) as story:
+        story.execute("DELETE FROM about WHERE key = 'levels'")
+    story.close()
+    with pytest.raises(InputError, match="is damaged"):
+        Story.open(target)
+
+
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         read(script(tmp_path), tmp_path / "no" / "such" / "folder" / "play.story")
@@ -111,4 +121,4 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def test_the_file_is_opened_for_reading_only(tmp_path: Path) -> None:
     story = read(script(tmp_path), tmp_path / "play.story")
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        story._db.execute("DELETE FROM lines")
+        story._db.rows("DELETE FROM lines")

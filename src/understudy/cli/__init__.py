@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from sqlite3 import SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError
 from typing import Any
 
@@ -54,7 +55,7 @@ class Commands(click.Group):
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(f"{where}{error.strerror or error}") from error
         except DatabaseError as error:
-            if error.sqlite_errorcode not in DAMAGED:
+            if getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) not in DAMAGED:  # text that is none has no code
                 raise
             raise click.ClickException(f"the story file is damaged ({error}): read its source again") from error
         except KeyboardInterrupt:
@@ -88,6 +89,7 @@ for command in (demo, read, cast, scenes, persona, chat, export, card, bench):
 
 def main() -> None:
     """The `understudy` program."""
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed: >&-)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark

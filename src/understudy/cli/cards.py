@@ -10,6 +10,7 @@ from understudy.cli.options import at_option, existing_refused, facing_option, f
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
 from understudy.dialogue import situation_at
+from understudy.readers import EMBEDDED
 from understudy.readers.card.document import Card
 from understudy.readers.card.export import card_at
 from understudy.readers.card.file import read_card, write_card
@@ -49,6 +50,8 @@ def card(
     """
     if output is not None:
         existing_refused(output, force)
+    if name is None and (story in EMBEDDED or Path(story).is_dir() or Path(story).suffix == ".story"):
+        raise click.UsageError(f"{story} is a story: say whose card it should be, as in `card {story} NAME`")
     if name is None:
         made, carried = read_card(Path(story)), Path(story) if Path(story).suffix.lower() == ".png" else None
         picture = picture or carried

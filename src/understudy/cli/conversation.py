@@ -32,7 +32,10 @@ class Exchanged:
 
 @dataclass
 class Conversation:
-    """Moves through time and from one partner to another without forgetting what was said."""
+    """Moves through time and from one partner to another, and keeps what was said.
+
+    Who is asked at an earlier moment than before has not said yet what was said at the later one.
+    """
 
     story: Story
     agent: Agent
@@ -78,7 +81,8 @@ class Conversation:
         return len(turns)
 
     def _history(self) -> Iterator[Turn]:
-        for one in self.exchanged:
+        now = self.situation.persona.moment
+        for one in (exchanged for exchanged in self.exchanged if exchanged.situation.persona.moment <= now):
             yield one.message
             yield Turn(one.situation.persona.name, one.reply.text)
 

@@ -10,7 +10,8 @@ import click
 
 from understudy.cli.options import existing_refused, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing
-from understudy.cli.show import print_json
+from understudy.cli.show import print_json, shows_letters
+from understudy.readers import sources_of
 from understudy.readers.export import export_folder, export_jsonl, export_parquet
 from understudy.storyfile import Story
 
@@ -39,10 +40,10 @@ def export(story: str, form: str, output: Path | None, force: bool, as_json: boo
         raise click.UsageError("say with -o where it should be written")
     opened = read_showing(story)
     if output is None:
-        export_jsonl(opened, sys.stdout)
+        export_jsonl(opened, sys.stdout, ascii_only=not shows_letters())
         return
     if form != "folder":
-        existing_refused(output, force)
+        existing_refused(output, force, sources_of(story)[0])
     lines = _write(opened, form, output)
     if as_json:
         print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -29,7 +30,9 @@ at_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 
 
-def existing_refused(path: Path, force: bool) -> None:
-    """What stands somewhere already is not written over unasked."""
+def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> None:
+    """What stands somewhere already is not written over unasked; what is being read, never."""
+    if path.exists() and any(source.exists() and path.samefile(source) for source in sources):
+        raise InputError("is what is being read, and would be lost: say with -o another place", path)
     if path.exists() and not force:
         raise InputError("is there already: say --force to replace it, or -o for another place", path)

@@ -19,7 +19,7 @@ __all__ = ["Prompt", "print_why"]
 RUNNERS_UP = 3
 COMMANDS = """\
 /why            what the last reply was made from, and what else was considered
-/at MOMENT      go to another moment; the chat so far is kept
+/at MOMENT      go to another moment; back there, what was said later is not known yet
 /facing NAME    stand before them as somebody else
 /undo           take back the last message and its reply
 /save FILE      write the chat to FILE, one JSON object a line

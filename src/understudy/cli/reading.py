@@ -44,8 +44,9 @@ def read(paths: tuple[str, ...], output: Path | None, unread: int | None, force:
         understudy read my-story/ --unread 20
     """
     what = paths[0] if len(paths) == 1 else paths
-    into = output or Path(_file_name(sources_of(what)[2]))
-    existing_refused(into, force)
+    sources, cast_file, title = sources_of(what)
+    into = output or Path(_file_name(title))
+    existing_refused(into, force, [*sources, *([cast_file] if cast_file else [])])
     try:
         story = read_showing(what, into)
     except KeyboardInterrupt:

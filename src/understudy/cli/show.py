@@ -29,6 +29,7 @@ __all__ = [
     "print_json",
     "screen",
     "short",
+    "shows_letters",
     "spoken",
     "table",
     "voice",
@@ -62,8 +63,12 @@ def clean(text: str) -> str:
 
 def print_json(document: Any) -> None:
     """One document on stdout, in letters where they can be shown."""
-    letters = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    click.echo(json.dumps(document, ensure_ascii=not letters, indent=2))
+    click.echo(json.dumps(document, ensure_ascii=not shows_letters(), indent=2))
+
+
+def shows_letters() -> bool:
+    """Can stdout show the letters of any language?"""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def heading(text: str) -> Text:

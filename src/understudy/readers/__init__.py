@@ -64,7 +64,7 @@ def read(what: str | Path | Sequence[str | Path], into: Path | None = None, prog
 def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Path | None, str]:
     """The files behind a name, a path or several: (scripts in order, cast.toml if there is one, a title)."""
     given = [what] if isinstance(what, str | Path) else list(what)
-    if not given:
+    if not given or "" in given:
         raise InputError("nothing to read: name a file, a folder, or 'demo'")
     if len(given) > 1:
         paths = [Path(one) for one in given]

@@ -32,11 +32,11 @@ def rows_of(story: Story) -> Iterator[dict[str, str | None]]:
             }
 
 
-def export_jsonl(story: Story, stream: IO[str]) -> int:
+def export_jsonl(story: Story, stream: IO[str], ascii_only: bool = False) -> int:
     """`{moment, scene, speaker, text, source}`, one object a line; returns how many."""
     count = 0
     for row in rows_of(story):
-        stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
         count += 1
     return count
 

@@ -7,6 +7,7 @@ being heard together, not by edit distance: Mona and Monica, Martin and Marvin d
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -35,7 +36,7 @@ FEWEST, FEWEST_OF_INITIAL = 50, 10
 @lru_cache(maxsize=65536)
 def fold(label: str) -> str:
     """The label as it is compared: no case, brackets, punctuation or doubled spaces."""
-    plain = BRACKETED.sub(" ", label).casefold()
+    plain = BRACKETED.sub(" ", unicodedata.normalize("NFKC", label)).casefold()
     plain = HYPHEN.sub("-", NOT_WORD.sub("", ABBREVIATING.sub(" ", plain)))
     return " ".join(plain.split()) or label.casefold().strip()
 

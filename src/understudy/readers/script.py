@@ -44,11 +44,13 @@ PRESENT = re.compile(r"Present( exactly)?:\s*(.*)", re.IGNORECASE)
 LABEL = r"(?:\\.|[^:：\\\[\]()（）#%])+?"
 SPEECH = re.compile(rf"({LABEL})\s*([(（][^)）]*[)）])?\s*[:：](?:\s+|$)(.*)")
 MOVED = re.compile(r"([+-])\s+(.*)")
-AND = re.compile(r"\s*(?<!\\),\s*|\s+(?:and|&)\s+")
+AND = re.compile(r"\s*(?<!\\),\s*|\s+(?:and|&)\s+", re.IGNORECASE)
 COMMA = re.compile(r"\s*(?<!\\),\s*")
 ESCAPED = re.compile(r"\\(.)")
 KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
-SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b")
+SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)
+
+LONGEST_NUMBER = 9
 
 
 def escaped(name: str) -> str:
@@ -141,8 +143,10 @@ class _Script:
         self.block = []
 
     def _heading(self, match: re.Match[str], takes: int) -> Iterator[Event]:
-        depth, number, title = len(match[1]), int(match[3]), (match[4] or "").strip()
         at = self.source.at(self.began)
+        if len(match[3]) > LONGEST_NUMBER:
+            raise self.source.error(f"a {match[2].lower()} numbered with over {LONGEST_NUMBER} digits", self.began)
+        depth, number, title = len(match[1]), int(match[3]), (match[4] or "").strip()
         if len(self.place) < depth - 1:
             raise self.source.error("this heading skips a level", self.began)
         self.place = (*self.place[: depth - 1], number)

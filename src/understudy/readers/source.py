@@ -40,6 +40,8 @@ class SourceFile:
             raise InputError("is a folder, not a file", self.path)
         if not self.path.exists():
             raise InputError("no such file", self.path)
+        if not self.path.is_file():
+            raise InputError("is a pipe or a device: save what it gives as a file first", self.path)
         if self.path.stat().st_size == 0:
             raise InputError("is empty: there is nothing to read", self.path)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from understudy.story import Exchange, Line, Scene, Source
 from understudy.storyfile.schema import unpack
+from understudy.storyfile.sharing import SharedConnection
 
 __all__ = ["StoryPast"]
 
@@ -56,35 +57,36 @@ class StoryPast:
     ) -> None:
         self._levels = levels
         self._name = known[character]
-        self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
-        self._db.executescript(VIEWS.format(character=int(character), bound=int(bound)))
-        self._db.executemany("INSERT INTO known VALUES (?, ?)", known.items())
-        self._db.commit()
-        self._db.set_authorizer(_only_through_the_doors)
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+        connection.executescript(VIEWS.format(character=int(character), bound=int(bound)))
+        connection.executemany("INSERT INTO known VALUES (?, ?)", known.items())
+        connection.commit()
+        connection.set_authorizer(_only_through_the_doors)
+        self._db = SharedConnection(connection)
 
     def __len__(self) -> int:
         """How many lines the character has said."""
-        (number,) = self._db.execute("SELECT count(id) FROM own_numbers").fetchone()
+        ((number,),) = self._db.rows("SELECT count(id) FROM own_numbers")
         return int(number)
 
     def lines(self, last: int | None = None) -> tuple[Line, ...]:
         """What the character said, in story order; `last` keeps the most recent."""
-        newest_first = self._db.execute(
+        newest_first = self._db.rows(
             "SELECT moment, number, name, text, file, line FROM own_lines ORDER BY id DESC LIMIT ?", (_limit(last),)
-        ).fetchall()
+        )
         return tuple(map(self._line, reversed(newest_first)))
 
     def scenes(self, last: int | None = None) -> Iterator[Scene]:
         """The scenes the character was in, as far as it was there, in story order; `last` keeps the most recent."""
         newest_first: dict[int, tuple[bytes, str]] = {}  # somebody who left and came back has a row for each stay
-        for scene, moment, setting in self._db.execute(
+        for scene, moment, setting in self._db.stream(
             "SELECT id, moment, setting FROM past_scenes ORDER BY first DESC"
         ):
             if scene not in newest_first and last is not None and len(newest_first) == last:
                 break
             newest_first[scene] = (moment, setting)
         for scene, (moment, setting) in reversed(newest_first.items()):
-            present = self._db.execute("SELECT name FROM company WHERE scene = ? ORDER BY name", (scene,))
+            present = self._db.rows("SELECT name FROM company WHERE scene = ? ORDER BY name", (scene,))
             yield Scene(
                 unpack(moment, self._levels), setting, tuple(name for (name,) in present), self._lines_of(scene)
             )
@@ -100,7 +102,7 @@ class StoryPast:
                     heard = line
 
     def _lines_of(self, scene: int) -> tuple[Line, ...]:
-        rows = self._db.execute(
+        rows = self._db.rows(
             "SELECT moment, number, name, text, file, line FROM past_lines WHERE scene = ? ORDER BY id", (scene,)
         )
         return tuple(map(self._line, rows))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import dataclass
 
 from understudy.errors import UnknownCharacter
 from understudy.story import Character, Moment
 from understudy.storyfile.schema import unpack
+from understudy.storyfile.sharing import SharedConnection
 from understudy.text import fold
 
 __all__ = ["CastMember", "People"]
@@ -27,21 +27,21 @@ class CastMember:
 class People:
     """The characters of a story file, by their numbers in it."""
 
-    def __init__(self, db: sqlite3.Connection, title: str, levels: tuple[str, ...]) -> None:
+    def __init__(self, db: SharedConnection, title: str, levels: tuple[str, ...]) -> None:
         self._db, self._title, self._levels = db, title, levels
 
     def names(self) -> dict[int, str]:
-        return dict(self._db.execute("SELECT id, name FROM characters"))
+        return dict(self._db.rows("SELECT id, name FROM characters"))
 
     def number(self, name: str) -> int:
-        exact = self._db.execute("SELECT id FROM characters WHERE name = ? AND NOT is_group", (name,)).fetchone()
+        exact = self._db.row("SELECT id FROM characters WHERE name = ? AND NOT is_group", (name,))
         if exact:
             return int(exact[0])
-        found = {n for (n,) in self._db.execute("SELECT character FROM aliases WHERE folded = ?", (fold(name),))}
+        found = {n for (n,) in self._db.rows("SELECT character FROM aliases WHERE folded = ?", (fold(name),))}
         if not found and fold(name):
             found = {
                 number
-                for number, alias in self._db.execute("SELECT character, alias FROM aliases")
+                for number, alias in self._db.rows("SELECT character, alias FROM aliases")
                 if fold(name) in {fold(part) for part in alias.split()}
             }
         if len(found) == 1:
@@ -55,8 +55,8 @@ class People:
 
     def character(self, name: str) -> Character:
         number = self.number(name)
-        canonical, profile = self._db.execute("SELECT name, profile FROM characters WHERE id = ?", (number,)).fetchone()
-        aliases = self._db.execute(
+        ((canonical, profile),) = self._db.rows("SELECT name, profile FROM characters WHERE id = ?", (number,))
+        aliases = self._db.rows(
             "SELECT alias FROM aliases WHERE character = ? AND alias <> ? ORDER BY alias", (number, canonical)
         )
         return Character(canonical, tuple(alias for (alias,) in aliases), tuple(json.loads(profile)))
@@ -64,9 +64,9 @@ class People:
     def cast(self) -> tuple[CastMember, ...]:
         """Everybody, those who speak most first."""
         aliases: dict[int, list[str]] = {}
-        for number, alias in self._db.execute("SELECT character, alias FROM aliases ORDER BY alias"):
+        for number, alias in self._db.rows("SELECT character, alias FROM aliases ORDER BY alias"):
             aliases.setdefault(number, []).append(alias)
-        rows = self._db.execute(
+        rows = self._db.rows(
             "SELECT id, name, profile, lines, first, last FROM characters WHERE NOT is_group ORDER BY lines DESC, id"
         )
         return tuple(
@@ -80,7 +80,7 @@ class People:
     def _moment_of(self, line: int | None) -> Moment | None:
         if line is None:
             return None
-        moment, number = self._db.execute(
+        ((moment, number),) = self._db.rows(
             "SELECT moment, number FROM lines JOIN scenes ON scenes.id = scene WHERE lines.id = ?", (line,)
-        ).fetchone()
+        )
         return unpack(moment, self._levels, number)

@@ -17,6 +17,7 @@ from understudy.story import Character, Fact, Line, Moment, Relation, Scene, Sch
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
 from understudy.storyfile.schema import APPLICATION, MIGRATIONS, pack, unpack, version_of
+from understudy.storyfile.sharing import SharedConnection
 
 __all__ = ["FileCounts", "Story", "Unread"]
 
@@ -49,8 +50,8 @@ class Story:
     def __init__(self, address: str, path: Path | None = None) -> None:
         """Open by SQLite address; `Story.open` takes a path."""
         self._address = address
-        self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
-        about = dict(self._db.execute("SELECT key, value FROM about"))
+        self._db = SharedConnection(sqlite3.connect(address, uri=True, check_same_thread=False))
+        about: dict[str, str] = dict(self._db.rows("SELECT key, value FROM about"))
         self.path = path
         self.title: str = about["title"]
         self.language: str = about["language"]
@@ -78,7 +79,10 @@ class Story:
             raise InputError("was made by a newer Understudy: upgrade with `pip install -U understudy`", path)
         if version < newest:
             raise InputError("was made by an older Understudy, or never finished: read its source again", path)
-        return cls(address, path)
+        try:
+            return cls(address, path)
+        except (sqlite3.Error, KeyError, ValueError) as error:
+            raise InputError(f"is damaged ({error}): read its source again", path) from error
 
     def moment(self, text: str) -> Moment:
         """The moment a text names, in this story's own levels."""
@@ -90,7 +94,7 @@ class Story:
 
     def last_moment(self) -> Moment | None:
         """The story's last line; None for one that has a cast and ties but no scenes."""
-        row = self._db.execute("SELECT moment, last - first + 1 FROM scenes ORDER BY id DESC LIMIT 1").fetchone()
+        row = self._db.row("SELECT moment, last - first + 1 FROM scenes ORDER BY id DESC LIMIT 1")
         return None if row is None else unpack(row[0], self.levels, *([row[1]] if row[1] else []))
 
     def cast(self) -> tuple[CastMember, ...]:
@@ -103,12 +107,12 @@ class Story:
 
     def scenes(self, since: Moment | None = None, before: Moment | None = None) -> Iterator[Scene]:
         """Scenes from `since` on that begin before `before`, in order, whole."""
-        rows = self._db.execute(
+        rows = self._db.stream(
             "SELECT id, moment, setting FROM scenes WHERE moment >= ? AND moment < ? ORDER BY id",
             (pack(since) if since else b"", pack(before or Moment.end())),
         )
         for number, moment, setting in rows:
-            present = self._db.execute(
+            present = self._db.rows(
                 """SELECT DISTINCT characters.name FROM presence JOIN characters ON characters.id = character
                    WHERE scene = ? ORDER BY characters.lines DESC, characters.id""",
                 (number,),
@@ -119,7 +123,7 @@ class Story:
 
     def spells(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
         """Who was there for which lines of a scene: (name, first, last), counted within the scene."""
-        rows = self._db.execute(
+        rows = self._db.rows(
             """SELECT name, presence.first - scenes.first + 1, presence.last - scenes.first + 1
                FROM scenes JOIN presence ON presence.scene = scenes.id JOIN characters ON characters.id = character
                WHERE scenes.moment = ? ORDER BY presence.first, character""",
@@ -129,16 +133,14 @@ class Story:
 
     def headings(self) -> Iterator[tuple[Moment, str]]:
         """Parts, chapters, episodes that have a title, in order."""
-        rows = self._db.execute(
-            "SELECT moment, title FROM headings WHERE moment IS NOT NULL AND title <> '' ORDER BY id"
-        )
+        rows = self._db.rows("SELECT moment, title FROM headings WHERE moment IS NOT NULL AND title <> '' ORDER BY id")
         for moment, title in rows:
             yield unpack(moment, self.levels), title
 
     def facts(self, who: str | None = None) -> tuple[Fact, ...]:
         """All dated facts, or one character's, in order of their dates; the future included."""
         names = self._people.names()
-        rows = self._db.execute(
+        rows = self._db.rows(
             """SELECT who, attribute, content, since, until, known_to FROM facts
                WHERE ?1 IS NULL OR who = ?1 ORDER BY since, id""",
             (None if who is None else self._people.number(who),),
@@ -154,7 +156,7 @@ class Story:
     def relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
         """All dated ties, or those of, or towards, one character, in order of their dates; the future included."""
         names = self._people.names()
-        rows = self._db.execute(
+        rows = self._db.rows(
             """SELECT of, towards, kind, level, since, until, files.name, line FROM relations
                JOIN files ON files.id = file
                WHERE (?1 IS NULL OR of = ?1) AND (?2 IS NULL OR towards = ?2) ORDER BY since, relations.id""",
@@ -169,22 +171,22 @@ class Story:
     def acquaintances(self, who: str, at: Moment) -> tuple[frozenset[str], frozenset[str]]:
         """Whom a character has met, and whom it has met or heard named, before a moment."""
         number, bound, names = self._people.number(who), self._bound(at), self._people.names()
-        rows = self._db.execute(
+        rows = self._db.rows(
             "SELECT other, met FROM acquaintance WHERE character = ?1 AND (met < ?2 OR named < ?2)", (number, bound)
-        ).fetchall()
+        )
         met = frozenset(names[other] for other, since in rows if since is not None and since < bound)
         return met, frozenset(names[other] for other, _ in rows)
 
     def current_scene(self, at: Moment) -> Scene | None:
         """The scene that is under way at a moment, up to it: one that began before it and has not ended."""
-        row = self._db.execute(
+        row = self._db.row(
             "SELECT id, moment, setting FROM scenes WHERE moment < ? ORDER BY moment DESC LIMIT 1", (pack(at),)
-        ).fetchone()
+        )
         if row is None or not at.within(unpack(row[1], self.levels)):
             return None
         number, moment, setting = row
         bound = self._bound(at)
-        present = self._db.execute(
+        present = self._db.rows(
             """SELECT DISTINCT characters.name FROM presence JOIN characters ON characters.id = character
                WHERE scene = ?1 AND presence.first < ?2 AND presence.last >= ?2 - 1""",
             (number, bound),
@@ -195,22 +197,21 @@ class Story:
     def past(self, who: str, at: Moment, shown_as: dict[str, str]) -> StoryPast:
         """What a character has lived through before a moment; `shown_as` renames those it knows by another name."""
         number, bound = self._people.number(who), self._bound(at)
-        rows = self._db.execute(
+        rows = self._db.rows(
             """SELECT id, name FROM characters WHERE is_group OR id = ?1
                OR id IN (SELECT other FROM acquaintance WHERE character = ?1 AND met < ?2)""",
             (number, bound),
         )
-        known = {other: shown_as.get(name, name) for other, name in rows}
+        names: dict[int, str] = dict(rows)
+        known = {other: shown_as.get(name, name) for other, name in names.items()}
         return StoryPast(self._address, self.levels, number, bound, known)
 
     def files(self) -> tuple[FileCounts, ...]:
-        rows = self._db.execute(
-            "SELECT name, format, units, lines, descriptions, headings, unread FROM files ORDER BY id"
-        )
+        rows = self._db.rows("SELECT name, format, units, lines, descriptions, headings, unread FROM files ORDER BY id")
         return tuple(FileCounts(*row) for row in rows)
 
     def unread(self) -> Iterator[Unread]:
-        rows = self._db.execute(
+        rows = self._db.stream(
             "SELECT files.name, line, text, reason FROM unread JOIN files ON files.id = file ORDER BY unread.rowid"
         )
         for file, line, text, reason in rows:
@@ -218,16 +219,16 @@ class Story:
 
     def count(self) -> tuple[int, int]:
         """How many scenes and how many lines, descriptions included."""
-        scenes, lines = self._db.execute(
+        ((scenes, lines),) = self._db.rows(
             "SELECT (SELECT count(*) FROM scenes), (SELECT coalesce(max(id), 0) FROM lines)"
-        ).fetchone()
+        )
         return int(scenes), int(lines)
 
     def _bound(self, at: Moment) -> int:
         """The first line number that is not before a moment."""
-        row = self._db.execute(
+        row = self._db.row(
             "SELECT moment, first, last FROM scenes WHERE moment <= ? ORDER BY moment DESC LIMIT 1", (pack(at),)
-        ).fetchone()
+        )
         if row is None:
             return 1
         moment, first, last = unpack(row[0], self.levels), int(row[1]), int(row[2])
@@ -238,7 +239,7 @@ class Story:
         return last + 1
 
     def _lines(self, scene: int) -> Iterator[Line]:
-        rows = self._db.execute(
+        rows = self._db.rows(
             """SELECT scenes.moment, number, characters.name, text, files.name, lines.line
                FROM scenes JOIN lines ON lines.id BETWEEN scenes.first AND scenes.last
                JOIN files ON files.id = lines.file LEFT JOIN characters ON characters.id = speaker

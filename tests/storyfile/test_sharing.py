@@ -1,0 +1,51 @@
+"""One story, many threads: nobody waits for ever, and nothing stays open."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from understudy.persona import persona_at
+from understudy.readers import read
+
+OPEN_FILES = Path("/proc/self/fd")
+CROWD = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from understudy import Turn, read, situation_at
+from understudy.agents import AGENTS
+
+story, agent = read(sys.argv[1]), AGENTS["tfidf"]()
+shared = situation_at(story, "葛长顺", "2.1")
+
+def look(turn):
+    for situation in (situation_at(story, "葛长顺", f"1.{turn % 2 + 1}"), shared):
+        list(situation.persona.past.scenes())
+        assert agent.reply(situation, [Turn("You", "船呢？")]).text
+    return len(list(story.scenes()))
+
+with ThreadPoolExecutor(8) as threads:
+    print(len(set(threads.map(look, range(160)))))
+"""
+
+
+def test_eight_threads_share_a_story_and_a_persona(tmp_path: Path) -> None:
+    read("demo-zh", tmp_path / "zh.story")
+    for story in (
+        "demo-zh",
+        str(tmp_path / "zh.story"),
+    ):  # in memory all connections share a cache, on file they do not
+        crowd = subprocess.run([sys.executable, "-c", CROWD, story], timeout=60, capture_output=True, text=True)
+        assert (crowd.stdout.strip(), crowd.stderr) == ("1", "")
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="needs /proc")
+def test_a_persona_that_is_let_go_keeps_no_file_open(tmp_path: Path) -> None:
+    story = read("demo-zh", tmp_path / "zh.story")
+    before = len(list(OPEN_FILES.iterdir()))
+    for _ in range(20):
+        persona_at(story, "葛长顺", "1.2")
+    assert len(list(OPEN_FILES.iterdir())) == before
