@@ -31,7 +31,9 @@ def test_every_way_of_writing_a_moment_is_read(text: str, expected: tuple[int, .
     assert Moment.parse(text).numbers == expected
 
 
-@pytest.mark.parametrize("text", ["", "soon", "3.", "3..5", "chapter", "-1", "3.5 or so", "S03E", "1e5", "book", "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "3.", "3..5", "chapter", "-1", "3.5 or so", "S03E", "1e5", "book", "9" * 5000]
+)
 def test_what_is_no_moment_is_refused_with_how_to_write_one(text: str) -> None:
     with pytest.raises(UnknownMoment, match="write 3.5"):
         Moment.parse(text)
