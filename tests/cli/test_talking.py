@@ -73,6 +73,12 @@ def test_moving_through_time_keeps_the_chat_but_not_the_future(run: Run, story: 
     assert "Ines Vale at act 2, scene 1, facing Tobias Rook." in chat.stderr
 
 
+def test_what_was_said_at_a_later_moment_is_no_history_at_an_earlier_one(run: Run, story: Path) -> None:
+    typed = "Hello\n/at 2.2\nAnd here?\n/at 2.1\nAnd now?\n/at 2.2\nAgain?\n"
+    chat = run("chat", story, "Ines", "--at", "2.1", "--agent", "scripted", stdin=typed)
+    assert chat.stdout.split("\n") == ["Line 1.", "Line 2.", "Line 2.", "Line 4.", ""]
+
+
 def test_saving_keeps_who_said_what_when(run: Run, story: Path) -> None:
     moved = "Hello\n/at 2.1\n/facing Tobias\nStill there?\nNo matter\n/undo\n"
     typed = f"{moved}/save chat.jsonl\n/save chat.jsonl\n/quit\nlost\n"
@@ -82,7 +88,7 @@ def test_saving_keeps_who_said_what_when(run: Run, story: Path) -> None:
         ("end", "You", "Hello"),
         ("end", "Ines Vale", "Line 1."),
         ("2.1", "Tobias Rook", "Still there?"),
-        ("2.1", "Ines Vale", "Line 2."),
+        ("2.1", "Ines Vale", "Line 1."),
     ]
     assert "cannot be written" in chat.stderr  # the second time: what was saved is not written over
     assert "lost" not in chat.output

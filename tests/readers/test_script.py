@@ -81,11 +81,19 @@ def test_everything_the_form_has_is_read(tmp_path: Path) -> None:
         ("# part 1\n[no end\n", r":2: this \[ is never closed"),
         ("# part 1\n### scene 1\n", r":2: a heading of depth 3 has none of depth 2"),
         ("# part 1\n## chapter 1\n# act 2\n", r":3: a part was expected"),
+        (f"# part 1\n## chapter {'9' * 5000}\n", r":2: a chapter numbered with over 9 digits"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         events_of(tmp_path / "script.txt", text)
+
+
+def test_several_speakers_in_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("# scene 1: A yard\nINES AND TOBIAS: Here.\nSALT \\AND SONS: Here too.\n")
+    speeches = [event.speakers for event in READER.events(SourceFile(path)) if isinstance(event, Speech)]
+    assert speeches == [("INES", "TOBIAS"), ("SALT AND SONS",)]
 
 
 def test_it_is_told_by_its_first_heading() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -51,6 +52,12 @@ def test_a_folder_and_a_wrong_path_are_errors(tmp_path: Path) -> None:
         SourceFile(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         SourceFile(tmp_path / "none.txt")
+
+
+def test_a_pipe_is_not_said_to_be_empty(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        SourceFile(tmp_path / "pipe")
 
 
 def test_a_line_without_end_is_refused_in_little_memory(tmp_path: Path) -> None:
