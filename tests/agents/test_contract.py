@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
+from models import tiny_model
 from people import hearing, situation, tie
-from understudy.agents import AGENTS
+from understudy.agents import AGENTS, TRAINED
 from understudy.dialogue import Agent, Ranker, Situation, Turn
 
 LONG = " ".join(
@@ -49,12 +51,22 @@ CANDIDATES = ["In my pocket.", "", "The key? I lost it.", "🙂", "鍵はポケ�
 agents = pytest.mark.parametrize("name", AGENTS)
 situations = pytest.mark.parametrize("given", SITUATIONS.values(), ids=SITUATIONS.keys())
 
+Make = Callable[[str], Agent]
+
+
+@pytest.fixture(scope="session")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Makes an agent by its name; one that needs a model gets a tiny one."""
+    folder = tmp_path_factory.mktemp("models")
+    models = {name: tiny_model(name, folder / name) for name in TRAINED}
+    return lambda name: AGENTS[name](model=models[name]) if name in models else AGENTS[name]()
+
 
 @agents
 @situations
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: ascii(message[:20]))
-def test_a_reply_is_never_blank(name: str, given: Situation, message: str) -> None:
-    reply = AGENTS[name]().reply(given, hearing(message))
+def test_a_reply_is_never_blank(make: Make, name: str, given: Situation, message: str) -> None:
+    reply = make(name).reply(given, hearing(message))
     assert reply.text.strip()
     assert reply.evidence
     assert reply.text in [candidate.text for candidate in reply.candidates]
@@ -63,24 +75,24 @@ def test_a_reply_is_never_blank(name: str, given: Situation, message: str) -> No
 
 @agents
 @situations
-def test_an_empty_history_is_answered(name: str, given: Situation) -> None:
-    assert AGENTS[name]().reply(given, []).text.strip()
+def test_an_empty_history_is_answered(make: Make, name: str, given: Situation) -> None:
+    assert make(name).reply(given, []).text.strip()
 
 
 @agents
 @situations
-def test_the_same_history_has_the_same_reply(name: str, given: Situation) -> None:
-    agent = AGENTS[name]()
+def test_the_same_history_has_the_same_reply(make: Make, name: str, given: Situation) -> None:
+    agent = make(name)
     first = agent.reply(given, hearing("Where is the key?"))
     agent.reply(given, hearing("Something else."))
     assert agent.reply(given, hearing("Where is the key?")) == first
-    assert AGENTS[name]().reply(given, hearing("Where is the key?")) == first
+    assert make(name).reply(given, hearing("Where is the key?")) == first
 
 
 @agents
 @situations
-def test_a_long_talk_never_stops(name: str, given: Situation) -> None:
-    agent, history = AGENTS[name](), list[Turn]()
+def test_a_long_talk_never_stops(make: Make, name: str, given: Situation) -> None:
+    agent, history = make(name), list[Turn]()
     for _ in range(12):
         history += hearing("Where is the key?")
         history.append(Turn("Tomas", agent.reply(given, history).text))
@@ -89,8 +101,8 @@ def test_a_long_talk_never_stops(name: str, given: Situation) -> None:
 
 @agents
 @situations
-def test_a_score_does_not_depend_on_the_other_candidates(name: str, given: Situation) -> None:
-    agent = ranker(AGENTS[name]())
+def test_a_score_does_not_depend_on_the_other_candidates(make: Make, name: str, given: Situation) -> None:
+    agent = ranker(make(name))
     history = hearing("Where is the key?")
     scores = agent.score(given, history, CANDIDATES)
     assert len(scores) == len(CANDIDATES)
@@ -101,8 +113,8 @@ def test_a_score_does_not_depend_on_the_other_candidates(name: str, given: Situa
 
 @agents
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: ascii(message[:20]))
-def test_any_message_can_be_ranked_against(name: str, message: str) -> None:
-    scores = ranker(AGENTS[name]()).score(SITUATIONS["en"], hearing(message), CANDIDATES)
+def test_any_message_can_be_ranked_against(make: Make, name: str, message: str) -> None:
+    scores = ranker(make(name)).score(SITUATIONS["en"], hearing(message), CANDIDATES)
     assert all(score == score for score in scores)
 
 

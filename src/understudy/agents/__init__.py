@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.dialogue import Agent
+from understudy.dialogue import Agent, Ranker
+from understudy.errors import AgentError
 
 if TYPE_CHECKING:
+    from understudy.agents.encoder import EncoderAgent
+    from understudy.agents.kv_memory import KeyValueMemory
+    from understudy.agents.profile_memory import ProfileMemory
     from understudy.agents.scripted import Scripted
+    from understudy.agents.starspace import Starspace
     from understudy.agents.tfidf import TfIdfAgent
 
-__all__ = ["AGENTS"]
+__all__ = ["AGENTS", "TRAINED", "agent_named"]
 
 
 def tfidf(**options: Any) -> TfIdfAgent:
@@ -20,10 +28,97 @@ def tfidf(**options: Any) -> TfIdfAgent:
     return TfIdfAgent(**options)
 
 
+def encoder(model: Path | None = None, **options: Any) -> EncoderAgent:
+    from understudy.agents.encoder import EncoderAgent
+
+    return EncoderAgent(model, **options)
+
+
 def scripted(replies: Iterable[str] | None = None) -> Scripted:
     from understudy.agents.scripted import Scripted
 
     return Scripted(replies if replies is not None else (f"Line {number}." for number in range(1, 101)))
 
 
-AGENTS: dict[str, Callable[..., Agent]] = {"tfidf": tfidf, "scripted": scripted}
+def starspace(model: Path, **options: Any) -> Starspace:
+    from understudy.agents.starspace import Starspace
+
+    return Starspace(model, **options)
+
+
+def profile_memory(model: Path, **options: Any) -> ProfileMemory:
+    from understudy.agents.profile_memory import ProfileMemory
+
+    return ProfileMemory(model, **options)
+
+
+def kv_memory(model: Path, **options: Any) -> KeyValueMemory:
+    from understudy.agents.kv_memory import KeyValueMemory
+
+    return KeyValueMemory(model, **options)
+
+
+AGENTS: dict[str, Callable[..., Agent]] = {
+    "encoder": encoder,
+    "tfidf": tfidf,
+    "scripted": scripted,
+    "starspace": starspace,
+    "profile-memory": profile_memory,
+    "kv-memory": kv_memory,
+}
+
+TRAINED = frozenset({"starspace", "profile-memory", "kv-memory"})
+"""Agents that are nothing without a model of yours; they are named by its folder."""
+
+
+def agent_named(spec: str) -> Any:
+    """The agent that a word on the command line means: a name, a model folder, or `module:factory`.
+
+    A model folder says which agent it is for. A factory of your own is imported (from the current folder too), called
+    without arguments, and gives an object with `reply` or `score`.
+    """
+    if spec in AGENTS and spec not in TRAINED:
+        return AGENTS[spec]()
+    if spec and Path(spec).is_dir():
+        return _of_folder(Path(spec))
+    if spec in TRAINED:
+        raise AgentError(
+            f"'{spec}' needs a model: make one with 'understudy train {spec} --data DIR --out MODEL', "
+            "then name its folder instead"
+        )
+    module, colon, factory = spec.partition(":")
+    if colon and factory and all(part.isidentifier() for part in module.split(".")):
+        return _of_factory(module, factory)
+    ready = ", ".join(name for name in AGENTS if name not in TRAINED)
+    raise AgentError(
+        f"there is no agent '{spec}': choose from {ready}, a model folder ({', '.join(sorted(TRAINED))}: make one with "
+        "'understudy train'), or a factory of your own as module:factory"
+    )
+
+
+def _of_folder(folder: Path) -> Agent:
+    from understudy.modelfolder import agent_of
+
+    name = agent_of(folder)
+    if name not in AGENTS:
+        raise AgentError(f"{folder} is a model for '{name}', an agent that this version does not have")
+    return AGENTS[name](model=folder)
+
+
+def _of_factory(module: str, factory: str) -> object:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # an agent being written lies where one works; what is installed comes first
+    try:
+        made = getattr(import_module(module), factory, None)
+    except ImportError as error:
+        raise AgentError(f"cannot import '{module}' for the agent '{module}:{factory}': {error}") from error
+    if not callable(made):
+        raise AgentError(f"module '{module}' has no function or class '{factory}': nothing to make an agent with")
+    try:
+        agent: object = made()
+    except TypeError as error:
+        raise AgentError(f"'{module}:{factory}' could not be called without arguments: {error}") from error
+    if not isinstance(agent, Agent | Ranker):
+        raise AgentError(f"what '{module}:{factory}' gives has neither reply nor score: an agent needs one of them")
+    return agent

@@ -21,11 +21,15 @@ import click
 from understudy import __version__
 from understudy.cli.benching import bench
 from understudy.cli.cards import card
+from understudy.cli.comparing import compare
 from understudy.cli.exporting import export
+from understudy.cli.judging import BENCHES
+from understudy.cli.profiling import profile
 from understudy.cli.reading import read
 from understudy.cli.stories import cast, scenes
 from understudy.cli.talking import chat
 from understudy.cli.tour import demo
+from understudy.cli.training import train
 from understudy.cli.who import persona
 from understudy.errors import UnderstudyError
 
@@ -83,7 +87,9 @@ def understudy() -> None:
     """
 
 
-for command in (demo, read, cast, scenes, persona, chat, export, card, bench):
+for judged in BENCHES:
+    bench.add_command(judged)
+for command in (demo, read, cast, scenes, persona, chat, export, card, train, bench, compare, profile):
     understudy.add_command(command)
 
 

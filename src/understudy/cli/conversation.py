@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.agents import AGENTS
+from understudy.agents import agent_named
 from understudy.dialogue import Agent, Reply, Situation, Turn, situation_at
 from understudy.errors import AgentError, InputError
 from understudy.storyfile import Story
 
-__all__ = ["Conversation", "Exchanged", "agent_named"]
+__all__ = ["Conversation", "Exchanged", "speaker_named"]
 
 SOMEBODY = "You"  # speaks to the character when nobody of the story does
 
@@ -87,7 +87,9 @@ class Conversation:
             yield Turn(one.situation.persona.name, one.reply.text)
 
 
-def agent_named(name: str) -> Agent:
-    if name not in AGENTS:
-        raise AgentError(f"there is no agent '{name}': choose from {', '.join(AGENTS)}")
-    return AGENTS[name]()
+def speaker_named(spec: str) -> Agent:
+    """The agent that a word on the command line means, if it can hold a conversation."""
+    agent = agent_named(spec)
+    if not isinstance(agent, Agent):
+        raise AgentError(f"'{spec}' ranks replies but gives none of its own: choose an agent that has `reply`")
+    return agent

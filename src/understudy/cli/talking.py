@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from understudy.cli.conversation import Conversation, agent_named
+from understudy.cli.conversation import Conversation, speaker_named
 from understudy.cli.documents import reply_document
 from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
 from understudy.cli.progress import read_showing
@@ -21,7 +21,13 @@ __all__ = ["chat"]
 @name_argument
 @at_option
 @facing_option
-@click.option("--agent", metavar="AGENT", default="tfidf", show_default=True, help="Who finds the words.")
+@click.option(
+    "--agent",
+    metavar="AGENT",
+    default="encoder",
+    show_default=True,
+    help="Who finds the words: a name, a model folder, or module:factory.",
+)
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
 @json_option
@@ -38,7 +44,7 @@ def chat(
         understudy chat demo Zita --at 2.3 --facing Benedek
         understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
     """
-    speaking = agent_named(agent)
+    speaking = speaker_named(agent)
     opened = read_showing(story)
     conversation = Conversation(opened, speaking, name, at, facing)
     prompt = Prompt(screen(), conversation, why)

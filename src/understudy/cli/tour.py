@@ -96,7 +96,7 @@ class Tour:
 
 def tour(route: Route = ROUTE) -> Tour:
     story = read(route.story)
-    agent = AGENTS["tfidf"]()
+    agent = AGENTS["encoder"]()
 
     def asked(who: str, at: str, facing: str | None, question: str) -> Answer:
         situation = situation_at(story, who, at, facing)

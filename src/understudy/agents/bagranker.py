@@ -1,0 +1,175 @@
+"""What the three embedding models of PersonaChat share: candidates are ranked by their cosine with a query.
+
+    score(c) = cos(query, c),   c = sum of its words' vectors
+
+How message and profiles make the query is each model's own. Its answer is the best of the character's own lines by that
+score; where there is none left to say, it speaks from its profile.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from understudy.agents.hearing import heard_words, last_heard, said_before
+from understudy.agents.own_words import from_profile, plainly
+from understudy.agents.pools import Candidates, Pool, Pools, own_past
+from understudy.agents.wordvectors import WordVectors, unit
+from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.lexical import Floats
+from understudy.modelfolder import ModelFolder, read_model
+
+__all__ = ["BagRanker", "Hop", "Query", "Question", "attention", "message_of"]
+
+SHOWN = 5
+BLOCK = 8192  # lines whose vectors are kept together
+KEPT_BLOCKS = 8
+SENTENCES = 3  # of the profile that are shown
+
+Question = tuple[Situation, Sequence[Turn], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Something looked up on the way to the query: what kind of thing, its text, its share of the attention."""
+
+    kind: str
+    text: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What candidates are compared with, of length 1, and what went into it."""
+
+    direction: Floats
+    hops: tuple[Hop, ...] = ()
+
+
+class BagRanker(ABC):
+    """Ranks replies, and answers with the character's own lines."""
+
+    name: ClassVar[str]
+
+    def __init__(self, model: Path | ModelFolder, candidates: Candidates = own_past) -> None:
+        """`model` is a folder that `understudy train` made; `candidates` says which lines may be said."""
+        folder = model if isinstance(model, ModelFolder) else read_model(model, self.name)
+        self.card = dict(folder.card)
+        vocabulary = folder.texts("words")
+        rows = folder.tensor("vectors", len(vocabulary), None)
+        self.vectors = WordVectors(vocabulary, rows)
+        self.turns = max(int(folder.number("settings", "turns")), 1)
+        self.balance = float(folder.tensor("balance"))
+        self._prepare(folder)
+        self._pools = Pools(candidates)
+        self._block = lru_cache(KEPT_BLOCKS)(self._directions)
+
+    def _prepare(self, folder: ModelFolder) -> None:  # noqa: B027
+        """Take from the folder what only this model has."""
+
+    @abstractmethod
+    def query(self, situation: Situation, history: Sequence[Turn]) -> Query: ...
+
+    def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
+        if not candidates:
+            return []
+        return self._cosines(self.query(situation, history), candidates, situation.persona.language)
+
+    def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
+        """The same for many questions; a model that is faster with many at once has its own way."""
+        return [self.score(*question) for question in questions]
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        persona = situation.persona
+        said = said_before(persona, history)
+        pool = self._pools.of(situation)
+        query = self.query(situation, history)
+        scores = self._scores(pool, query, persona.language)
+        ranked = np.argsort(-scores, kind="stable")
+        shown = _distinct(pool, ranked.tolist(), said)
+        if not shown:
+            message = heard_words(persona, last_heard(persona, history))
+            if (told := from_profile(situation, message, said)) is not None:
+                return told
+            shown = _distinct(pool, ranked.tolist(), ())
+        if not shown:
+            return plainly(situation, said)
+        lines = [pool.exchanges[place].said for place in shown]
+        return Reply(
+            lines[0].text.strip(),
+            tuple(Candidate(line.text.strip(), float(scores[at]), line.moment) for at, line in zip(shown, lines)),
+            tuple(_evidence(pool, shown[0], query)),
+        )
+
+    def profile(self, situation: Situation) -> list[str]:
+        """The sentences of whatever profiles the situation carries: one's own, the other's, both or none."""
+        faced = () if situation.faced is None else situation.faced.profile
+        return [sentence for sentence in (*situation.persona.profile, *faced) if sentence.strip()]
+
+    def looked_up(self, sentences: Sequence[str], shares: Floats) -> tuple[Hop, ...]:
+        return tuple(Hop("profile", sentence, float(share)) for sentence, share in zip(sentences, shares))
+
+    def sums(self, texts: Sequence[str], language: str) -> Floats:
+        """The vector of every text, as rows."""
+        rows = [self.vectors.of(text, language) for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self.vectors.width), np.float32)
+
+    def _cosines(self, query: Query, candidates: Sequence[str], language: str) -> list[float]:
+        # One product a candidate: a matrix product rounds differently with the number of its rows.
+        return [float(np.dot(self.vectors.direction(text, language), query.direction)) for text in candidates]
+
+    def _scores(self, pool: Pool, query: Query, language: str) -> Floats:
+        blocks = [
+            self._block(pool, start, language) @ query.direction for start in range(0, len(pool.exchanges), BLOCK)
+        ]
+        return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+    def _directions(self, pool: Pool, start: int, language: str) -> Floats:
+        texts = (exchange.said.text for exchange in pool.exchanges[start : start + BLOCK])
+        return np.stack([unit(self.vectors.uncached(text, language)) for text in texts])
+
+
+def message_of(history: Sequence[Turn], turns: int) -> str:
+    """The last turns, as one text."""
+    return " ".join(turn.text for turn in history[-turns:])
+
+
+def attention(query: Floats, rows: Floats, sharpness: float = 1.0) -> Floats:
+    """softmax(sharpness * cos(query, row)) over the rows."""
+    lengths = np.sqrt((rows * rows).sum(axis=1))
+    cosines = (rows @ unit(query)) / np.where(lengths > 0, lengths, np.float32(1))
+    grown = np.exp(np.float32(sharpness) * (cosines - cosines.max(initial=-1.0)))
+    shares: Floats = grown / grown.sum()
+    return shares
+
+
+def _distinct(pool: Pool, ranked: Sequence[int], said: Sequence[str]) -> list[int]:
+    """The first few with different texts, none of them said already."""
+    passed, kept = set(said), list[int]()
+    for place in ranked:
+        text = pool.exchanges[place].said.text.strip()
+        if text not in passed:
+            passed.add(text)
+            kept.append(place)
+            if len(kept) == SHOWN:
+                break
+    return kept
+
+
+def _evidence(pool: Pool, place: int, query: Query) -> Iterator[Evidence]:
+    """When the line was said, and what was looked up, with its share of the attention."""
+    exchange = pool.exchanges[place]
+    prompt = exchange.heard or exchange.said
+    yield Evidence("exchange", f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text, prompt.moment)
+    if exchange.setting:
+        yield Evidence("memory", exchange.setting, exchange.said.moment)
+    for kind in ("profile", "memory"):
+        of_kind = sorted((hop for hop in query.hops if hop.kind == kind), key=lambda hop: -hop.share)
+        for hop in of_kind[:SENTENCES]:
+            yield Evidence(kind, f"{hop.text} (attention {hop.share:.2f})")

@@ -1,0 +1,243 @@
+"""The ranker that ships: replies chosen by a sentence encoder trained for it.
+
+    score:   score(c) = fit(c)                                             see `fit`
+    reply:   score(e) = fit(said(e)) + 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)
+                        + 0.03 [heard(e) was said by the one faced]
+
+over the exchanges e a character may draw on: its own past, unless told otherwise. What it answered when it heard
+something like the message m is likely to answer m as well, so that counts half as much as the fit itself, and so does
+the tf-idf cosine of the message's words with the exchange's, since an encoder knows little of a story's own names. Age
+runs from 0 for the first exchange to 1 for the last (of twenty or more; by twentieths where there are fewer): minds
+change, and what was said last holds. That it was the one faced who had spoken decides between equals. (Weights by
+hand, with an eye on the probes of the story that ships.)
+
+Where the character has fewer than 24 lines of its own, it can also say what its profile says in the first person, what
+it feels about the one faced, and the lines of the bank in its register; a line of the bank is worth 0.05 less. Nothing
+is said twice in a conversation while there is something else.
+
+Scenes that bear on the message are shown beside the reply as memories. The model reads English: for Japanese and
+Chinese the multilingual encoder is taken where one is installed, else tf-idf over the language's own words, and the
+reply's evidence says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from understudy.agents.bank import bank_lines, register_of
+from understudy.agents.fit import Fit, Vectors, fits
+from understudy.agents.hearing import content, heard_words, last_heard, said_before
+from understudy.agents.own_words import ties_to_faced
+from understudy.agents.pools import Candidates, own_past
+from understudy.agents.recollection import Recollection, Recollections
+from understudy.agents.tfidf import TfIdfAgent
+from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.encoding import Floats, MultilingualEncoder, SentenceEncoder, shipped_model
+from understudy.encoding.encoder import read_card
+from understudy.story import Moment
+from understudy.text import words
+from understudy.wording import plain_lines, tie_sentence
+
+__all__ = ["EncoderAgent"]
+
+SHOWN = 5
+HEARD = 0.5
+WORDS = 0.5
+RECENT, LONG_PAST = 0.1, 20
+FACED = 0.03
+BANK = 0.05
+FEW = 24
+MEMORIES, MEMORABLE = 2, 0.5
+SENTENCES, TELLING = 2, 0.5  # of the profile that are shown, and how like the reply they must be
+READ = "en"
+FOREIGN = "the encoder that ships reads English; this was found by {how}"
+
+Question = tuple[Situation, Sequence[Turn], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that could be said: where it comes from, its score, and which exchange it was."""
+
+    text: str
+    kind: str
+    score: float
+    exchange: int | None = None
+    moment: Moment | None = None
+
+
+class EncoderAgent:
+    """Answers with what was said before, chosen by meaning; ranks replies."""
+
+    def __init__(
+        self,
+        model: Path | None = None,
+        candidates: Candidates = own_past,
+        multilingual: Path | None = None,
+        threads: int = 1,
+        cache: Path | bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """`model` is a model folder, the shipped one unless told; `cache` the folder of encodings, False for none."""
+        self._model = model or shipped_model()
+        read_card(self._model)  # a folder that cannot be used is told of now, not at the first message
+        self._threads, self._cache, self._progress = threads, cache, progress
+        self._other_model = multilingual
+        self._recollections = Recollections(candidates)
+        self._by_words = TfIdfAgent(candidates)
+
+    @cached_property
+    def _english(self) -> Vectors:
+        return Vectors(SentenceEncoder(self._model, self._threads, self._cache, self._progress))
+
+    @cached_property
+    def _multilingual(self) -> Vectors | None:
+        found = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
+        return None if found is None else Vectors(found)
+
+    def _vectors(self, language: str) -> Vectors | None:
+        return self._english if language == READ else self._multilingual
+
+    def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
+        vectors = self._vectors(situation.persona.language)
+        if vectors is None:
+            return self._by_words.score(situation, history, candidates)
+        if not candidates:
+            return []
+        return fits(vectors, [(situation, history)])[0].exactly(vectors.of(candidates))
+
+    def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
+        """`score` of many questions, encoded in batches and kept on disk."""
+        vectors = self._vectors(READ)
+        if vectors is None or any(situation.persona.language != READ for situation, _, _ in questions):
+            return [self.score(*question) for question in questions]
+        ready = fits(vectors, [(situation, history) for situation, history, _ in questions], keep=True)
+        texts = list(dict.fromkeys(text for _, _, candidates in questions for text in candidates))
+        places = {text: place for place, text in enumerate(texts)}
+        encoded = vectors.encoder.encode(texts)
+        return [
+            fit.exactly(encoded[[places[text] for text in candidates]])
+            for fit, (_, _, candidates) in zip(ready, questions)
+        ]
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        language = situation.persona.language
+        vectors = self._vectors(language)
+        if vectors is None:
+            told = self._by_words.reply(situation, history)
+            return replace(told, evidence=(*told.evidence, _notice("the words it shares with the message")))
+        message = last_heard(situation.persona, history)
+        heard = vectors.of([message])[0]
+        past = self._recollections.of(situation, vectors.encoder)
+        options = _options(situation, fits(vectors, [(situation, history)])[0], message, heard, past, vectors)
+        shown = _unsaid(options, said_before(situation.persona, history))
+        evidence = [*_evidence(shown[0], situation, message, past, vectors), *_memories(past, heard, message)]
+        if language != READ:
+            evidence.append(_notice("a multilingual encoder"))
+        return Reply(
+            shown[0].text,
+            tuple(Candidate(option.text, round(option.score, 6), option.moment) for option in shown),
+            tuple(evidence),
+        )
+
+
+def _options(
+    situation: Situation, fit: Fit, told: str, heard: Floats, past: Recollection, vectors: Vectors
+) -> Iterator[Option]:
+    """What could be said, best first, equals in their order; never nothing. Made as it is asked for: a past is long."""
+    message = content(heard_words(situation.persona, told), situation.persona.language)
+    scores = fit.scores(past.said) + HEARD * past.heard_likeness(heard) + WORDS * past.shared_words(message)
+    scores += RECENT * np.arange(len(scores), dtype=np.float32) / max(len(scores), LONG_PAST)
+    if situation.faced is not None:
+        scores[past.heard_from(situation.faced.name)] += FACED
+    own = (
+        Option(said.text.strip(), "exchange", float(scores[place]), place, said.moment)
+        for place, said in (
+            (place, past.exchanges[place].said) for place in np.argsort(-scores, kind="stable").tolist()
+        )
+    )
+    if past.distinct >= FEW:
+        return own
+    texts = dict(_sayings(situation, [exchange.said.text for exchange in past.exchanges]))
+    fitting = fit.scores(vectors.of(list(texts)))
+    others = (
+        Option(text, kind, float(score) - (BANK if kind == "bank" else 0))
+        for (text, kind), score in zip(texts.items(), fitting)
+    )
+    return iter(sorted((*own, *others), key=lambda option: -option.score))
+
+
+def _sayings(situation: Situation, own_lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(text, kind) of what can be said without having been said before."""
+    persona = situation.persona
+    if persona.language == READ:
+        for line in bank_lines(register_of([*own_lines, *persona.profile])):
+            yield line, "bank"
+    else:
+        for line in plain_lines(persona.language):
+            yield line, "bank"
+    for sentence in persona.profile:
+        if sentence.strip() and (persona.language != READ or _first_person(sentence)):
+            yield sentence.strip(), "profile"
+    for tie in ties_to_faced(situation):
+        yield tie_sentence(tie, persona.language), "relation"
+
+
+def _first_person(sentence: str) -> bool:
+    return not {"i", "i'm", "i've", "my", "me", "we", "our"}.isdisjoint(words(sentence, READ))
+
+
+def _unsaid(options: Iterable[Option], said: Sequence[str]) -> list[Option]:
+    """The first few that differ and have not been said; where all have, the one said longest ago."""
+    latest = {text: place for place, text in enumerate(said)}
+    kept, over = dict[str, Option](), dict[str, Option]()
+    for option in options:
+        (over if option.text in latest else kept).setdefault(option.text, option)
+        if len(kept) == SHOWN:
+            break
+    return list(kept.values()) or [min(over.values(), key=lambda option: latest[option.text])]
+
+
+def _evidence(
+    chosen: Option, situation: Situation, message: str, past: Recollection, vectors: Vectors
+) -> Iterator[Evidence]:
+    """Where the reply comes from, the profile sentences that are most like it, and ties to the one faced."""
+    language = situation.persona.language
+    if chosen.exchange is not None:
+        exchange = past.exchanges[chosen.exchange]
+        prompt = exchange.heard or exchange.said
+        told = f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text
+        yield Evidence("exchange", told, prompt.moment, _shared(message, prompt.text, language))
+    else:
+        yield Evidence(chosen.kind, chosen.text, words=_shared(message, chosen.text, language))
+    profile = [sentence for sentence in situation.persona.profile if sentence.strip() and sentence != chosen.text]
+    likeness = vectors.of(profile) @ vectors.of([chosen.text])[0]
+    for place in np.argsort(-likeness, kind="stable")[:SENTENCES].tolist():
+        if likeness[place] >= TELLING:
+            yield Evidence("profile", profile[place], words=_shared(chosen.text, profile[place], language))
+    for tie in ties_to_faced(situation):
+        if (sentence := tie_sentence(tie, language)) != chosen.text:
+            yield Evidence("relation", sentence)
+
+
+def _memories(past: Recollection, heard: Floats, message: str) -> Iterator[Evidence]:
+    if not message.strip():
+        return
+    for line, setting, _ in past.memories(heard, MEMORIES, MEMORABLE):
+        told = f"{line.speaker}: {line.text}"
+        yield Evidence("memory", f"{setting} ({told})" if setting else told, line.moment)
+
+
+def _shared(message: str, text: str, language: str) -> tuple[str, ...]:
+    """Words of meaning two texts have in common, in the order of the first."""
+    told = content(words(text, language), language)
+    return tuple(word for word in content(words(message, language), language) if word in told)
+
+
+def _notice(how: str) -> Evidence:
+    return Evidence("notice", FOREIGN.format(how=how))

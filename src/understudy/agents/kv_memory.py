@@ -1,0 +1,84 @@
+"""The Key-Value Profile Memory network of PersonaChat: a second hop over what was said in training.
+
+    q+  = q + b * sum_i s_i p_i                             as in `profile_memory`, with its weights
+    t_j = softmax over j of a * cos(q+, k_j)                over keys k_j, the messages of the training dialogues
+    q++ = unit(q+) + g * unit(sum_j t_j unit(v_j))          values v_j are the replies they got
+    score(c) = cos(q++, c)
+
+Only the 64 nearest keys are attended to. a and g are settings of the model folder, which carries the messages and
+replies as texts. As in the paper, nothing is trained with the second hop: it is added at test time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.bagranker import Hop, Query, Question
+from understudy.agents.profile_memory import ProfileMemory
+from understudy.agents.wordvectors import unit
+from understudy.dialogue import Situation, Turn
+from understudy.lexical import Floats
+from understudy.modelfolder import ModelFolder
+
+__all__ = ["KeyValueMemory"]
+
+NEAREST = 64
+RECALLED = 8  # that are told of as evidence
+
+
+class KeyValueMemory(ProfileMemory):
+    name = "kv-memory"
+
+    def _prepare(self, folder: ModelFolder) -> None:
+        super()._prepare(folder)
+        self._heard, self._said = folder.texts("memory.heard"), folder.texts("memory.said")
+        if len(self._heard) != len(self._said):
+            raise folder.error(f"its memory has {len(self._heard)} messages and {len(self._said)} replies")
+        self._sharpness = float(folder.number("settings", "sharpness"))
+        self._gain = float(folder.number("settings", "gain"))
+        self._keys, self._values = self._rows(self._heard), self._rows(self._said)
+
+    def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
+        total, looked_up = self.first_hops(situation, history)
+        asked = unit(total)
+        return self._second_hop(asked, looked_up, self._keys @ asked)
+
+    def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
+        """All questions look up the keys together, which takes a tenth of the time."""
+        first = [self.first_hops(situation, history) for situation, history, _ in questions]
+        asked = [unit(total) for total, _ in first]
+        nearness = np.stack(asked) @ self._keys.T if asked else np.zeros((0, len(self._keys)), np.float32)
+        queries = (self._second_hop(one, hops, row) for one, (_, hops), row in zip(asked, first, nearness))
+        return [
+            self._cosines(query, candidates, situation.persona.language)
+            for query, (situation, _, candidates) in zip(queries, questions)
+        ]
+
+    def _second_hop(self, asked: Floats, looked_up: tuple[Hop, ...], nearness: Floats) -> Query:
+        nearest = _largest(nearness, NEAREST)
+        if not len(nearest) or not asked.any():
+            return Query(asked, looked_up)
+        grown = np.exp(np.float32(self._sharpness) * (nearness[nearest] - nearness[nearest].max()))
+        shares = grown / grown.sum()
+        recalled = unit((shares[:, None] * self._values[nearest]).sum(axis=0))
+        order = np.argsort(-shares, kind="stable")[:RECALLED]
+        memories = tuple(
+            Hop("memory", f"{self._heard[nearest[at]]} -> {self._said[nearest[at]]}", float(shares[at])) for at in order
+        )
+        return Query(unit(asked + np.float32(self._gain) * recalled), (*looked_up, *memories))
+
+    def _rows(self, texts: Sequence[str]) -> Floats:
+        rows = np.empty((len(texts), self.vectors.width), np.float32)
+        for place, text in enumerate(texts):
+            rows[place] = unit(self.vectors.uncached(text))
+        return rows
+
+
+def _largest(numbers: Floats, k: int) -> NDArray[np.intp]:
+    """Where the k largest numbers stand, in order of place."""
+    if k >= len(numbers):
+        return np.arange(len(numbers))
+    return np.sort(np.argpartition(-numbers, k)[:k])

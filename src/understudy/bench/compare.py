@@ -1,0 +1,105 @@
+"""Two saved runs, item by item: how far apart they are, how sure that is, and on which items they differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.bench.items import Items, groups_of, load_items
+from understudy.errors import InputError
+from understudy.metrics.significance import holm, interval, paired_p
+
+__all__ = ["compare_runs"]
+
+SHOWN = 10
+WHO = ("agent", "scorer")
+
+Row = dict[str, Any]
+
+
+def compare_runs(
+    first: Path, second: Path, agents: tuple[str, str] | None = None, seed: int = 0, shown: int = SHOWN
+) -> dict[str, Any]:
+    """Differences (second minus first) with intervals and p values, and the items that moved most.
+
+    What was judged in both under the same name is paired. Where each run has a single agent, or `agents` names one of
+    each, these are paired whatever their names. Only items that both runs have count.
+    """
+    runs = load_items(first), load_items(second)
+    pairs = _paired(*runs, agents)
+    if not pairs:
+        who = " and ".join(", ".join(dict.fromkeys("/".join(_who(one.judged)) for one in run)) for run in runs)
+        raise InputError(f"the runs were not judged on the same thing ({who}): name one of each with --agents A,B")
+    rows: list[Row] = []
+    moved: list[Row] = []
+    for ours, theirs in pairs:
+        what = _what(ours, theirs)
+        alone = len(set(ours.names) ^ set(theirs.names))
+        ours, theirs = _common(ours, theirs)
+        groups = groups_of(ours.names)
+        before, after = ours.values(), theirs.values()
+        for metric in before:
+            if metric in after:
+                difference = interval(after[metric] - before[metric], groups, seed)
+                row = {**what, "metric": metric, "value": difference.value, "low": difference.low}
+                row |= {"high": difference.high, "n": len(groups), "paper": None, "unpaired": alone}
+                row |= {"first": float(before[metric].mean()), "second": float(after[metric].mean())}
+                rows.append(row | {"p_value": paired_p(after[metric], before[metric], groups, seed)})
+        moved += [
+            {**what, "item": name, "first_rank": was, "second_rank": now}
+            for name, was, now in zip(ours.names, ours.ranks, theirs.ranks)
+            if was != now
+        ]
+    for metric in {row["metric"] for row in rows}:
+        family = [row for row in rows if row["metric"] == metric]
+        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
+            row["p_adjusted"] = adjusted
+    moved.sort(key=lambda one: abs(1 / one["second_rank"] - 1 / one["first_rank"]), reverse=True)
+    manifest = {"bench": "compare", "first": str(first), "second": str(second), "seed": seed}
+    return {"rows": rows, "differ_most": moved[:shown], "differ": len(moved), "manifest": manifest}
+
+
+def _paired(
+    first: Sequence[Items], second: Sequence[Items], agents: tuple[str, str] | None
+) -> list[tuple[Items, Items]]:
+    if agents is not None:
+        first = [one for one in first if agents[0] in _who(one.judged)]
+        second = [one for one in second if agents[1] in _who(one.judged)]
+    single = len({_who(one.judged) for one in first}) == len({_who(one.judged) for one in second}) == 1
+    named = {_key(one, single): one for one in second}
+    return [(one, named[_key(one, single)]) for one in first if _key(one, single) in named]
+
+
+def _who(judged: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(judged[key] for key in WHO if key in judged)
+
+
+def _key(items: Items, nameless: bool) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, value) for key, value in items.judged.items() if not (nameless and key in WHO)))
+
+
+def _what(ours: Items, theirs: Items) -> Row:
+    """What both were judged on; an agent's name stands as 'a -> b' where they differ."""
+    return {
+        key: value if value == theirs.judged.get(key) else f"{value} -> {theirs.judged.get(key)}"
+        for key, value in ours.judged.items()
+    }
+
+
+def _common(ours: Items, theirs: Items) -> tuple[Items, Items]:
+    shared = set(ours.names) & set(theirs.names)
+    if not shared:
+        raise InputError("the two runs have no item in common: they were made from different data or samples")
+    order = [name for name in ours.names if name in shared]
+    return _picked(ours, order), _picked(theirs, order)
+
+
+def _picked(items: Items, order: Sequence[str]) -> Items:
+    place = {name: number for number, name in enumerate(items.names)}
+    at = np.array([place[name] for name in order])
+    marks = {metric: [values[number] for number in at] for metric, values in items.marks.items()}
+    return replace(items, names=order, ranks=[items.ranks[number] for number in at], marks=marks)

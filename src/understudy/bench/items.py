@@ -1,0 +1,86 @@
+"""Results item by item, saved so that two runs can be compared on the same items.
+
+A document is `{"items": [{"judged": {"agent": ..., "condition": ...}, "names": [...], "ranks": [...]}], "manifest"}`:
+for each thing judged, the items' names and the place of the right answer in each ranking (1 is best); `marks` may hold
+further marks of each item by metric. The part of a name before its first dot is the group (a dialogue) it belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.metrics.ranking import RANKING, per_item
+
+__all__ = ["Items", "groups_of", "load_items", "write_items"]
+
+Marks = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """One agent on one condition (or whatever was judged), item by item."""
+
+    judged: Mapping[str, str]
+    names: Sequence[str]
+    ranks: Sequence[int]
+    marks: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def values(self) -> dict[str, Marks]:
+        """Each metric's value for each item."""
+        places = [(rank,) for rank in self.ranks]
+        found = {metric: per_item(places, metric) for metric in RANKING} if places else {}
+        return found | {metric: np.asarray(marks, dtype=np.float64) for metric, marks in self.marks.items()}
+
+    def document(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"judged": dict(self.judged), "names": list(self.names), "ranks": list(self.ranks)}
+        return told | ({"marks": {name: list(marks) for name, marks in self.marks.items()}} if self.marks else {})
+
+
+def groups_of(names: Sequence[str]) -> list[str]:
+    return [name.partition(".")[0] for name in names]
+
+
+def write_items(path: Path, items: Sequence[Items], manifest: Mapping[str, Any]) -> None:
+    document = {"items": [one.document() for one in items], "manifest": manifest}
+    path.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_items(path: Path) -> list[Items]:
+    """What a saved run holds item by item."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"is not a JSON document: {error}", path) from error
+    told = document.get("items") if isinstance(document, dict) else None
+    if not isinstance(told, list) or not told:
+        raise InputError("holds no results item by item: save them with --items FILE or -o FILE", path)
+    return [_read(one, number, path) for number, one in enumerate(told, 1)]
+
+
+def _read(told: Any, number: int, path: Path) -> Items:
+    match told:
+        case {"judged": dict(judged), "names": list(names), "ranks": list(ranks)}:
+            marks = told.get("marks", {})
+        case _:
+            raise InputError(f"run {number} lacks 'judged', 'names' or 'ranks'", path)
+    whole = all(isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1 for rank in ranks)
+    named = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    if not whole or not named or (ranks and len(ranks) != len(names)):
+        raise InputError(f"run {number} needs a name and a rank from 1 for each item, and no name twice", path)
+    if not isinstance(marks, dict) or any(not _marks_of(names, values) for values in marks.values()):
+        raise InputError(f"run {number} needs one mark for each item of each metric", path)
+    return Items({str(key): str(value) for key, value in judged.items()}, names, ranks, marks)
+
+
+def _marks_of(names: Sequence[str], values: Any) -> bool:
+    return (
+        isinstance(values, list) and len(values) == len(names) and all(isinstance(one, int | float) for one in values)
+    )

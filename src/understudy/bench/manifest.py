@@ -1,0 +1,51 @@
+"""What a bench's figures were made from: version, data, seed, settings, machine."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from understudy import __version__
+
+__all__ = ["Watch", "manifest_of", "sha256", "unwatched"]
+
+Watch = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and out of how much."""
+
+LIBRARIES = ("numpy", "ir_measures", "onnxruntime")
+
+
+def unwatched(_doing: str, _done: int, _total: int) -> None:
+    """Nobody is looking."""
+
+
+def manifest_of(
+    bench: str, files: Iterable[Path], seed: int, limit: int | None, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "bench": bench,
+        "version": __version__,
+        "data": {path.name: sha256(path) for path in sorted(set(files))},
+        "seed": seed,
+        "limit": limit,
+        "settings": dict(settings),
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+        "libraries": {name: found for name in LIBRARIES if (found := _installed(name)) is not None},
+    }
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,290 @@
+"""`understudy bench personachat`, `profiles` and `consistency`: agents judged on other people's data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from understudy.cli.options import json_option
+from understudy.cli.show import Column, heading, indented, print_json, screen, table
+from understudy.errors import InputError
+
+if TYPE_CHECKING:
+    from understudy.bench.manifest import Watch
+
+__all__ = ["BENCHES", "consistency", "personachat", "profiles"]
+
+Document = dict[str, Any]
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+data_option = click.option("--data", type=FOLDER, required=True, help="The folder that has its files.")
+agents_option = click.option(
+    "--agents", "--agent", metavar="AGENT,...", multiple=True, default=("tfidf",), show_default="encoder",
+    help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
+)  # fmt: skip
+limit_option = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
+items_option = click.option("--items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`.")
+output_option = click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the whole document to a file.")
+report_option = click.option("--report", type=FILE, metavar="FILE.html", help="Write a report to look at.")
+
+
+@click.command()
+@data_option
+@click.option("--split", default="valid", show_default=True, help="Which files: those that begin with it.")
+@agents_option
+@click.option("--conditions", metavar="NAME,...", multiple=True, help="none, self_original, ...; all, if not said.")
+@limit_option
+@seed_option
+@items_option
+@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), help="Keep scores here, to go on later.")
+@output_option
+@report_option
+@json_option
+def personachat(
+    data: Path,
+    split: str,
+    agents: tuple[str, ...],
+    conditions: tuple[str, ...],
+    limit: int | None,
+    seed: int,
+    items: Path | None,
+    cache: Path | None,
+    output: Path | None,
+    report: Path | None,
+    as_json: bool,
+) -> None:
+    """How often an agent finds the right reply among 20, with and without personas, beside the paper's figures.
+
+    \b
+    Examples:
+        understudy bench personachat --data data/personachat --report out.html
+        understudy bench personachat --data pc/ --agents tfidf,mine:agent
+    """
+    from understudy.bench.personachat import bench_personachat
+
+    _places_checked(items, output, report)
+    with _watching() as watch:
+        document = bench_personachat(
+            data, split, listed(agents), listed(conditions) or None, limit, seed, watch, items, cache
+        )
+    _deliver(document, "PersonaChat: finding the right reply", output, report, as_json, _print_personachat)
+
+
+@click.command()
+@data_option
+@click.option("--split", default="valid", show_default=True, help="Which file: the one that begins with it.")
+@click.option("--scorers", metavar="NAME,...", multiple=True, help="tfidf, words, links, encoder, or some joined by +.")
+@limit_option
+@seed_option
+@items_option
+@output_option
+@report_option
+@json_option
+def profiles(
+    data: Path,
+    split: str,
+    scorers: tuple[str, ...],
+    limit: int | None,
+    seed: int,
+    items: Path | None,
+    output: Path | None,
+    report: Path | None,
+    as_json: bool,
+) -> None:
+    """How often somebody's profile is told wrongly, among 100 others, from what was said.
+
+    \b
+    Example:
+        understudy bench profiles --data data/personachat
+    """
+    from understudy.bench.profiles import bench_profiles
+
+    _places_checked(items, output, report)
+    with _watching() as watch:
+        document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items)
+    _deliver(document, "PersonaChat: telling profiles", output, report, as_json, _print_profiles)
+
+
+@click.command()
+@data_option
+@agents_option
+@limit_option
+@seed_option
+@items_option
+@output_option
+@report_option
+@json_option
+def consistency(
+    data: Path,
+    agents: tuple[str, ...],
+    limit: int | None,
+    seed: int,
+    items: Path | None,
+    output: Path | None,
+    report: Path | None,
+    as_json: bool,
+) -> None:
+    """How often an agent's first choice contradicts the persona, on Dialogue NLI's sets.
+
+    \b
+    Example:
+        understudy bench consistency --data data/dnli
+    """
+    from understudy.bench.consistency import bench_consistency
+
+    _places_checked(items, output, report)
+    with _watching() as watch:
+        document = bench_consistency(data, listed(agents), limit, seed, watch, items)
+    _deliver(document, "Consistency with the persona", output, report, as_json, _print_consistency)
+
+
+BENCHES = (personachat, profiles, consistency)
+"""What `understudy bench` has from here."""
+
+
+def listed(given: Sequence[str]) -> list[str]:
+    """Names given with commas, or one by one, or both."""
+    return [name.strip() for one in given for name in one.split(",") if name.strip()]
+
+
+def _places_checked(*places: Path | None) -> None:
+    """Said before an hour's judging, not after it."""
+    for path in places:
+        if path is not None and not path.parent.is_dir():
+            raise InputError("cannot be written: there is no such folder", path)
+
+
+@contextmanager
+def _watching() -> Iterator[Watch]:
+    """A bar for what is being judged: on a terminal, on stderr, and nowhere else."""
+    if not sys.stderr.isatty():
+        yield lambda _doing, _done, _total: None
+        return
+    from rich import progress as rich
+
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
+    with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading", total=None)
+        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total)
+
+
+def _deliver(
+    document: Document,
+    title: str,
+    output: Path | None,
+    report: Path | None,
+    as_json: bool,
+    show: Callable[[Document], None],
+) -> None:
+    if output is not None:
+        output.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+    if report is not None:
+        from understudy.report import html_report
+
+        report.write_text(html_report(document, title), encoding="utf-8")
+    if as_json:
+        print_json(document)
+        return
+    show(document)
+    for what, path in (("The document", output), ("The report", report)):
+        if path is not None:
+            click.echo(f"{what} is in {path}.")
+
+
+RIGHT: dict[str, Any] = {"no_wrap": True, "justify": "right"}
+
+
+def _print_personachat(document: Document) -> None:
+    rows, out = document["rows"], screen()
+    for agent in dict.fromkeys(row["agent"] for row in rows):
+        of_agent = [row for row in rows if row["agent"] == agent]
+        trained = of_agent[0]["trained_on"]
+        out.print(heading(agent + (f", trained on {trained} personas" if trained else "")))
+        if "judged_by" in of_agent[0]:
+            out.print(f"  judged by {of_agent[0]['judged_by']}")
+        columns: list[Column] = [("condition", {"no_wrap": True}), ("hits@1", RIGHT), ("95%", RIGHT), ("paper", RIGHT)]
+        columns += [("hits@5", RIGHT), ("mrr", RIGHT), ("n", RIGHT)]
+        lines = []
+        for condition in dict.fromkeys(row["condition"] for row in of_agent):
+            found = {row["metric"]: row for row in of_agent if row["condition"] == condition}
+            first = found["hits@1"]
+            figures = (_share(found["hits@5"]["value"]), _share(found["mrr"]["value"]), f"{first['n']:,}")
+            lines.append((condition, _share(first["value"]), _range(first), _share(first["paper"]), *figures))
+        out.print(indented(table(columns, lines)))
+        out.print()
+    if any(row["paper"] is not None for row in rows):
+        settings = document["manifest"]["settings"]
+        out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
+    _print_comparisons(document["comparisons"], "condition")
+
+
+def _print_comparisons(comparisons: Sequence[Document], on: str) -> None:
+    shown = [row for row in comparisons if row["metric"] == comparisons[0]["metric"]]
+    if not shown:
+        return
+    out = screen()
+    out.print()
+    out.print(heading(f"{shown[0]['metric']}, agents two by two (p adjusted after Holm)"))
+    columns: list[Column] = [(on, {}), ("agents", {}), ("difference", RIGHT), ("95%", RIGHT), ("p", RIGHT)]
+    lines = (
+        (row[on], " - ".join(row["agents"]), f"{row['difference']:+.3f}", _range(row, "+.3f"), p_value(row))
+        for row in shown
+    )
+    out.print(indented(table(columns, lines)))
+
+
+def _print_profiles(document: Document) -> None:
+    rows, out = document["rows"], screen()
+    for scorer in dict.fromkeys(row["scorer"] for row in rows):
+        out.print(heading(scorer))
+        columns: list[Column] = [("told from", {}), ("whose", {}), ("of what is said", {}), ("error", RIGHT)]
+        columns += [("95%", RIGHT), ("paper", RIGHT), ("n", RIGHT)]
+        lines: list[tuple[str | Text, ...]] = []
+        for row in rows:
+            if row["scorer"] == scorer:
+                whose = f"{row['profile']} {'profile' if row['unit'] == 'profile' else 'sentences'}"
+                heard = "the whole" if row["length"] == "whole" else f"the first {row['length']}"
+                speaker = {"both": "either", "A": "first speaker", "B": "second speaker"}[row["speaker"]]
+                error = (_share(row["value"]), _range(row), _share(row["paper"]))
+                lines.append((speaker, whose, heard, *error, f"{row['n']:,}"))
+        out.print(indented(table(columns, lines)))
+        out.print()
+    settings = document["manifest"]["settings"]
+    out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
+
+
+def _print_consistency(document: Document) -> None:
+    rows, out = document["rows"], screen()
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    for name in dict.fromkeys(row["set"] for row in rows):
+        out.print(heading(name))
+        lines = []
+        for agent in dict.fromkeys(row["agent"] for row in rows):
+            found = {row["metric"]: row for row in rows if (row["set"], row["agent"]) == (name, agent)}
+            figures = [f"{_share(found[metric]['value'])} ({_range(found[metric])})" for metric in metrics]
+            lines.append((agent, *figures))
+        out.print(indented(table([("agent", {}), *((metric, {}) for metric in metrics)], lines)))
+        out.print()
+    _print_comparisons(document["comparisons"], "set")
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _range(row: Document, form: str = ".3f") -> str:
+    return f"{row['low']:{form}}..{row['high']:{form}}"
+
+
+def p_value(row: Document) -> str:
+    return "<.001" if row["p_adjusted"] < 0.001 else f"{row['p_adjusted']:.3f}"

@@ -1,0 +1,96 @@
+"""`understudy profile`: who somebody seems to be, from what they said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from understudy.cli.options import json_option
+from understudy.cli.progress import read_showing, working
+from understudy.cli.show import heading, indented, print_json, screen, table
+from understudy.errors import InputError
+from understudy.story import Moment
+from understudy.storyfile import Story
+
+__all__ = ["profile"]
+
+
+@click.command(short_help="Show who somebody seems to be, from what they said.")
+@click.argument("dialogue", metavar="DIALOGUE")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--profiles", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+    help="Profile sentences to choose from: one a line, or PersonaChat dialogues.",
+)  # fmt: skip
+@click.option(
+    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+    help="PersonaChat's folder: to learn from, and to choose from where --profiles is not said.",
+)  # fmt: skip
+@click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="How many sentences.")
+@json_option
+def profile(
+    dialogue: str, names: tuple[str, ...], profiles: Path | None, data: Path | None, top: int, as_json: bool
+) -> None:
+    """The profile sentences that fit best what somebody said in a dialogue, each with what gave it away.
+
+    DIALOGUE is anything that `read` takes. Without a NAME everybody is shown, if there are only a few.
+
+    \b
+    Examples:
+        understudy profile talk.txt --data data/personachat
+        understudy profile demo Zita --profiles sentences.txt
+    """
+    if profiles is None and data is None:
+        raise click.UsageError("say what to choose from: --profiles FILE, or --data DIR")
+    from understudy.bench.profiling import profile_of, sentences_in, training_in
+
+    story = read_showing(dialogue)
+    people = _people(story, names)
+    with working("Reading profiles"):
+        training = None if data is None else training_in(data)
+        sentences = sentences_in(profiles) if profiles is not None else list(training.sentences if training else ())
+        scorer = "links" if training is not None and training.pairs else "words"
+        found = {
+            name: profile_of(
+                [line.text for line in story.past(name, Moment.end(), {}).lines()], sentences, training, scorer, top
+            )
+            for name in people
+        }
+    if as_json:
+        told = [
+            {
+                "name": name,
+                "profile": [
+                    {"sentence": one.sentence, "score": one.score, "said": one.said, "words": list(one.words)}
+                    for one in traits
+                ],
+            }
+            for name, traits in found.items()
+        ]
+        print_json({"people": told})
+        return
+    out = screen()
+    for name, traits in found.items():
+        out.print(heading(name))
+        if traits:
+            lines = [(one.sentence, one.said, ", ".join(one.words)) for one in traits]
+            out.print(indented(table([("seems to be", {}), ("having said", {}), ("words", {})], lines)))
+        else:
+            out.print("  None of the sentences has anything to do with what was said.")
+        out.print()
+
+
+FEW = 4
+
+
+def _people(story: Story, names: tuple[str, ...]) -> list[str]:
+    if names:
+        return [story.character(name).name for name in names]
+    speaking = [member.character.name for member in story.cast() if member.lines]
+    if not speaking:
+        raise InputError("nobody says anything in it")
+    if len(speaking) > FEW:
+        some = ", ".join(speaking[:FEW])
+        raise InputError(f"{len(speaking)} people speak in it: name those to look at ({some}, ...)")
+    return speaking

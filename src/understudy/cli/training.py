@@ -1,0 +1,150 @@
+"""`understudy train`: make a model of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from understudy.cli.options import json_option
+from understudy.cli.show import print_json, screen
+
+if TYPE_CHECKING:
+    from understudy.training.loop import Progress, Settings
+
+__all__ = ["train"]
+
+AGENTS = ("starspace", "profile-memory", "kv-memory")
+
+
+@click.command(short_help="Train an agent on dialogues.")
+@click.argument("agent", metavar="AGENT", type=click.Choice(AGENTS))
+@click.option(
+    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
+    help="The folder with PersonaChat's train_*.txt files.",
+)  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="MODEL", help="Where the model goes.")
+@click.option(
+    "--personas", type=click.Choice(["original", "revised"]), default="original", show_default=True,
+    help="Which wording of the personas to train on.",
+)  # fmt: skip
+@click.option(
+    "--condition", type=click.Choice(["none", "self", "their", "both"]), default="self", show_default=True,
+    help="Whose persona is shown in training.",
+)  # fmt: skip
+@click.option("--hops", type=click.IntRange(1, 16), metavar="N", help="Looks at the profile (profile-memory).")
+@click.option("--epochs", type=click.IntRange(1, 10_000), metavar="N", help="Passes over the data.")
+@click.option("--width", type=click.IntRange(8, 4096), metavar="N", help="Numbers in a word's vector.")
+@click.option("--held-back", type=click.FloatRange(0, 0.5), metavar="SHARE", help="People kept for the figures.")
+@click.option("--seed", default=0, show_default=True, help="Chance is drawn from it.")
+@click.option("--device", type=click.Choice(["cpu", "cuda", "auto"]), default="auto", show_default=True)
+@click.option(
+    "--from", "origin", type=click.Path(path_type=Path), metavar="MODEL",
+    help="The profile-memory model whose weights kv-memory uses.",
+)  # fmt: skip
+@click.option(
+    "--embeddings", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Word vectors to begin with, as a text file (GloVe).",
+)  # fmt: skip
+@click.option("--fresh", is_flag=True, help="Start over: forget a training that was stopped, replace a model.")
+@json_option
+def train(
+    agent: str, data: Path, out: Path, personas: str, condition: str, hops: int | None, epochs: int | None,
+    width: int | None, held_back: float | None, seed: int, device: str, origin: Path | None, embeddings: Path | None,
+    fresh: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Train AGENT (starspace, profile-memory or kv-memory) and write a model folder.
+
+    A training that was stopped goes on where it was when the same command is given again. Some people of the data are
+    held back; at the end their dialogues say how good the model is.
+
+    \b
+    Examples:
+        understudy train starspace --data pc/ --out my-starspace
+        understudy train profile-memory --data pc/ --out my-memory --hops 2
+        understudy train kv-memory --from my-memory --data pc/ --out my-kv
+    """
+    from understudy import training
+
+    _refuse(agent, origin, hops)
+    with _bar(agent) as progress:
+        model = training.train(
+            agent,
+            data,
+            out,
+            settings=_settings(hops, epochs, width, held_back),
+            personas=personas,
+            condition=condition,
+            seed=seed,
+            device=device,
+            origin=origin,
+            embeddings=embeddings,
+            fresh=fresh,
+            progress=progress,
+        )
+    if as_json:
+        print_json({"model": str(out), **model.card})
+    else:
+        _tell(out, dict(model.card))
+
+
+def _refuse(agent: str, origin: Path | None, hops: int | None) -> None:
+    if agent == "kv-memory" and origin is None:
+        raise click.UsageError("kv-memory uses the weights of a profile-memory model: name its folder with --from")
+    if agent != "kv-memory" and origin is not None:
+        raise click.UsageError("--from is for kv-memory, which uses another model's weights")
+    if agent != "profile-memory" and hops is not None:
+        raise click.UsageError("--hops is for profile-memory")
+
+
+def _settings(hops: int | None, epochs: int | None, width: int | None, held_back: float | None) -> Settings:
+    from dataclasses import replace
+
+    from understudy.training.loop import Settings
+
+    chosen = Settings()
+    if hops is not None:
+        chosen = replace(chosen, hops=hops)
+    if epochs is not None:
+        chosen = replace(chosen, epochs=epochs)
+    if width is not None:
+        chosen = replace(chosen, width=width)
+    return chosen if held_back is None else replace(chosen, held_back=held_back)
+
+
+def _tell(out: Path, card: dict[str, Any]) -> None:
+    show = screen()
+    data = card["data"]
+    show.print(f"Trained {card['agent']} on {data['dialogues']:,} dialogues of {data['file']}: {out}")
+    if figures := card["figures"]:
+        hits = ", ".join(f"{condition} {value:.3f}" for condition, value in figures["hits@1"].items())
+        show.print(f"hits@1 among {figures['candidates']} on {figures['questions']:,} held-back questions: {hits}")
+    else:
+        show.print("Nothing was held back, so there are no figures.")
+    show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
+
+
+@contextmanager
+def _bar(agent: str) -> Iterator[Progress | None]:
+    """A bar of the steps made, with the loss: on a terminal, on stderr, and nowhere else."""
+    out = Console(stderr=True)
+    if not out.is_terminal:
+        yield None
+        return
+    from rich import progress as rich
+
+    columns = (
+        rich.TextColumn(f"Training {agent}"), rich.BarColumn(), rich.MofNCompleteColumn(),
+        rich.TextColumn("{task.fields[loss]}"), rich.TimeRemainingColumn(),
+    )  # fmt: skip
+    with rich.Progress(*columns, console=out, transient=True) as bar:
+        task = bar.add_task("", total=None, loss="")
+
+        def advance(done: int, total: int, loss: float) -> None:
+            bar.update(task, completed=done, total=total, loss=f"loss {loss:.3f}" if loss else "")
+
+        yield advance

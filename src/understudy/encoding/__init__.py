@@ -1,0 +1,22 @@
+"""Sentences as vectors: the encoder, the cache of what it has encoded, and search among vectors."""
+
+from understudy.encoding.cache import EncodingCache
+from understudy.encoding.encoder import SentenceEncoder, shipped_model
+from understudy.encoding.index import ExactIndex, GraphIndex, Index, index_of, search_exactly
+from understudy.encoding.multilingual import MultilingualEncoder
+from understudy.encoding.sequences import Context, Encoder, Floats
+
+__all__ = [
+    "Context",
+    "Encoder",
+    "EncodingCache",
+    "ExactIndex",
+    "Floats",
+    "GraphIndex",
+    "Index",
+    "MultilingualEncoder",
+    "SentenceEncoder",
+    "index_of",
+    "search_exactly",
+    "shipped_model",
+]

@@ -1,0 +1,251 @@
+"""A bench's document as one HTML file: figures with intervals, significance, the worst mistakes, the manifest.
+
+The file needs nothing from anywhere: plots are inline SVG, styles are inline, there is no script. Whatever came from
+data is escaped. It follows the reader's light or dark setting and is made for a phone's width as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import groupby
+from typing import Any
+
+from understudy.report.plot import Bar, panel
+from understudy.report.style import STYLE
+
+__all__ = ["html_report"]
+
+Row = Mapping[str, Any]
+
+FIGURES = ("metric", "value", "low", "high", "n", "paper", "reason")
+BESIDES = (
+    "agent",
+    "scorer",
+    "reader",
+    "split",
+    "trained_on",
+    "judged_by",
+)  # told of the agent, not of what it was judged on
+PLAIN = ("condition", "set", "show", "file", "character")  # keys whose value says by itself what it is
+SHOWN_FIRST = 1  # metrics whose plot is open; the others are a click away
+SIGNIFICANT = 0.05
+
+
+def html_report(document: Mapping[str, Any], title: str) -> str:
+    """The report of a bench's document (`rows` and `manifest`; `comparisons` and `mistakes` where it has them)."""
+    rows: Sequence[Row] = document["rows"]
+    manifest: Mapping[str, Any] = document["manifest"]
+    parts = [
+        _opening(title, rows, manifest),
+        _plots(rows),
+        _figures(rows),
+        _comparisons(document.get("comparisons", ())),
+        _mistakes(document.get("mistakes", ())),
+        _manifest(manifest),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"{''.join(part for part in parts if part)}</main>\n</body>\n</html>\n"
+    )
+
+
+def _opening(title: str, rows: Sequence[Row], manifest: Mapping[str, Any]) -> str:
+    settings = manifest.get("settings", {})
+    told = [f"Understudy {manifest.get('version', '')}", f"seed {manifest.get('seed')}"]
+    if rows:
+        told.append(f"{max(row['n'] for row in rows):,} items")
+    if settings.get("split"):
+        told.append(f"{settings['split']} split")
+    facts = " · ".join(escape(str(one)) for one in told)
+    paper = ""
+    if settings.get("paper"):
+        paper = (
+            f"<p>The paper's figures are of another set than ours: {escape(str(settings['paper']))}. "
+            "They stand beside ours to show where a model is at home, not to be matched to the third digit.</p>"
+        )
+    return f"<header><h1>{escape(title)}</h1><p class='facts'>{facts}</p>{paper}</header>\n"
+
+
+def _plots(rows: Sequence[Row]) -> str:
+    """For each metric that has intervals, a panel for each thing judged on."""
+    metrics = list(dict.fromkeys(row["metric"] for row in rows if row.get("low") is not None))
+    agents = list(dict.fromkeys(_agent(row) for row in rows))
+    legend = "".join(
+        f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="c{place % 8}" width="12" height="12" rx="3"/>'
+        f"</svg>{escape(agent)}</li>"
+        for place, agent in enumerate(agents)
+    )
+    papers = any(row.get("paper") is not None for row in rows)
+    tick = '<li><svg viewBox="0 0 12 12" aria-hidden="true"><path class="paper" d="M6 0V12"/></svg>the paper</li>'
+    found = []
+    for place, metric in enumerate(metrics):
+        ours = [row for row in rows if row["metric"] == metric and row["value"] is not None]
+        top = max(max(row["high"] or 0, row["value"], row.get("paper") or 0) for row in ours)
+        panels = "".join(
+            panel(
+                what,
+                [
+                    Bar(_agent(row), row["value"], row["low"], row["high"], row.get("paper"), agents.index(_agent(row)))
+                    for row in group
+                ],
+                top,
+            )
+            for what, group in _by(ours, _judged)
+        )
+        opened = " open" if place < SHOWN_FIRST else ""
+        found.append(
+            f"<details{opened}><summary>{escape(metric)}</summary><div class='panels'>{panels}</div></details>\n"
+        )
+    if not found:
+        return ""
+    return (
+        f"<section><h2>Figures</h2><ul class='legend'>{legend}{tick if papers else ''}</ul>{''.join(found)}</section>"
+    )
+
+
+def _figures(rows: Sequence[Row]) -> str:
+    """A line for each agent on each thing judged, a column for each metric."""
+    metrics = list(dict.fromkeys(str(row["metric"]) for row in rows))
+    lines = []
+    for what, group in _by(rows, lambda row: f"{_judged(row)}\n{_agent(row)}"):
+        judged, _, agent = what.partition("\n")
+        found = {row["metric"]: row for row in group}
+        papers = [f"{_number(row['paper'])}" for row in group if row.get("paper") is not None]
+        told = [row.get("reason") or row.get("judged_by") for row in group[:1]]
+        trained = group[0].get("trained_on")
+        line = [_text(judged), _text(agent + (f" (trained on {trained})" if trained else ""))]
+        line += [_cell(found.get(metric)) for metric in metrics]
+        lines.append([*line, _text(f"{group[0]['n']:,}"), _text(", ".join(papers)), _text(told[0] or "")])
+    heads = ("judged on", "agent", *metrics, "items", "paper", "")
+    numbers = tuple(range(2, len(metrics) + 4))
+    return f"<section><h2>All figures</h2>{_table(heads, lines, numbers)}</section>\n"
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or row["value"] is None:
+        return "–"
+    spread = "" if row.get("low") is None else f"<br><small>{_number(row['low'])} – {_number(row['high'])}</small>"
+    return f"{_number(row['value'])}{spread}"
+
+
+def _comparisons(comparisons: Sequence[Row]) -> str:
+    if not comparisons:
+        return ""
+    tables = []
+    for place, (metric, group) in enumerate(_by(comparisons, lambda row: str(row["metric"]))):
+        lines = (
+            (
+                _text(row.get("condition") or row.get("set") or ""),
+                _text(f"{row['agents'][0]} – {row['agents'][1]}"),
+                f"{row['difference']:+.4f}",
+                f"{row['low']:+.4f} – {row['high']:+.4f}",
+                _text(_p(row["p_adjusted"])),
+                "differ" if row["p_adjusted"] < SIGNIFICANT else "not shown to differ",
+            )
+            for row in group
+        )
+        heads = ("judged on", "agents", "difference", "95% interval", "p, adjusted", "")
+        opened = " open" if place < SHOWN_FIRST else ""
+        table = _table(heads, lines, numbers=(2, 3, 4))
+        tables.append(f"<details{opened}><summary>{escape(metric)}</summary>{table}</details>")
+    note = (
+        "Agents two by two on the same items: paired randomisation test over dialogues, p values adjusted after Holm "
+        "for all comparisons of a metric."
+    )
+    return f"<section><h2>Significance</h2><p>{note}</p>{''.join(tables)}</section>\n"
+
+
+def _mistakes(mistakes: Sequence[Row]) -> str:
+    if not mistakes:
+        return ""
+    agents = []
+    for place, (agent, group) in enumerate(_by(mistakes, _agent)):
+        opened = " open" if place == 0 else ""
+        cards = "".join(_mistake(row) for row in group)
+        agents.append(f"<details{opened}><summary>{escape(agent)}</summary><div class='cards'>{cards}</div></details>")
+    return f"<section><h2>The worst mistakes</h2>{''.join(agents)}</section>\n"
+
+
+def _mistake(row: Row) -> str:
+    profiles = "".join(
+        f"<p class='who'>{escape(who)}</p><ul>{''.join(f'<li>{escape(text)}</li>' for text in row[key])}</ul>"
+        for who, key in ((f"{row['speaker']} is told to be", "persona"), ("and faces somebody who is", "partner"))
+        if row.get(key)
+    )
+    turns = "".join(
+        f"<p class='{'own' if speaker == row['speaker'] else 'turn'}'><b>{escape(speaker)}</b> {escape(text)}</p>"
+        for speaker, text in row["history"]
+    )
+    return (
+        f"<article><h3>{escape(row['item'])} <small>{escape(row['condition'])}, the right reply came "
+        f"{row['gold_rank']} of {row['candidates']}</small></h3>{profiles}"
+        f"<div class='talk'>{turns or '<p class=turn><i>nothing has been said yet</i></p>'}</div>"
+        f"<p class='right'><b>right</b> {escape(row['gold'])} <small>{row['gold_score']:.4g}</small></p>"
+        f"<p class='wrong'><b>chosen</b> {escape(row['chosen'])} <small>{row['chosen_score']:.4g}</small></p></article>"
+    )
+
+
+def _manifest(manifest: Mapping[str, Any]) -> str:
+    table = _table(("what", "value"), _flat(manifest))
+    return f"<section class='manifest'><h2>Manifest</h2>{table}</section>\n"
+
+
+def _flat(told: Mapping[str, Any], before: str = "", depth: int = 2) -> Iterable[tuple[str, str]]:
+    for key, value in told.items():
+        if isinstance(value, Mapping) and value and depth:
+            yield from _flat(value, f"{before}{key} / ", depth - 1)
+        elif value is not None and value != {}:
+            yield _text(f"{before}{key}"), _text(_inline(value))
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key} {_inline(inner)}" for key, inner in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _table(heads: Sequence[str], lines: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Heads are text, cells are HTML."""
+
+    def cell(tag: str, place: int, html: str) -> str:
+        return f"<{tag}{' class=number' if place in numbers else ''}>{html}</{tag}>"
+
+    head = "".join(cell("th", place, _text(text)) for place, text in enumerate(heads))
+    body = "".join(f"<tr>{''.join(cell('td', place, text) for place, text in enumerate(line))}</tr>" for line in lines)
+    return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _by(rows: Iterable[Row], key: Any) -> Iterable[tuple[str, list[Row]]]:
+    """Rows in groups, in the order in which the groups first appear."""
+    order: dict[str, int] = {}
+    ordered = sorted(rows, key=lambda row: order.setdefault(key(row), len(order)))
+    return [(what, list(group)) for what, group in groupby(ordered, key=key)]
+
+
+def _text(what: object) -> str:
+    return escape(str(what))
+
+
+def _agent(row: Row) -> str:
+    return str(row.get("agent") or row.get("scorer") or row.get("reader") or "")
+
+
+def _judged(row: Row) -> str:
+    """What an agent was judged on: whatever a row says that is neither the agent nor a figure."""
+    told = [(key, value) for key, value in row.items() if key not in (*FIGURES, *BESIDES) and value is not None]
+    return ", ".join(str(value) if key in PLAIN else f"{key} {value}" for key, value in told) or "all"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

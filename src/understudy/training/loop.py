@@ -1,0 +1,155 @@
+"""The training loop that the bag-of-words models share: epochs of shuffled batches, Adam, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError, MissingExtra
+from understudy.modelfolder import Tensors
+from understudy.training.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from torch import Tensor, device
+
+__all__ = ["CHECKPOINT_EVERY", "Loss", "Progress", "Settings", "device_named", "fit", "unwatched"]
+
+CHECKPOINT_EVERY = 50  # steps
+
+Progress = Callable[[int, int, float], None]
+"""Told the steps made, the steps in all, and the last loss."""
+
+Loss = Callable[[Mapping[str, "Tensor"], NDArray[np.int64]], "Tensor"]
+"""The loss of a batch of questions, given by their numbers, under some parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides a training besides its data and seed.
+
+    Chosen on held-back dialogues of PersonaChat's training split. `turns` is how many turns of the history the message
+    is; more brought in more of what is no longer talked about.
+    """
+
+    width: int = 512
+    turns: int = 1
+    hops: int = 1
+    epochs: int = 3
+    batch: int = 256
+    negatives: int = 40
+    margin: float = 0.4
+    rate: float = 0.003
+    held_back: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("width", "turns", "hops", "epochs", "batch", "negatives", "margin", "rate"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        if not 0 <= self.held_back < 1:
+            raise InputError(f"held_back is a share from 0 to below 1, not {self.held_back}")
+
+
+def unwatched(_done: int, _total: int, _loss: float) -> None:
+    pass
+
+
+def device_named(name: str) -> device:
+    """'cpu', 'cuda', or 'auto' for the better one there is."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra("training", "train") from error
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name not in ("cpu", "cuda"):
+        raise InputError(f"device '{name}' is not one of cpu, cuda, auto")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("there is no CUDA device here, or torch was installed without it: say --device cpu")
+    return torch.device(name)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """On one thread sums are made in one order, whatever the machine; and a busy machine does not make two wait."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@_one_thread()
+def fit(
+    start: Tensors,
+    loss: Loss,
+    size: int,
+    settings: Settings,
+    seed: int,
+    on: device,
+    checkpoint: Checkpoint,
+    progress: Progress = unwatched,
+    every: int = CHECKPOINT_EVERY,
+) -> dict[str, NDArray[np.float32]]:
+    """Parameters that make the loss small over `size` questions. Goes on from the checkpoint, if there is one."""
+    import torch
+
+    resumed = checkpoint.load()
+    done, state = resumed if resumed is not None else (0, start)
+    parameters = {name: _on(state[name], on).requires_grad_() for name in start}
+    optimizer = torch.optim.Adam(parameters.values(), lr=settings.rate, betas=(0.9, 0.99), fused=True)
+    if resumed is not None:
+        remembered = [name for name in parameters if f"{name}.{MOMENTS[0]}" in state]
+        for name, parameter in ((name, parameters[name]) for name in remembered):
+            optimizer.state[parameter] = {
+                "step": torch.tensor(float(done), device=on),
+                **{kind: _on(state[f"{name}.{kind}"], on) for kind in MOMENTS},
+            }
+    batches = -(-size // settings.batch)
+    total = batches * settings.epochs
+    order = np.empty(0, np.int64)
+    for step in range(done, total):
+        epoch, place = divmod(step, batches)
+        if place == 0 or step == done:
+            order = np.random.default_rng((seed, epoch)).permutation(size)
+        batch = order[place * size // batches : (place + 1) * size // batches]
+        for group in optimizer.param_groups:
+            group["lr"] = settings.rate * (1 - step / total)
+        optimizer.zero_grad()
+        value = loss(parameters, batch)
+        value.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        progress(step + 1, total, float(value.detach()))
+        if (step + 1) % every == 0 and step + 1 < total:
+            checkpoint.save(step + 1, _state(parameters, optimizer))
+    return {name: _off(parameter) for name, parameter in parameters.items()}
+
+
+MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+def _state(parameters: Mapping[str, Tensor], optimizer: Any) -> Tensors:
+    state = {name: _off(parameter) for name, parameter in parameters.items()}
+    for name, parameter in parameters.items():
+        for kind, moment in optimizer.state[parameter].items():
+            if kind in MOMENTS:  # a parameter that no question needs has none
+                state[f"{name}.{kind}"] = _off(moment)
+    return state
+
+
+def _on(array: NDArray[np.float32], device: device) -> Tensor:
+    import torch
+
+    return torch.from_numpy(np.array(array, np.float32)).to(device)
+
+
+def _off(tensor: Tensor) -> NDArray[np.float32]:
+    array: NDArray[np.float32] = tensor.detach().cpu().numpy()
+    return array

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import judged
+from understudy.cli import Commands
+from understudy.cli.comparing import compare
+from understudy.cli.judging import BENCHES
+from understudy.cli.profiling import profile
+
+Run = Callable[..., Result]
+TALK = "1 hello .\thello , i mend clocks .\n2 and at night ?\ti read by the fire .\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The commands of this room, with the program's own way of saying errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    bench = click.Group("bench", commands=list(BENCHES))
+    program = Commands("understudy", commands=[bench, compare, profile])
+
+    def run(*arguments: str | Path, status: int = 0) -> Result:
+        result = CliRunner().invoke(program, [str(one) for one in arguments], prog_name="understudy")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == status, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return judged.personachat(tmp_path / "data")
+
+
+def document(result: Result) -> Any:
+    return json.loads(result.stdout)
+
+
+def test_personachat_as_a_table_a_document_and_a_report(run: Run, data: Path) -> None:
+    command = ("bench", "personachat", "--data", data, "--agents", "tfidf,judged:baker")
+    shown = run(*command, "--report", "out.html", "-o", "out.json").stdout
+    for told in ("tfidf", "self_original", "0.410", "judged by unigram F1", "test split, full training data", "Holm"):
+        assert told in shown, told
+    assert "<svg" in Path("out.html").read_text(encoding="utf-8")
+    saved = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    assert {row["metric"] for row in saved["rows"]} == {"hits@1", "hits@5", "mrr"}
+    asked = document(run(*command, "--conditions", "none", "--limit", "2", "--seed", "3", "--json"))
+    assert {row["condition"] for row in asked["rows"]} == {"none"}
+    assert {row["n"] for row in asked["rows"]} == {2}
+
+
+def test_runs_are_compared(run: Run, data: Path) -> None:
+    bench = ("bench", "personachat", "--data", data, "--conditions", "self_original")
+    run(*bench, "--agents", "judged:clock", "--items", "a.json")
+    run(*bench, "--agents", "judged:blind", "-o", "b.json")
+    shown = run("compare", "a.json", "b.json").stdout
+    assert "judged:clock -> judged:blind" in " ".join(shown.split())
+    assert "-0.250" in shown
+    told = document(run("compare", "a.json", "b.json", "--json"))
+    assert told["differ"] == len(told["differ_most"]) == 1
+    run("compare", "a.json", "nowhere.json", status=2)
+    run("compare", "a.json", "b.json", "--agents", "one", status=2)
+    Path("empty.json").write_text("{}", encoding="utf-8")
+    assert "--items" in run("compare", "a.json", "empty.json", status=1).stderr
+
+
+def test_errors_are_said(run: Run, data: Path, tmp_path: Path) -> None:
+    bench = ("bench", "personachat", "--data")
+    assert "choose from" in run(*bench, data, "--conditions", "mine", status=1).stderr
+    assert "valid_none_original" in run(*bench, tmp_path, status=1).stderr
+    assert "no such folder" in run(*bench, data, "--report", "nowhere/out.html", status=1).stderr
+    run(*bench, "nowhere", status=2)
+    run("bench", "personachat", status=2)
+    assert "judged:nameless" in run(*bench, data, "--agents", "judged:nameless", status=1).stderr
+
+
+def test_consistency_and_profiles_as_tables(run: Run, data: Path, tmp_path: Path) -> None:
+    question = {
+        "persona": ["i mend clocks ."],
+        "prefix": ["hello ."],
+        "candidates": {"label": ["clocks , yes ."], "neg": ["no clocks ."], "similar": [], "rand": ["rain ."]},
+    }
+    (tmp_path / "valid_havenot.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    shown = run("bench", "consistency", "--data", tmp_path, "--agents", "judged:clock").stdout
+    assert "contradict@1" in shown
+    assert "havenot" in shown
+    (data / "valid_both_original.txt").write_text(judged.SELF, encoding="utf-8")
+    shown = run("bench", "profiles", "--data", data, "--scorers", "words").stdout
+    assert "own profile" in " ".join(shown.split())
+    assert "0.057" in shown
+    told = document(run("bench", "profiles", "--data", data, "--scorers", "words", "--json"))
+    assert {row["metric"] for row in told["rows"]} == {"error_rate"}
+
+
+def test_a_profile_is_shown_with_what_gave_it_away(run: Run, data: Path) -> None:
+    Path("talk.txt").write_text(TALK, encoding="utf-8")
+    Path("sentences.txt").write_text("i repair clocks.\ni sail.\n", encoding="utf-8")
+    shown = run("profile", "talk.txt", "Person 1B", "--profiles", "sentences.txt").stdout
+    assert "i repair clocks." in shown
+    assert "i mend clocks" in shown
+    assert "i sail." not in shown
+    told = document(run("profile", "talk.txt", "--profiles", "sentences.txt", "--json"))
+    assert {one["name"]: len(one["profile"]) for one in told["people"]} == {"Person 1A": 0, "Person 1B": 1}
+    assert document(run("profile", "talk.txt", "Person 1B", "--data", data, "--json"))["people"]
+    run("profile", "talk.txt", status=2)
+    assert "name those" in run("profile", "demo", "--profiles", "sentences.txt", status=1).stderr
+    assert "Nemo" in run("profile", "talk.txt", "Nemo", "--profiles", "sentences.txt", status=1).stderr

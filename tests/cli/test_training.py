@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from models import tiny_data
+
+pytest.importorskip("torch", reason="training needs the extra 'train'")
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+SMALL = ("--epochs", "1", "--width", "16", "--device", "cpu", "--held-back", "0.1")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_data(tmp_path_factory.mktemp("data"))
+
+
+def test_train_then_talk(run: Run, document: Document, data: Path) -> None:
+    shown = " ".join(
+        run("train", "profile-memory", "--data", data, "--out", "mine", "--hops", "2", *SMALL).stdout.split()
+    )
+    assert "Trained profile-memory on" in shown
+    assert "hits@1 among 20 on" in shown and "self 0." in shown
+    assert "--agent mine" in shown
+    card = document("train", "kv-memory", "--from", "mine", "--data", data, "--out", "kv")
+    assert (card["agent"], card["model"], card["settings"]["hops"]) == ("kv-memory", "kv", 2)
+    assert card["data"]["memories"] > 0
+
+
+def test_what_is_there_is_kept_unless_fresh(run: Run, data: Path) -> None:
+    command = ("train", "starspace", "--data", data, "--out", "mine", *SMALL)
+    run(*command)
+    assert "--fresh" in run(*command, status=1).stderr
+    run(*command, "--fresh", "--held-back", "0")
+
+
+@pytest.mark.parametrize(
+    ("told", "word"),
+    [
+        (("kv-memory",), "--from"),
+        (("starspace", "--from", "x"), "--from is for kv-memory"),
+        (("starspace", "--hops", "2"), "--hops is for profile-memory"),
+        (("oracle",), "Invalid value for"),
+        (("starspace", "--epochs", "0"), "--epochs"),
+    ],
+)
+def test_commands_that_make_no_sense(run: Run, data: Path, told: tuple[str, ...], word: str) -> None:
+    assert word in run("train", *told, "--data", data, "--out", "mine", status=2).stderr
+
+
+def test_a_folder_without_training_files(run: Run, tmp_path: Path) -> None:
+    told = run("train", "starspace", "--data", tmp_path, "--out", "mine", status=1).stderr
+    assert "train_both_original_no_cands.txt" in told

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from understudy.encoding import index as module
+from understudy.encoding.index import ExactIndex, GraphIndex, index_of, search_exactly
+from understudy.errors import InputError
+
+
+def clouds(count: int, width: int = 32, seed: int = 0) -> NDArray[np.float32]:
+    """Vectors of length 1 in clusters, as sentences lie."""
+    chance = np.random.default_rng(seed)
+    centres = chance.standard_normal((count // 20 + 1, width))
+    made = centres[chance.integers(0, len(centres), count)] + 0.5 * chance.standard_normal((count, width))
+    unit: NDArray[np.float32] = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 60), st.integers(-1, 70), st.booleans(), st.integers(0, 9))
+def test_exact_search_finds_what_sorting_finds(count: int, k: int, half: bool, seed: int) -> None:
+    vectors = (np.round(clouds(count, 8, seed) * 2) / 2).astype(np.float32)  # so that some are equal
+    query = np.ones(8, np.float32)
+    scores = vectors @ query
+    expected = sorted(range(count), key=lambda place: -scores[place])[: max(k, 0)]
+    stored = vectors.astype(np.float16) if half else vectors
+    found = search_exactly(stored, query, k)
+    assert [place for place, _ in found] == expected
+    assert [score for _, score in found] == pytest.approx([float(scores[place]) for place in expected])
+    assert ExactIndex(stored).search(query, k) == found
+
+
+def test_a_graph_finds_nearly_all_of_the_nearest_ten(tmp_path: Path) -> None:
+    pytest.importorskip("usearch")
+    vectors, queries = clouds(4_000), clouds(100, seed=1)
+    graph = GraphIndex.build(vectors.astype(np.float16), tmp_path / "graph")
+    true = [{place for place, _ in search_exactly(vectors, query, 10)} for query in queries]
+    found = [{place for place, _ in graph.search(query, 10)} for query in queries]
+    assert sum(len(one & other) for one, other in zip(true, found)) / 1_000 >= 0.95
+    place, score = graph.search(vectors[7], 1)[0]
+    assert place == 7 and score == pytest.approx(1, abs=1e-2)
+    assert graph.search(vectors[0], 0) == []
+
+
+def test_a_stopped_build_goes_on_and_a_finished_one_is_opened(tmp_path: Path) -> None:
+    pytest.importorskip("usearch")
+    vectors, seen = clouds(900), list[int]()
+
+    def stop(done: int, _of: int) -> None:
+        seen.append(done)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "graph"
+    with pytest.raises(KeyboardInterrupt):
+        GraphIndex.build(vectors, path, progress=stop, snapshot=300)
+    assert not path.exists()
+    graph = GraphIndex.build(vectors, path, progress=stop, snapshot=300)
+    assert seen == [300, 600, 900]
+    assert len(graph) == 900
+    assert graph.search(vectors[10], 1)[0][0] == 10
+    GraphIndex.build(vectors, path, progress=stop)
+    assert len(seen) == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["graph"]
+
+
+def test_the_better_kind_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("usearch")
+    vectors = clouds(50)
+    assert isinstance(index_of(vectors, tmp_path / "graph"), ExactIndex)
+    monkeypatch.setattr(module, "EXACT_UP_TO", 49)
+    assert isinstance(index_of(vectors, tmp_path / "graph"), GraphIndex)
+
+
+def test_what_is_no_index_is_said_to_be_none(tmp_path: Path) -> None:
+    pytest.importorskip("usearch")
+    with pytest.raises(InputError, match="there is no index"):
+        GraphIndex(tmp_path / "none")
+    (tmp_path / "text").write_text("not an index" * 20)
+    with pytest.raises(InputError, match="build it anew"):
+        GraphIndex(tmp_path / "text")

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.encoding.spelling import canonical
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        ("I'm fine, I can't complain.", "i am fine, i can not complain."),
+        ("i m fine", "i am fine"),
+        ("I’ve been", "i have been"),
+        ("they 're here", "they are here"),
+        ("don't  you", "do not you"),
+        ("that s it", "that is it"),
+        ("'cause", "because"),
+        ("Tim's dime", "tim's dime"),
+        ("", ""),
+    ],
+)
+def test_contractions_are_written_out(told: str, meant: str) -> None:
+    assert canonical(told) == meant
+
+
+@given(st.text())
+def test_any_text_can_be_spelt(text: str) -> None:
+    assert canonical(text) == canonical(text).strip()

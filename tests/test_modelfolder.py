@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from models import tiny_model
+from understudy.errors import InputError
+from understudy.modelfolder import (
+    FORMAT,
+    ModelFolder,
+    agent_of,
+    read_model,
+    read_tensors,
+    texts_as_tensor,
+    write_model,
+    write_tensors,
+)
+
+TENSORS: dict[str, NDArray[Any]] = {
+    "rows": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "one": np.array(0.5, np.float32),
+    "nothing": np.zeros((0, 4), np.float32),
+    "whole": np.array([1, 2], np.int64),
+    "texts": texts_as_tensor(["one", "two\nlines", "三"]),
+}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return tiny_model("starspace", tmp_path / "model")
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "a.safetensors", TENSORS, {"steps": "7"})
+    tensors, about = read_tensors(tmp_path / "a.safetensors")
+    assert about == {"steps": "7"}
+    assert set(tensors) == set(TENSORS)
+    for name, tensor in tensors.items():
+        assert tensor.dtype == TENSORS[name].dtype
+        np.testing.assert_array_equal(tensor, TENSORS[name])
+        assert tensor.shape == TENSORS[name].shape
+    assert [path.name for path in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+def test_texts_keep_to_their_lines() -> None:
+    assert ModelFolder({}, TENSORS).texts("texts") == ["one", "two lines", "三"]
+    assert ModelFolder({}, {"texts": texts_as_tensor([])}).texts("texts") == []
+
+
+def test_a_model_says_which_agent_it_is_for(model: Path) -> None:
+    assert agent_of(model) == "starspace"
+    assert read_model(model, "starspace").card["trained_on"] == "original"
+
+
+def test_writing_replaces_what_was_there(model: Path) -> None:
+    write_model(model, {"agent": "starspace", "format": FORMAT}, {"one": TENSORS["one"]})
+    assert set(read_model(model, "starspace").tensors) == {"one"}
+    assert [path.name for path in model.parent.iterdir()] == ["model"]
+
+
+def test_folders_that_cannot_be_used(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such model folder.*understudy train"):
+        read_model(tmp_path / "nowhere", "starspace")
+    with pytest.raises(InputError, match="has no model.json"):
+        read_model(tmp_path, "starspace")
+    with pytest.raises(InputError, match="for 'starspace', not for 'kv-memory'"):
+        read_model(model, "kv-memory")
+    (model / "weights.safetensors").unlink()
+    with pytest.raises(InputError, match="not whole"):
+        read_model(model, "starspace")
+
+
+@pytest.mark.parametrize(
+    ("card", "word"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ("[" * 100_000, "not JSON"),
+        ('{"agent": "starspace", "format": 99, "understudy": "9.0"}', "format 99, made by Understudy 9.0"),
+        ('{"agent": "starspace"}', "format None"),
+    ],
+)
+def test_cards_that_cannot_be_used(model: Path, card: str, word: str) -> None:
+    (model / "model.json").write_text(card, encoding="utf-8")
+    with pytest.raises(InputError, match=word):
+        read_model(model, "starspace")
+
+
+def test_tensors_that_are_not_as_they_should_be() -> None:
+    folder = ModelFolder({"settings": {"turns": "two"}}, {**TENSORS, "wild": np.array([np.nan], np.float32)})
+    assert folder.tensor("rows", 2, None).shape == (2, 3)
+    for name, shape, word in (
+        ("gone", (2,), "have no 'gone'"),
+        ("rows", (3, None), "where float32 3 x any belongs"),
+        ("rows", (None,), "where float32 any belongs"),
+        ("whole", (2,), "is int64"),
+        ("wild", (1,), "not finite"),
+    ):
+        with pytest.raises(InputError, match=word):
+            folder.tensor(name, *shape)
+    with pytest.raises(InputError, match="where text belongs"):
+        folder.texts("rows")
+    with pytest.raises(InputError, match=r"settings\.turns"):
+        folder.number("settings", "turns")
+
+
+def head(told: Any, length: int | None = None, numbers: bytes = b"\0" * 8) -> bytes:
+    raw = told if isinstance(told, bytes) else json.dumps(told).encode()
+    return (len(raw) if length is None else length).to_bytes(8, "little") + raw + numbers
+
+
+def tensor(dtype: Any = "F32", shape: Any = (2,), place: Any = (0, 8)) -> dict[str, Any]:
+    return {"a": {"dtype": dtype, "shape": shape, "data_offsets": place}}
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"", "head is said"),
+        (b"\x01\0", "head is said"),
+        (head({}, length=10**18), "head is said"),
+        (head(b"{nonsense"), "not JSON"),
+        (head(b"\xff\xfe"), "not JSON"),
+        (head([]), "not a JSON object"),
+        (head({"__metadata__": {"a": 1}}), "about itself"),
+        (head({"a": 3}), "of a kind"),
+        (head(tensor(dtype="F8")), "of a kind"),
+        (head(tensor(dtype=["F32"])), "of a kind"),
+        (head(tensor(shape=[-1, -2])), "not told"),
+        (head(tensor(shape="2")), "not told"),
+        (head(tensor(shape=[True])), "not told"),
+        (head(tensor(place=[0])), "not told"),
+        (head(tensor(place=[0, 16])), "there are 8 bytes"),
+        (head(tensor(place=[8, 0])), "there are 8 bytes"),
+        (head(tensor(shape=[3])), "does not take 8 bytes"),
+        (head(tensor(shape=[2**40, 2**40])), "does not take 8 bytes"),
+    ],
+)
+def test_weights_that_lie_about_themselves(tmp_path: Path, content: bytes, word: str) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=word):
+        read_tensors(path)
+
+
+@given(st.data())
+def test_any_damage_is_an_error_or_can_be_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    path = tmp_path_factory.mktemp("damage") / "weights.safetensors"
+    write_tensors(path, TENSORS)
+    content = bytearray(path.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        content[at] = data.draw(st.integers(0, 255))
+    else:
+        del content[at:]
+    path.write_bytes(content)
+    try:
+        read_tensors(path)
+    except InputError as error:
+        assert "damaged or cut short" in str(error)
