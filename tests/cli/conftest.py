@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -151,6 +152,8 @@ def start(tmp_path: Path) -> Start:
             text=True,
             cwd=tmp_path,
             env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+            # a test run started in the background hands down an ignored Ctrl-C
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     return start

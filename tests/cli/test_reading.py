@@ -100,7 +100,7 @@ def test_ctrl_c_leaves_no_file(start: Start, tmp_path: Path) -> None:
     reading = start("read", script, "-o", "long.story")
     _wait_until(lambda: any(path.stat().st_size > 1 << 20 for path in tmp_path.glob(".*.partial")))
     reading.send_signal(signal.SIGINT)
-    told = reading.communicate(timeout=60)
+    told = reading.communicate(timeout=120)
     assert reading.returncode == 130
     assert told == ("", "\nStopped: long.story was not written.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["long.txt"]
@@ -114,7 +114,7 @@ def test_a_reading_is_silent_where_nobody_watches(start: Start, story: Path) -> 
     assert json.loads(out)["scenes"] == 4
 
 
-def _wait_until(so: Callable[[], bool], patience: float = 30) -> None:
+def _wait_until(so: Callable[[], bool], patience: float = 120) -> None:
     end = time.monotonic() + patience
     while not so():
         assert time.monotonic() < end
