@@ -1,5 +1,5 @@
 #!/bin/sh
-# The shipped tower from nothing: MINILM (a folder with model.safetensors, tokenizer.json, vocab.txt, config.json), the shared
+# The shipped tower from nothing: MINILM (a folder with model.safetensors, tokenizer.json, vocab.txt, config.json), the
 # data, and a CUDA GPU with torch >= 2.11 (varlen_attn). About eight minutes of one H200. Run in this folder.
 set -e
 MINILM=$1 DATA=$2 WORK=$3
