@@ -16,5 +16,5 @@ mkdir -p "$WORK/results" && python3 stage2.py "$WORK" "$WORK/runs" "$WORK/result
 python3 train_tower.py "$WORK" "$WORK/runs/f2" '{"parts": true, "pairs": 256, "paraphrase": 0.25, "synonym": 0.06, "both_ways": 0.5,
   "own_negatives": 128, "scale": 25, "everything": true, "pseudo": 0.3, "pseudo_no_history": 1.0, "epochs": 7, "seed": 22}'
 python3 soup.py "$WORK" "$WORK/shipped" --no-figures "$WORK"/runs/abc/tower.safetensors "$WORK"/runs/final/tower.safetensors "$WORK"/runs/f2/tower.safetensors
-python3 export_onnx.py "$WORK" "$WORK/shipped/tower.safetensors" "$WORK/shipped"
+python3 export_int8.py "$WORK" "$WORK/shipped/encoder.int8.onnx" --weights "$WORK/shipped/tower.safetensors"  # --peaks from calibrate.py
 python3 eval_valid.py "$WORK" "$WORK/shipped/tower.safetensors" '{"query": 1, "history": 0.4, "persona": 0.4}'
