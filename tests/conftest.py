@@ -4,5 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
+
+import pytest
+
+from brasskey import brass_key
 
 os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    """A story folder: two acts of two scenes."""
+    return brass_key(tmp_path / "brass-key")

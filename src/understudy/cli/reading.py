@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from understudy.cli.documents import reading_document
 from understudy.cli.options import existing_refused, force_option, json_option
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
+from understudy.documents import reading_document
 from understudy.readers import sources_of
 from understudy.storyfile import Story
 

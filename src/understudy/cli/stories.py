@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import click
 from rich.table import Table
 from rich.text import Text
 
-from understudy.cli.documents import cast_document, scene_document
 from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, bar, clean, heading, indented, print_json, screen, spoken, table
-from understudy.story import Moment, Scene
+from understudy.documents import cast_document, scene_document
+from understudy.sofar import scenes_before
+from understudy.story import Scene
 from understudy.storyfile import CastMember, Story
 
-__all__ = ["cast", "cast_before", "cast_table", "scenes"]
+__all__ = ["cast", "cast_table", "scenes"]
 
 BAR = 14
 LONGEST_NAME = 20
@@ -35,28 +35,13 @@ def cast(story: str, at: str | None, as_json: bool) -> None:
         understudy cast demo --at 2.1
     """
     opened = read_showing(story)
-    members = opened.cast() if at is None else cast_before(opened, opened.moment(at))
+    members = opened.cast() if at is None else opened.cast_before(opened.moment(at))
     if as_json:
         print_json({"cast": cast_document(members)})
         return
     out = screen()
     out.print(heading(f"{opened.title}: cast" + ("" if at is None else f" before {opened.moment(at)}")))
     out.print(cast_table(out, members))
-
-
-def cast_before(story: Story, moment: Moment) -> tuple[CastMember, ...]:
-    """Those who have spoken before a moment, by how much they had said by then."""
-    said: dict[str, list[Moment]] = {}
-    for scene in _between(story, None, moment):
-        for line in scene.lines:
-            if line.speaker is not None:
-                said.setdefault(line.speaker, []).append(line.moment)
-    members = [
-        replace(member, lines=len(spoken), first=spoken[0], last=spoken[-1])
-        for member in story.cast()
-        if (spoken := said.get(member.character.name))
-    ]
-    return tuple(sorted(members, key=lambda member: -member.lines))
 
 
 def cast_table(out: Screen, members: tuple[CastMember, ...], aliases: bool = True) -> Table:
@@ -98,7 +83,7 @@ def scenes(story: str, since: str | None, before: str | None, text: bool, as_jso
         understudy scenes demo --from 2.1 --to 2.2 --text
     """
     opened = read_showing(story)
-    found = _between(opened, opened.moment(since) if since else None, opened.moment(before) if before else None)
+    found = scenes_before(opened, opened.moment(before) if before else None, opened.moment(since) if since else None)
     if as_json:
         print_json({"title": opened.title, "scenes": [scene_document(scene) for scene in found]})
     elif text:
@@ -116,12 +101,6 @@ def scenes(story: str, since: str | None, before: str | None, text: bool, as_jso
                 ((one.moment.dotted, one.setting, ", ".join(one.present), f"{len(one.lines):,}") for one in found),
             )
         )
-
-
-def _between(story: Story, since: Moment | None, before: Moment | None) -> Iterator[Scene]:
-    """Scenes that begin in a span, their lines cut off where it ends."""
-    for scene in story.scenes(since, before):
-        yield replace(scene, lines=tuple(line for line in scene.lines if before is None or line.moment < before))
 
 
 def _print_text(out: Screen, story: Story, found: Iterator[Scene]) -> None:

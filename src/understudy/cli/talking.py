@@ -7,11 +7,11 @@ import sys
 import click
 
 from understudy.cli.conversation import Conversation, speaker_named
-from understudy.cli.documents import reply_document
 from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.prompt import Prompt
 from understudy.cli.show import print_json, screen
+from understudy.documents import reply_document
 
 __all__ = ["chat"]
 

@@ -9,17 +9,17 @@ from typing import Any
 import click
 
 from understudy.agents import AGENTS
-from understudy.cli.chart import Point
-from understudy.cli.documents import cast_document, line_document, reply_document
 from understudy.cli.options import json_option
 from understudy.cli.prompt import print_why
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
 from understudy.cli.stories import cast_table
-from understudy.cli.ties import affection_so_far, print_affection
+from understudy.cli.ties import print_affection
 from understudy.dialogue import Reply, Situation, Turn, situation_at
+from understudy.documents import cast_document, line_document, reply_document
 from understudy.persona import Persona, persona_at
 from understudy.readers import probes_of, read
 from understudy.readers.probes import Probe
+from understudy.sofar import Course, courses_so_far
 from understudy.story import Line, Moment, Scene
 from understudy.storyfile import Story
 
@@ -60,7 +60,7 @@ class Turning:
 
     persona: Persona
     to: str
-    course: list[Point]
+    course: Course
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _turning(story: Story, route: Route) -> Turning:
     situation = situation_at(story, route.who, Moment.end(), route.towards)
     assert situation.faced is not None
     to = situation.faced.name
-    return Turning(situation.persona, to, affection_so_far(story, situation.persona)[to])
+    return Turning(situation.persona, to, courses_so_far(story, situation.persona)[to])
 
 
 def _secret(story: Story, probe: Probe, answer: Answer) -> Secret | None:

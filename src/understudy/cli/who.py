@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 from rich.text import Text
 
-from understudy.cli.documents import persona_document, tie_document
 from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, short, spoken, voice, when
-from understudy.cli.ties import affection_so_far, most_changed, print_affection
+from understudy.cli.ties import print_affection
 from understudy.dialogue import Situation, situation_at
+from understudy.documents import persona_document, tie_document
 from understudy.persona import felt_towards
+from understudy.sofar import courses_so_far, most_changed
 from understudy.story import Relation, Scene, Schema
 from understudy.storyfile import Story
 from understudy.wording import tie_sentence
@@ -92,7 +93,7 @@ def _tie(tie: Relation) -> str:
 
 
 def _show_chart(out: Screen, story: Story, situation: Situation) -> None:
-    courses = affection_so_far(story, situation.persona)
+    courses = courses_so_far(story, situation.persona)
     to = situation.faced.name if situation.faced else most_changed(courses)
     if to is not None and to in courses:
         out.print()

@@ -61,6 +61,18 @@ class People:
         )
         return Character(canonical, tuple(alias for (alias,) in aliases), tuple(json.loads(profile)))
 
+    def heard_before(self, bound: int) -> tuple[CastMember, ...]:
+        """Those who speak before a line, by how much they have said by then; names alone, the rest may come later."""
+        rows = self._db.rows(
+            """SELECT name, count(*), min(lines.id), max(lines.id) FROM lines JOIN characters ON characters.id = speaker
+               WHERE lines.id < ? AND NOT is_group GROUP BY speaker ORDER BY count(*) DESC, speaker""",
+            (bound,),
+        )
+        return tuple(
+            CastMember(Character(name), lines, self._moment_of(first), self._moment_of(last))
+            for name, lines, first, last in rows
+        )
+
     def cast(self) -> tuple[CastMember, ...]:
         """Everybody, those who speak most first."""
         aliases: dict[int, list[str]] = {}

@@ -101,6 +101,10 @@ class Story:
         """Everybody, those who speak most first."""
         return self._people.cast()
 
+    def cast_before(self, at: Moment) -> tuple[CastMember, ...]:
+        """Those who have spoken before a moment, with what they had said by then."""
+        return self._people.heard_before(self._bound(at))
+
     def character(self, name: str) -> Character:
         """Who goes by a name, an alias, or a part of one that only one person has."""
         return self._people.character(name)
@@ -120,6 +124,11 @@ class Story:
             yield Scene(
                 unpack(moment, self.levels), setting, tuple(name for (name,) in present), tuple(self._lines(number))
             )
+
+    def outline(self) -> Iterator[tuple[Moment, str, int]]:
+        """Every scene's moment, setting and number of lines, without the lines."""
+        for moment, setting, lines in self._db.rows("SELECT moment, setting, last - first + 1 FROM scenes ORDER BY id"):
+            yield unpack(moment, self.levels), setting, lines
 
     def spells(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
         """Who was there for which lines of a scene: (name, first, last), counted within the scene."""

@@ -1,4 +1,4 @@
-"""What `--json` prints: the nouns as plain documents. Moments are dotted."""
+"""The nouns as plain documents, for `--json` and for the server. Moments are dotted."""
 
 from __future__ import annotations
 

@@ -1,0 +1,98 @@
+"""The story so far: what may be shown of it to somebody who has come as far as a moment and no further.
+
+Whoever shows a story to people who may not know its end (the page, the routes of the server, a table before a moment)
+takes what it shows from here or from a persona, never from the story itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from understudy.persona import Persona, other_at
+from understudy.story import Moment, Scene
+from understudy.storyfile import Story
+
+__all__ = ["Course", "Stop", "courses_so_far", "most_changed", "scenes_before", "timeline"]
+
+Course = list[tuple[Moment, int]]
+"""How the level of a tie changed: from which moment on it was what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A place on a story's timeline; what happens there is told only where it has been reached."""
+
+    moment: Moment
+    reached: bool
+    title: str = ""
+    setting: str = ""
+    lines: int | None = None
+
+
+def scenes_before(story: Story, moment: Moment | None, since: Moment | None = None) -> Iterator[Scene]:
+    """Scenes that begin before a moment (None: all), their lines cut off where it comes."""
+    for scene in story.scenes(since, moment):
+        yield replace(scene, lines=tuple(line for line in scene.lines if moment is None or line.moment < moment))
+
+
+def timeline(story: Story, moment: Moment) -> Iterator[Stop]:
+    """Every part, chapter and scene in order. Those that begin at or after the moment are numbers only.
+
+    That there is more to come is no secret (a book shows how thick it is); what comes is.
+    """
+    headings = list(story.headings())
+    told = set[tuple[int, ...]]()
+    for scene, setting, lines in story.outline():
+        for depth in range(1, len(scene.numbers)):
+            above = scene.numbers[:depth]
+            if above not in told:
+                told.add(above)
+                yield _heading(Moment(above, scene.levels), headings, moment)
+        if scene < moment:
+            heard = min(moment.numbers[len(scene.numbers)] - 1, lines) if _inside(moment, scene) else lines
+            yield Stop(scene, reached=True, setting=setting, lines=max(heard, 0))
+        else:
+            yield Stop(scene, reached=False)
+
+
+def _inside(moment: Moment, scene: Moment) -> bool:
+    return moment.within(scene) and len(moment.numbers) > len(scene.numbers)
+
+
+def _heading(place: Moment, headings: list[tuple[Moment, str]], moment: Moment) -> Stop:
+    reached = place <= moment  # its title is read before its first line
+    title = next((title for at, title in headings if at == place), "") if reached else ""
+    return Stop(place, reached, title)
+
+
+def courses_so_far(story: Story, persona: Persona, kind: str = "affection") -> dict[str, Course]:
+    """The levels of a kind of tie up to the persona's moment, by the names the persona knows the others by."""
+    shown = {tie.to for tie in persona.relations if tie.kind == kind}
+    courses: dict[str, Course] = {}
+    names: dict[str, str] = {}
+    for tie in story.relations(of=persona.name):
+        if tie.kind != kind or tie.level is None or tie.since > persona.moment:
+            continue
+        if tie.to not in names:
+            names[tie.to] = other_at(story, tie.to, persona).name
+        if names[tie.to] in shown:
+            courses.setdefault(names[tie.to], []).append((tie.since, tie.level))
+    return {name: _settled(course) for name, course in courses.items()}
+
+
+def _settled(course: Course) -> Course:
+    """One level a moment, the last one said; and only where it changes."""
+    newest = dict(course)
+    kept: Course = []
+    for moment, level in newest.items():
+        if not kept or kept[-1][1] != level:
+            kept.append((moment, level))
+    return kept
+
+
+def most_changed(courses: dict[str, Course]) -> str | None:
+    """Towards whom a tie has travelled furthest; nobody where it never moved."""
+    moved = {name: sum(abs(a[1] - b[1]) for a, b in pairwise(course)) for name, course in courses.items()}
+    return max(moved, key=lambda name: moved[name]) if any(moved.values()) else None
