@@ -5,6 +5,7 @@ UnderstudyError
 │   ├── UnknownFormat     no reader recognises it
 │   └── CastError         a cast.toml or probes.toml written by a person is wrong
 ├── StoryError            a question the story cannot answer
+│   ├── UnknownStory
 │   ├── UnknownCharacter
 │   ├── UnknownMoment
 │   ├── Unborn
@@ -29,6 +30,7 @@ __all__ = [
     "UnknownCharacter",
     "UnknownFormat",
     "UnknownMoment",
+    "UnknownStory",
 ]
 
 
@@ -55,6 +57,10 @@ class CastError(InputError):
 
 class StoryError(UnderstudyError):
     """A question the story cannot answer."""
+
+
+class UnknownStory(StoryError):
+    """No story of that name is open here."""
 
 
 class UnknownCharacter(StoryError):

@@ -1,0 +1,11 @@
+"""On stage: characters served to any chat client, and a page to meet them.
+
+    app = make_app(House.open(Stage(agent, {"demo": story}), data=Path("data")))
+
+One process, one event loop. Agents speak in threads, so many at once; chats, uploads and settings live in one SQLite
+database. Nothing here tells what lies after the moment it was asked for: what is shown comes from `sofar` or a persona.
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,7 @@
+"""The tables of chats."""
+
+from __future__ import annotations
+
+__all__ = ["CHATS"]
+
+CHATS = ""

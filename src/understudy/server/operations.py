@@ -1,0 +1,86 @@
+"""The door between HTTP and typed functions: one declaration makes the route, its checks and its page in the schema.
+
+    Operation("GET", "/api/stories/{story}/cast", cast, "Who has spoken so far", answers=Cast, query=At)
+
+A handler gets a `Call` whose query and body were decoded and checked against their types, and returns a struct of the
+type it answers with, or a response of its own (a stream, a picture).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from understudy.server.house import House, house_of
+from understudy.server.problems import Refused
+
+__all__ = ["Call", "Operation"]
+
+ENCODER = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, its query and body decoded."""
+
+    request: Request
+    house: House
+    query: Any = None
+    body: Any = None
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What can be asked of the server, in one line."""
+
+    method: str
+    path: str
+    handler: Callable[[Call], Awaitable[Any]]
+    summary: str
+    answers: Any = None
+    """The type of the answer; None where the handler makes the response itself."""
+    media: str = "application/json"
+    query: type[msgspec.Struct] | None = None
+    body: type[msgspec.Struct] | None = None
+    status: int = 200
+    refuses: tuple[int, ...] = ()
+    """Statuses of the errors it can end in, beyond those every operation can."""
+    tag: str = "stories"
+
+    def route(self) -> Route:
+        decoder = None if self.body is None else msgspec.json.Decoder(self.body)
+
+        async def endpoint(request: Request) -> Response:
+            query = None if self.query is None else _query(request, self.query)
+            body = None if decoder is None else _decoded(await request.body(), decoder)
+            answer = await self.handler(Call(request, house_of(request), query, body))
+            if isinstance(answer, Response):
+                return answer
+            return Response(ENCODER.encode(answer), self.status, media_type=self.media)
+
+        return Route(self.path, endpoint, methods=[self.method])
+
+
+def _query(request: Request, wanted: type[msgspec.Struct]) -> msgspec.Struct:
+    try:
+        return msgspec.convert(dict(request.query_params), wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refused(f"the query is not as expected: {error}", 400) from error
+
+
+def _decoded(raw: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        raise Refused(f"the body is not as expected: {error}", 400) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(f"the body is not JSON: {error}", 400) from error

@@ -1,0 +1,7 @@
+"""The tables of uploaded stories."""
+
+from __future__ import annotations
+
+__all__ = ["UPLOADS"]
+
+UPLOADS = ""
