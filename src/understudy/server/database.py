@@ -82,7 +82,8 @@ def _migrate(connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(
-            "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
+            """CREATE TABLE IF NOT EXISTS migrations
+               (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"""
         )
         (done,) = connection.execute("SELECT count(*) FROM migrations").fetchone()
         if done > len(MIGRATIONS):

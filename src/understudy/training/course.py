@@ -86,7 +86,7 @@ def train_bags(agent: str, query: Query, balance: float, task: Task, progress: P
     if task.fresh:
         checkpoint.clear()
 
-    def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64]) -> Tensor:
+    def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], _step: int) -> Tensor:
         import torch
 
         message, replies, sentences = examples.sums(batch, parameters["vectors"])
@@ -101,7 +101,7 @@ def train_bags(agent: str, query: Query, balance: float, task: Task, progress: P
         )
 
     start = {"vectors": vocabulary.rows, "balance": np.array(balance, np.float32)}
-    learnt = fit(start, loss, len(examples), settings, task.seed, device, checkpoint, progress, task.every)
+    learnt = fit(start, loss, len(examples), settings.descent, task.seed, device, checkpoint, progress, task.every)
     tensors: Tensors = {**learnt, "words": texts_as_tensor(vocabulary.words)}
     plan["data"] = {**source, "dialogues": len(split.training), "questions": len(questions)}
     card = {**plan, "figures": figures_of(agent, plan, tensors, split, task.seed)}

@@ -1,7 +1,8 @@
-"""The training loop that the bag-of-words models share: epochs of shuffled batches, Adam, checkpoints."""
+"""The training loop that all models share: epochs of shuffled batches, Adam, checkpoints."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,15 +18,37 @@ from understudy.training.checkpoint import Checkpoint
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["CHECKPOINT_EVERY", "Loss", "Progress", "Settings", "device_named", "fit", "unwatched"]
+__all__ = ["CHECKPOINT_EVERY", "Descent", "Loss", "Progress", "Settings", "device_named", "fit", "unwatched"]
 
 CHECKPOINT_EVERY = 50  # steps
 
 Progress = Callable[[int, int, float], None]
 """Told the steps made, the steps in all, and the last loss."""
 
-Loss = Callable[[Mapping[str, "Tensor"], NDArray[np.int64]], "Tensor"]
-"""The loss of a batch of questions, given by their numbers, under some parameters."""
+Loss = Callable[[Mapping[str, "Tensor"], NDArray[np.int64], int], "Tensor"]
+"""The loss of a batch of questions, given by their numbers, under some parameters; and which step it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """How parameters are moved: the rate rises over the share `warmup` of all steps, then falls to nothing.
+
+    With a warm-up it falls as a cosine, else in a straight line. Matrices `decay`; gradients longer than `longest` are
+    cut to it.
+    """
+
+    epochs: int
+    batch: int
+    rate: float
+    betas: tuple[float, float] = (0.9, 0.99)
+    warmup: float = 0.0
+    decay: float = 0.0
+    longest: float = math.inf
+
+    def rate_at(self, step: int, total: int) -> float:
+        if not self.warmup:
+            return self.rate * (1 - step / total)
+        return self.rate * min(1, (step + 1) / (self.warmup * total)) * 0.5 * (1 + math.cos(math.pi * step / total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +75,10 @@ class Settings:
                 raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
         if not 0 <= self.held_back < 1:
             raise InputError(f"held_back is a share from 0 to below 1, not {self.held_back}")
+
+    @property
+    def descent(self) -> Descent:
+        return Descent(self.epochs, self.batch, self.rate)
 
 
 def unwatched(_done: int, _total: int, _loss: float) -> None:
@@ -91,20 +118,23 @@ def fit(
     start: Tensors,
     loss: Loss,
     size: int,
-    settings: Settings,
+    descent: Descent,
     seed: int,
     on: device,
     checkpoint: Checkpoint,
     progress: Progress = unwatched,
     every: int = CHECKPOINT_EVERY,
 ) -> dict[str, NDArray[np.float32]]:
-    """Parameters that make the loss small over `size` questions. Goes on from the checkpoint, if there is one."""
+    """Parameters that make the loss small over `size` questions. Goes on from the checkpoint, if there is one.
+
+    Before each step chance is set from seed and step, so that it has the same in store after a stop.
+    """
     import torch
 
     resumed = checkpoint.load()
     done, state = resumed if resumed is not None else (0, start)
     parameters = {name: _on(state[name], on).requires_grad_() for name in start}
-    optimizer = torch.optim.Adam(parameters.values(), lr=settings.rate, betas=(0.9, 0.99), fused=True)
+    optimizer = torch.optim.AdamW(_groups(parameters, descent), lr=descent.rate, betas=descent.betas, fused=True)
     if resumed is not None:
         remembered = [name for name in parameters if f"{name}.{MOMENTS[0]}" in state]
         for name, parameter in ((name, parameters[name]) for name in remembered):
@@ -112,27 +142,38 @@ def fit(
                 "step": torch.tensor(float(done), device=on),
                 **{kind: _on(state[f"{name}.{kind}"], on) for kind in MOMENTS},
             }
-    batches = -(-size // settings.batch)
-    total = batches * settings.epochs
+    batches = -(-size // descent.batch)
+    total = batches * descent.epochs
     order = np.empty(0, np.int64)
-    for step in range(done, total):
-        epoch, place = divmod(step, batches)
-        if place == 0 or step == done:
-            order = np.random.default_rng((seed, epoch)).permutation(size)
-        batch = order[place * size // batches : (place + 1) * size // batches]
-        for group in optimizer.param_groups:
-            group["lr"] = settings.rate * (1 - step / total)
-        optimizer.zero_grad()
-        value = loss(parameters, batch)
-        value.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        progress(step + 1, total, float(value.detach()))
-        if (step + 1) % every == 0 and step + 1 < total:
-            checkpoint.save(step + 1, _state(parameters, optimizer))
+    with torch.random.fork_rng([on] if on.type == "cuda" else []):
+        for step in range(done, total):
+            epoch, place = divmod(step, batches)
+            if place == 0 or step == done:
+                order = np.random.default_rng((seed, epoch)).permutation(size)
+            batch = order[place * size // batches : (place + 1) * size // batches]
+            for group in optimizer.param_groups:
+                group["lr"] = descent.rate_at(step, total)
+            torch.manual_seed(seed * 1_000_003 + step)
+            optimizer.zero_grad()
+            value = loss(parameters, batch, step)
+            value.backward()  # type: ignore[no-untyped-call]
+            if descent.longest < math.inf:
+                torch.nn.utils.clip_grad_norm_(parameters.values(), descent.longest)
+            optimizer.step()
+            progress(step + 1, total, float(value.detach()))
+            if (step + 1) % every == 0 or step + 1 == total:
+                checkpoint.save(step + 1, _state(parameters, optimizer))
     return {name: _off(parameter) for name, parameter in parameters.items()}
 
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+def _groups(parameters: Mapping[str, Tensor], descent: Descent) -> list[dict[str, Any]]:
+    matrices = [parameter for parameter in parameters.values() if parameter.ndim > 1]
+    others = [parameter for parameter in parameters.values() if parameter.ndim < 2]
+    groups = [{"params": matrices, "weight_decay": descent.decay}, {"params": others, "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
 
 
 def _state(parameters: Mapping[str, Tensor], optimizer: Any) -> Tensors:

@@ -1,7 +1,7 @@
 """The pages: HTML made here, from templates that escape whatever they are given.
 
 A page works by the same operations as any other client. Scripts and styles come from our own files alone (the content
-policy forbids inline ones), so a template carries data in `data-` attributes and classes, never in `style` or `<script>`.
+policy forbids inline ones), so a template carries data in `data-` attributes and classes, not in `style`.
 """
 
 from __future__ import annotations
