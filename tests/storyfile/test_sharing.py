@@ -10,6 +10,7 @@ import pytest
 
 from understudy.persona import persona_at
 from understudy.readers import read
+from understudy.storyfile.story import PASTS
 
 OPEN_FILES = Path("/proc/self/fd")
 CROWD = """
@@ -43,9 +44,13 @@ def test_eight_threads_share_a_story_and_a_persona(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="needs /proc")
-def test_a_persona_that_is_let_go_keeps_no_file_open(tmp_path: Path) -> None:
+def test_who_asks_again_gets_the_same_past_and_a_story_keeps_only_so_many(tmp_path: Path) -> None:
     story = read("demo-zh", tmp_path / "zh.story")
     before = len(list(OPEN_FILES.iterdir()))
-    for _ in range(20):
-        persona_at(story, "葛长顺", "1.2")
-    assert len(list(OPEN_FILES.iterdir())) == before
+    assert persona_at(story, "葛长顺", "1.2").past is persona_at(story, "葛长顺", "1.2").past
+    assert persona_at(story, "葛长顺", "1.2").past is not persona_at(story, "葛长顺", "1.1").past
+    lines = [line.moment for scene in story.scenes() for line in scene.lines]
+    for moment in lines[: 2 * PASTS]:
+        persona_at(story, "葛长顺", moment)
+    assert len(lines) > PASTS
+    assert len(list(OPEN_FILES.iterdir())) <= before + PASTS

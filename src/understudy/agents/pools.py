@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from threading import Lock
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.agents.kept import Kept
 from understudy.dialogue import Situation
 from understudy.lexical import TfIdf
+from understudy.persona import Persona
 from understudy.story import Exchange
 
-__all__ = ["Candidates", "Pool", "Pools", "own_past"]
+__all__ = ["Candidates", "Pool", "Pools", "key_of", "own_past"]
 
 Candidates = Callable[[Situation], Iterable[Exchange]]
 
@@ -50,21 +50,20 @@ class Pools:
     iterator (made anew each time), which is read once for each persona and may depend on nothing else.
     """
 
-    def __init__(self, candidates: Candidates, kept: int = 16) -> None:
+    def __init__(self, candidates: Candidates, kept: int = 32) -> None:
         self._candidates = candidates
-        self._kept = kept
-        self._pools: OrderedDict[tuple[int, str], tuple[object, Pool]] = OrderedDict()
-        self._lock = Lock()
+        self._kept = Kept[Pool](kept)
 
     def of(self, situation: Situation) -> Pool:
-        exchanges = self._candidates(situation)
-        owner: object = situation.persona if isinstance(exchanges, Iterator) else exchanges
-        key = id(owner), situation.persona.language
-        with self._lock:  # also while indexing, so that two threads do not both do it
-            if key not in self._pools:
-                # The owner is kept with its pool: as long as it lives, no other object has its id.
-                self._pools[key] = owner, Pool(exchanges, situation.persona.language)
-                if len(self._pools) > self._kept:
-                    self._pools.popitem(last=False)
-            self._pools.move_to_end(key)
-            return self._pools[key][1]
+        exchanges, persona = self._candidates(situation), situation.persona
+        return self._kept.of(
+            key_of(exchanges, persona), (exchanges, persona), lambda: Pool(exchanges, persona.language)
+        )
+
+
+def key_of(exchanges: Iterable[Exchange], persona: Persona, own_past_too: bool = False) -> Hashable:
+    """What tells one pool from another. A persona asked for again is another object with the same past."""
+    if not isinstance(exchanges, Iterator) and not own_past_too:
+        return id(exchanges), persona.language
+    whose = persona.name, persona.moment, persona.profile, id(persona.past), persona.language
+    return whose if isinstance(exchanges, Iterator) else (id(exchanges), *whose)

@@ -9,14 +9,13 @@ overheard the most recent lines are taken, so that a long story does not take lo
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from threading import Lock
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.pools import Candidates
+from understudy.agents.kept import Kept
+from understudy.agents.pools import Candidates, key_of
 from understudy.dialogue import Situation
 from understudy.encoding import Encoder, Floats
 from understudy.lexical import TfIdf
@@ -85,27 +84,19 @@ class Recollection:
 
 
 class Recollections:
-    """Those last used, by persona; candidates that are a collection belong to all who share it."""
+    """Those last used, by who is asked and when; candidates that are a collection belong to all who share it."""
 
-    def __init__(self, candidates: Candidates, kept: int = 8) -> None:
+    def __init__(self, candidates: Candidates, kept: int = 32) -> None:
         self._candidates = candidates
-        self._kept = kept
-        self._known: OrderedDict[tuple[int, int], tuple[object, Recollection]] = OrderedDict()
-        self._lock = Lock()
+        self._kept = Kept[Recollection](kept)
 
     def of(self, situation: Situation, encoder: Encoder) -> Recollection:
-        exchanges = self._candidates(situation)
-        persona = situation.persona
-        owners: object = persona if isinstance(exchanges, Iterator) else (exchanges, persona)
-        key = id(persona), 0 if isinstance(exchanges, Iterator) else id(exchanges)
-        with self._lock:  # also while encoding, so that two threads do not both do it
-            if key not in self._known:
-                # The owners are kept with it: as long as they live, nothing else has their ids.
-                self._known[key] = owners, Recollection(exchanges, persona.past, encoder, persona.language)
-                if len(self._known) > self._kept:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(key)
-            return self._known[key][1]
+        exchanges, persona = self._candidates(situation), situation.persona
+        return self._kept.of(
+            key_of(exchanges, persona, own_past_too=True),
+            (exchanges, persona),
+            lambda: Recollection(exchanges, persona.past, encoder, persona.language),
+        )
 
 
 def _scene_lines(past: Past) -> tuple[list[Line], dict[tuple[int, ...], str]]:

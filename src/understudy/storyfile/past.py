@@ -8,7 +8,7 @@ show the future, or a scene the character was not in, does not compile.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from understudy.story import Exchange, Line, Scene, Source
 from understudy.storyfile.schema import unpack
@@ -49,17 +49,17 @@ READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION})
 class StoryPast:
     """Lazy views: nothing is read before it is asked for, and only as much as is asked for.
 
-    `known` gives the names by which the character knows those it has met, by their number in the file.
+    `known` gives the names by which the character knows those it has met, each with their number in the file.
     """
 
     def __init__(
-        self, address: str, levels: tuple[str, ...], character: int, bound: int, known: Mapping[int, str]
+        self, address: str, levels: tuple[str, ...], character: int, bound: int, known: tuple[tuple[int, str], ...]
     ) -> None:
         self._levels = levels
-        self._name = known[character]
+        self._name = dict(known)[character]
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
         connection.executescript(VIEWS.format(character=int(character), bound=int(bound)))
-        connection.executemany("INSERT INTO known VALUES (?, ?)", known.items())
+        connection.executemany("INSERT INTO known VALUES (?, ?)", known)
         connection.commit()
         connection.set_authorizer(_only_through_the_doors)
         self._db = SharedConnection(connection)

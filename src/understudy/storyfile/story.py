@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 
 from understudy.errors import InputError, UnknownMoment
@@ -20,6 +21,8 @@ from understudy.storyfile.schema import APPLICATION, MIGRATIONS, pack, unpack, v
 from understudy.storyfile.sharing import SharedConnection
 
 __all__ = ["FileCounts", "Story", "Unread"]
+
+PASTS = 64  # kept open for who asks again
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Story:
         self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))
         self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
         self._people = People(self._db, self.title, self.levels)
+        # One past for all who ask for the same, so that what is made of it (an index, vectors) is made once.
+        self._pasts = lru_cache(PASTS)(partial(StoryPast, address, self.levels))
 
     @classmethod
     def open(cls, path: Path) -> Story:
@@ -213,7 +218,7 @@ class Story:
         )
         names: dict[int, str] = dict(rows)
         known = {other: shown_as.get(name, name) for other, name in names.items()}
-        return StoryPast(self._address, self.levels, number, bound, known)
+        return self._pasts(number, bound, tuple(known.items()))
 
     def files(self) -> tuple[FileCounts, ...]:
         rows = self._db.rows("SELECT name, format, units, lines, descriptions, headings, unread FROM files ORDER BY id")
