@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,11 @@ import numpy as np
 from understudy.bench.items import Items, write_items
 from understudy.bench.judging import judged_agent, scores_of
 from understudy.bench.manifest import Watch, manifest_of, unwatched
+from understudy.bench.pairs import compared
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_places
-from understudy.metrics.significance import RESAMPLES, SWAPS, holm, interval, paired_p
+from understudy.metrics.significance import RESAMPLES, SWAPS, interval
 from understudy.persona import Other, Persona
 
 __all__ = ["SETS", "bench_consistency"]
@@ -82,7 +82,7 @@ def bench_consistency(
         write_items(save_items, items, manifest)
     return {
         "rows": rows,
-        "comparisons": _compared(items, seed),
+        "comparisons": compared(items, METRICS[:2], "set", seed),
         "manifest": manifest,
         "items": [one.document() for one in items],
     }
@@ -91,32 +91,6 @@ def bench_consistency(
 def _first(scores: Sequence[float], kinds: Sequence[str]) -> str:
     top = max(scores)
     return next(metric for kind, metric in KINDS.items() if (kind, top) in zip(kinds, scores))
-
-
-def _compared(items: Sequence[Items], seed: int) -> list[Row]:
-    found: list[Row] = []
-    for metric in METRICS[:2]:
-        family: list[Row] = []
-        for first, second in combinations(items, 2):
-            if first.judged["set"] == second.judged["set"]:
-                ours, theirs = np.array(first.marks[metric]), np.array(second.marks[metric])
-                difference = interval(ours - theirs, seed=seed)
-                family.append(
-                    {
-                        "set": first.judged["set"],
-                        "metric": metric,
-                        "agents": [first.judged["agent"], second.judged["agent"]],
-                        "difference": difference.value,
-                        "low": difference.low,
-                        "high": difference.high,
-                        "p_value": paired_p(ours, theirs, seed=seed),
-                        "n": len(ours),
-                    }
-                )
-        for told, adjusted in zip(family, holm([told["p_value"] for told in family])):
-            told["p_adjusted"] = adjusted
-        found += family
-    return found
 
 
 def _questions(path: Path) -> list[Question]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,14 @@ from understudy.bench.items import Items, groups_of, write_items
 from understudy.bench.judging import Judged, judged_agent, scores_of
 from understudy.bench.manifest import Watch, manifest_of, unwatched
 from understudy.bench.mistakes import told_on, worst
+from understudy.bench.pairs import compared
 from understudy.bench.published import PAPER_IS, hits_at_1
 from understudy.bench.questions import Questions, files_of, questions_in
 from understudy.errors import InputError
 from understudy.metrics.ranking import RANKING, gold_places
-from understudy.metrics.significance import RESAMPLES, SWAPS, holm, interval, paired_p
+from understudy.metrics.significance import RESAMPLES, SWAPS, interval
 
-__all__ = ["bench_personachat", "compared"]
+__all__ = ["bench_personachat"]
 
 Row = dict[str, Any]
 
@@ -75,40 +75,11 @@ def bench_personachat(
         write_items(save_items, items, manifest)
     return {
         "rows": rows,
-        "comparisons": compared(items, seed),
+        "comparisons": compared(items, RANKING, "condition", seed),
         "mistakes": mistakes,
         "manifest": manifest,
         "items": [one.document() for one in items],
     }
-
-
-def compared(items: Sequence[Items], seed: int = 0) -> list[Row]:
-    """Agents two by two on the same condition; p values are adjusted over all comparisons of a metric."""
-    values = [one.values() for one in items]
-    found: list[Row] = []
-    for metric in RANKING:
-        family: list[Row] = []
-        for (place, first), (other, second) in combinations(enumerate(items), 2):
-            if first.judged["condition"] != second.judged["condition"] or list(first.names) != list(second.names):
-                continue
-            groups, ours, theirs = groups_of(first.names), values[place][metric], values[other][metric]
-            difference = interval(ours - theirs, groups, seed)
-            family.append(
-                {
-                    "condition": first.judged["condition"],
-                    "metric": metric,
-                    "agents": [first.judged["agent"], second.judged["agent"]],
-                    "difference": difference.value,
-                    "low": difference.low,
-                    "high": difference.high,
-                    "p_value": paired_p(ours, theirs, groups, seed),
-                    "n": len(groups),
-                }
-            )
-        for told, adjusted in zip(family, holm([told["p_value"] for told in family])):
-            told["p_adjusted"] = adjusted
-        found += family
-    return found
 
 
 def _rows(judged: Judged, questions: Questions, split: str, items: Items, seed: int) -> list[Row]:

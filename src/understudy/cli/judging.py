@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
+from understudy.cli.judged_tables import print_consistency, print_personachat, print_profiles
 from understudy.cli.options import json_option
-from understudy.cli.show import Column, heading, indented, print_json, screen, table
+from understudy.cli.show import print_json
 from understudy.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 data_option = click.option("--data", type=FOLDER, required=True, help="The folder that has its files.")
 agents_option = click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True, default=("tfidf",), show_default="encoder",
+    "--agents", "--agent", metavar="AGENT,...", multiple=True,
+    default=("encoder", "tfidf"), show_default="encoder,tfidf",
     help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
 )  # fmt: skip
 limit_option = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N.")
@@ -77,7 +78,7 @@ def personachat(
         document = bench_personachat(
             data, split, listed(agents), listed(conditions) or None, limit, seed, watch, items, cache
         )
-    _deliver(document, "PersonaChat: finding the right reply", output, report, as_json, _print_personachat)
+    _deliver(document, "PersonaChat: finding the right reply", output, report, as_json, print_personachat)
 
 
 @click.command()
@@ -112,7 +113,7 @@ def profiles(
     _places_checked(items, output, report)
     with _watching() as watch:
         document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items)
-    _deliver(document, "PersonaChat: telling profiles", output, report, as_json, _print_profiles)
+    _deliver(document, "PersonaChat: telling profiles", output, report, as_json, print_profiles)
 
 
 @click.command()
@@ -145,7 +146,7 @@ def consistency(
     _places_checked(items, output, report)
     with _watching() as watch:
         document = bench_consistency(data, listed(agents), limit, seed, watch, items)
-    _deliver(document, "Consistency with the persona", output, report, as_json, _print_consistency)
+    _deliver(document, "Consistency with the persona", output, report, as_json, print_consistency)
 
 
 BENCHES = (personachat, profiles, consistency)
@@ -199,92 +200,3 @@ def _deliver(
     for what, path in (("The document", output), ("The report", report)):
         if path is not None:
             click.echo(f"{what} is in {path}.")
-
-
-RIGHT: dict[str, Any] = {"no_wrap": True, "justify": "right"}
-
-
-def _print_personachat(document: Document) -> None:
-    rows, out = document["rows"], screen()
-    for agent in dict.fromkeys(row["agent"] for row in rows):
-        of_agent = [row for row in rows if row["agent"] == agent]
-        trained = of_agent[0]["trained_on"]
-        out.print(heading(agent + (f", trained on {trained} personas" if trained else "")))
-        if "judged_by" in of_agent[0]:
-            out.print(f"  judged by {of_agent[0]['judged_by']}")
-        columns: list[Column] = [("condition", {"no_wrap": True}), ("hits@1", RIGHT), ("95%", RIGHT), ("paper", RIGHT)]
-        columns += [("hits@5", RIGHT), ("mrr", RIGHT), ("n", RIGHT)]
-        lines = []
-        for condition in dict.fromkeys(row["condition"] for row in of_agent):
-            found = {row["metric"]: row for row in of_agent if row["condition"] == condition}
-            first = found["hits@1"]
-            figures = (_share(found["hits@5"]["value"]), _share(found["mrr"]["value"]), f"{first['n']:,}")
-            lines.append((condition, _share(first["value"]), _range(first), _share(first["paper"]), *figures))
-        out.print(indented(table(columns, lines)))
-        out.print()
-    if any(row["paper"] is not None for row in rows):
-        settings = document["manifest"]["settings"]
-        out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
-    _print_comparisons(document["comparisons"], "condition")
-
-
-def _print_comparisons(comparisons: Sequence[Document], on: str) -> None:
-    shown = [row for row in comparisons if row["metric"] == comparisons[0]["metric"]]
-    if not shown:
-        return
-    out = screen()
-    out.print()
-    out.print(heading(f"{shown[0]['metric']}, agents two by two (p adjusted after Holm)"))
-    columns: list[Column] = [(on, {}), ("agents", {}), ("difference", RIGHT), ("95%", RIGHT), ("p", RIGHT)]
-    lines = (
-        (row[on], " - ".join(row["agents"]), f"{row['difference']:+.3f}", _range(row, "+.3f"), p_value(row))
-        for row in shown
-    )
-    out.print(indented(table(columns, lines)))
-
-
-def _print_profiles(document: Document) -> None:
-    rows, out = document["rows"], screen()
-    for scorer in dict.fromkeys(row["scorer"] for row in rows):
-        out.print(heading(scorer))
-        columns: list[Column] = [("told from", {}), ("whose", {}), ("of what is said", {}), ("error", RIGHT)]
-        columns += [("95%", RIGHT), ("paper", RIGHT), ("n", RIGHT)]
-        lines: list[tuple[str | Text, ...]] = []
-        for row in rows:
-            if row["scorer"] == scorer:
-                whose = f"{row['profile']} {'profile' if row['unit'] == 'profile' else 'sentences'}"
-                heard = "the whole" if row["length"] == "whole" else f"the first {row['length']}"
-                speaker = {"both": "either", "A": "first speaker", "B": "second speaker"}[row["speaker"]]
-                error = (_share(row["value"]), _range(row), _share(row["paper"]))
-                lines.append((speaker, whose, heard, *error, f"{row['n']:,}"))
-        out.print(indented(table(columns, lines)))
-        out.print()
-    settings = document["manifest"]["settings"]
-    out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
-
-
-def _print_consistency(document: Document) -> None:
-    rows, out = document["rows"], screen()
-    metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    for name in dict.fromkeys(row["set"] for row in rows):
-        out.print(heading(name))
-        lines = []
-        for agent in dict.fromkeys(row["agent"] for row in rows):
-            found = {row["metric"]: row for row in rows if (row["set"], row["agent"]) == (name, agent)}
-            figures = [f"{_share(found[metric]['value'])} ({_range(found[metric])})" for metric in metrics]
-            lines.append((agent, *figures))
-        out.print(indented(table([("agent", {}), *((metric, {}) for metric in metrics)], lines)))
-        out.print()
-    _print_comparisons(document["comparisons"], "set")
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _range(row: Document, form: str = ".3f") -> str:
-    return f"{row['low']:{form}}..{row['high']:{form}}"
-
-
-def p_value(row: Document) -> str:
-    return "<.001" if row["p_adjusted"] < 0.001 else f"{row['p_adjusted']:.3f}"
