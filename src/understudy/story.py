@@ -35,7 +35,7 @@ class Moment:
     levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.numbers or not all(0 <= number <= LARGEST for number in self.numbers):
+        if not self.numbers or min(self.numbers) < 0 or max(self.numbers) > LARGEST:
             raise UnknownMoment(f"a moment is made of numbers from 0 to {LARGEST - 1}, not {self.numbers}")
 
     @classmethod

@@ -25,6 +25,7 @@ from understudy.story import Exchange, Line, Moment
 __all__ = ["Recollection", "Recollections"]
 
 OVERHEARD = 2_000
+SCENES = 400  # that are looked through for them, so that a long story is not read to its beginning
 LEAST_LINE = 12  # characters: 'Yes.' and 'What?' bring nothing back
 
 
@@ -102,7 +103,7 @@ class Recollections:
 def _scene_lines(past: Past) -> tuple[list[Line], dict[tuple[int, ...], str]]:
     """What was said in the scenes a character was in, by anybody, the most recent; and where each scene was."""
     lines, settings = list[Line](), dict[tuple[int, ...], str]()
-    for scene in past.scenes():
+    for scene in past.scenes(SCENES):
         for line in scene.lines:
             if line.speaker is not None and len(line.text) >= LEAST_LINE:
                 lines.append(line)
