@@ -1,0 +1,198 @@
+"""Who could have named what, and when: every term of a story, the lines that use it, and who was there to hear.
+
+A chronology knows the whole story. It is for judges and authors: no agent and no persona can reach one.
+
+Some terms are telling wherever they stand: names, and phrases (two words side by side, small words left out) of the
+story's own. An ordinary word that the story uses only from some point on is telling when its silence before that is no
+accident. If it stands in s scenes, and a share f of the scenes come before
+(or, for what somebody witnessed, a share f was witnessed), then it keeps out of all of those by chance with
+
+    p = (1 - f) ** s
+
+and below 0.05, with at least three scenes, chance is ruled out.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.persona import Persona
+from understudy.story import Line, Moment
+from understudy.storyfile import Story
+from understudy.text import stop_words, tokenizer
+
+__all__ = ["Chronology", "Mention", "Vantage"]
+
+CHANCE, FEWEST = 0.05, 3
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+ENDS_SENTENCE = frozenset('.!?…:"“”‘*)]-–—')
+KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
+SHORTEST = 2  # of a term, in letters
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A term of a line that its speaker could not know of, and where the story first speaks of it."""
+
+    term: str
+    first: Moment
+
+
+class Chronology:
+    def __init__(self, story: Story) -> None:
+        self._language = story.language
+        self._cut = tokenizer(story.language)
+        self._stop = stop_words(story.language)
+        self._terms: dict[str, int] = {}
+        self._moments: list[tuple[int, ...]] = []
+        self._levels = story.levels
+        self._spells: dict[str, list[tuple[int, int]]] = {}
+        self._names = {root for member in story.cast() for root, _ in self._roots(member.character.name)}
+        tokens, token_lines, scene_of, capital = array("i"), array("i"), array("i"), array("b")
+        for number, scene in enumerate(story.scenes()):
+            begins = len(self._moments)
+            for who, first, last in story.spells(scene.moment):
+                self._spells.setdefault(who, []).append((begins + first - 1, begins + last))
+            for line in scene.lines:
+                for term, named in self._told(line):
+                    tokens.append(self._terms.setdefault(term, len(self._terms)))
+                    token_lines.append(len(self._moments))
+                    capital.append(named)
+                self._moments.append(line.moment.numbers)
+                scene_of.append(number)
+        self._index(np.array(tokens, np.int64), np.array(token_lines, np.int64), np.array(capital, np.int64))
+        self._scene_of: Numbers = np.array(scene_of, np.int64)
+        self._scenes = int(self._scene_of[-1]) + 1 if len(self._scene_of) else 0
+
+    def _index(self, tokens: Numbers, lines: Numbers, capital: Numbers) -> None:
+        """The lines of term t, in order, lie at `starts[t]:starts[t + 1]`."""
+        self._lines = lines[np.argsort(tokens, kind="stable")]
+        self._starts = np.concatenate(([0], np.cumsum(np.bincount(tokens, minlength=len(self._terms)))))
+        said = np.bincount(tokens, minlength=len(self._terms))
+        self._mostly_capital = 2 * np.bincount(tokens, capital, minlength=len(self._terms)) >= np.maximum(said, 1)
+
+    def seen_by(self, persona: Persona) -> Vantage:
+        """What the story had told by the persona's moment, and what of it the persona was there for."""
+        bound = bisect_left(self._moments, persona.moment.numbers)
+        heard = np.zeros(bound, np.bool_)
+        for first, last in self._spells.get(persona.name, ()):
+            heard[first:last] = True
+        own = {root for part in (persona.name, *persona.profile, *persona.feelings()) for root, _ in self._roots(part)}
+        own |= {root for values in persona.attributes.values() for value in values for root, _ in self._roots(value)}
+        before = int(self._scene_of[bound - 1]) + 1 if bound else 0
+        attended = self.scenes_of(np.flatnonzero(heard)) / max(before, 1)
+        return Vantage(self, bound, heard, frozenset(own), before / max(self._scenes, 1), attended)
+
+    def lines_of(self, text: str) -> Iterator[tuple[str, str, Numbers]]:
+        """The story's terms in a text, each once: the term, how the text has it, and the story's lines that use it."""
+        roots = list(self._roots(text))
+        for term, written in dict((*roots, *_phrases(roots))).items():
+            if (number := self._terms.get(term)) is not None:
+                yield term, written, self._lines[self._starts[number] : self._starts[number + 1]]
+
+    def is_telling(self, term: str) -> bool:
+        """A phrase or a name. English writes names with a capital, Japanese foreign ones in katakana."""
+        if " " in term or term in self._names:
+            return True
+        return bool(self._mostly_capital[self._terms[term]]) or KATAKANA.fullmatch(term) is not None
+
+    def scenes_of(self, lines: Numbers) -> int:
+        """In how many scenes these lines stand."""
+        return len(np.unique(self._scene_of[lines]))
+
+    def mention(self, written: str, lines: Numbers) -> Mention:
+        return Mention(written, Moment(self._moments[int(lines[0])], self._levels))
+
+    def _told(self, line: Line) -> Iterator[tuple[str, bool]]:
+        """The terms of a line, and whether each is written like a name."""
+        roots = list(self._roots(line.text))
+        place = 0
+        for root, written in roots:
+            place = max(line.text.find(written, place), 0)
+            yield root, written[0].isupper() and not _opens_sentence(line.text, place)
+        yield from ((phrase, False) for phrase, _ in _phrases(roots))
+
+    def _roots(self, text: str) -> Iterator[tuple[str, str]]:
+        """Each term's plain form, and as it stands in the text."""
+        for word in WORD.findall(text) if self._language == "en" else self._cut(text):
+            if root := self._root(word):
+                yield root, word
+
+    def _root(self, word: str) -> str:
+        """A term's plain form, or nothing: endings that do not make another word of it go (owls, Zita's)."""
+        folded = word.lower().replace("’", "'")
+        if folded in self._stop or len(folded) < SHORTEST or folded.isdigit():
+            return ""
+        folded = folded.removesuffix("'s")
+        plural = len(folded) > 3 and folded.endswith("s") and not folded.endswith(("ss", "us", "is"))
+        return folded[:-1] if plural and self._language == "en" else folded
+
+
+@dataclass(frozen=True, slots=True)
+class Vantage:
+    """One persona's place in a chronology: the lines before its moment, and which of them it heard."""
+
+    whole: Chronology
+    bound: int
+    heard: NDArray[np.bool_]
+    own: frozenset[str]
+    reached: float
+    """The share of all scenes that began before the moment."""
+    attended: float
+    """The share of those that the persona was in."""
+
+    def unknown_yet(self, text: str) -> list[Mention]:
+        """Terms that the story first uses at or after the persona's moment."""
+        found = (
+            self.whole.mention(written, lines)
+            for term, written, lines in self._foreign(text)
+            if lines[0] >= self.bound and self._no_accident(term, lines, self.reached)
+        )
+        return _each_once(found)
+
+    def unwitnessed(self, text: str) -> list[Mention]:
+        """Terms that the story used before the persona's moment, but never where the persona was."""
+        found = (
+            self.whole.mention(written, before)
+            for term, written, lines in self._foreign(text)
+            if len(before := lines[lines < self.bound])
+            and not self.heard[before].any()
+            and self._no_accident(term, before, self.attended)
+        )
+        return _each_once(found)
+
+    def _foreign(self, text: str) -> Iterator[tuple[str, str, Numbers]]:
+        """The story's terms in a text, but for those of what the persona is and feels."""
+        return (found for found in self.whole.lines_of(text) if not self.own.issuperset(found[0].split(" ")))
+
+    def _no_accident(self, term: str, lines: Numbers, share: float) -> bool:
+        if self.whole.is_telling(term):
+            return True
+        scenes = self.whole.scenes_of(lines)
+        return scenes >= FEWEST and float((1 - share) ** scenes) < CHANCE
+
+
+def _phrases(roots: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    return ((f"{a} {b}", f"{first} {second}") for (a, first), (b, second) in pairwise(roots))
+
+
+def _opens_sentence(text: str, place: int) -> bool:
+    before = text[:place].rstrip()
+    return not before or before[-1] in ENDS_SENTENCE
+
+
+def _each_once(found: Iterable[Mention]) -> list[Mention]:
+    """A phrase that tells nothing beyond a word of it that was found by itself is left out."""
+    kept = list(found)
+    alone = {mention.term for mention in kept}
+    return [mention for mention in kept if " " not in mention.term or alone.isdisjoint(mention.term.split(" "))]
