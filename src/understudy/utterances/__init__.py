@@ -1,0 +1,24 @@
+"""The utterance database: lines that may be said, by whom, from when to when, and who decided so.
+
+    store = open_store("lines.db")                       SQLite, in one file
+    store = open_store("postgresql://me@host/lines")     PostgreSQL with pgvector, for teams
+
+Nothing is ever deleted: a decision is one more entry, and so is taking it back.
+"""
+
+from __future__ import annotations
+
+from understudy.utterances.record import APPROVED, DECISIONS, PENDING, REJECTED, Decided, Kept, Utterance
+from understudy.utterances.store import UtteranceStore, open_store
+
+__all__ = [
+    "APPROVED",
+    "DECISIONS",
+    "PENDING",
+    "REJECTED",
+    "Decided",
+    "Kept",
+    "Utterance",
+    "UtteranceStore",
+    "open_store",
+]

@@ -1,0 +1,70 @@
+"""What the database holds: a line with its scores, where it came from, and every decision about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from understudy.dialogue import Score
+from understudy.story import LARGEST, Moment
+
+__all__ = ["APPROVED", "DECISIONS", "PENDING", "REJECTED", "Decided", "Kept", "Utterance", "packed", "unpacked"]
+
+PENDING, APPROVED, REJECTED = "pending", "approved", "rejected"
+DECISIONS = (PENDING, APPROVED, REJECTED)
+DIGITS = 8  # of one number of a packed moment
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A line a character may say from a moment on, and until before another; where it was read."""
+
+    text: str
+    character: str
+    since: Moment = field(default_factory=lambda: Moment((0,)))
+    until: Moment = field(default_factory=Moment.end)
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    file: str = ""
+    line: int = 0
+
+    @property
+    def key(self) -> str:
+        """The same line of the same character for the same time is the same utterance, wherever it was read."""
+        digest = blake2b(digest_size=16)
+        for part in (self.character, self.text, packed(self.since), packed(self.until)):
+            told = part.encode("utf-8", "surrogatepass")
+            digest.update(len(told).to_bytes(8, "little") + told)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One entry of an utterance's history."""
+
+    decision: str
+    by: str
+    at: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An utterance as the database has it."""
+
+    number: int
+    utterance: Utterance
+    decision: str
+    by: str
+    at: str
+    likeness: float | None = None
+
+
+def packed(moment: Moment) -> str:
+    """Text that sorts as moments do, whatever database sorts it."""
+    return "".join(f"{number:0{DIGITS}x}" for number in moment.numbers)
+
+
+def unpacked(text: str) -> Moment:
+    numbers = tuple(int(text[place : place + DIGITS], 16) for place in range(0, len(text), DIGITS))
+    return Moment.end() if numbers == (LARGEST,) else Moment(numbers)

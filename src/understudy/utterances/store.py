@@ -1,0 +1,258 @@
+"""The utterance database: adding, deciding, taking back, finding. The same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.dialogue import Score
+from understudy.errors import InputError
+from understudy.story import Moment
+from understudy.utterances.databases import Database, database_at
+from understudy.utterances.record import APPROVED, DECISIONS, PENDING, Decided, Kept, Utterance, packed, unpacked
+
+__all__ = ["UtteranceStore", "open_store"]
+
+Vector = NDArray[np.float32]
+FIELDS = "id, text, character, since, until, file, line, decision, decided_by, decided_at"
+PAGE = 500
+
+
+def open_store(place: str | Path) -> UtteranceStore:
+    """A file (made if it is not there), or a postgresql:// address."""
+    return UtteranceStore(database_at(place))
+
+
+class UtteranceStore:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        database.prepare(_tables(database))
+
+    def add(self, utterances: Sequence[Utterance], decision: str, by: str, vectors: Sequence[Vector] = ()) -> int:
+        """Put utterances in, all or none; those that are there already stay as they are. Returns how many are new."""
+        _known(decision)
+        with self._db.transaction():
+            return self._add(utterances, decision, by, vectors)
+
+    def advance(
+        self, run: str, line: int, utterances: Sequence[Utterance], decisions: Sequence[str], by: str,
+        vectors: Sequence[Vector] = (),
+    ) -> int:  # fmt: skip
+        """Add what a run found up to a line of its file, and remember in the same breath how far it came."""
+        with self._db.transaction():
+            new = 0
+            for decision in dict.fromkeys(decisions):
+                of_it = [place for place, one in enumerate(decisions) if one == _known(decision)]
+                some = [vectors[place] for place in of_it] if len(vectors) else []
+                new += self._add([utterances[place] for place in of_it], decision, by, some)
+            self._db.rows("DELETE FROM runs WHERE run = ?", (run,))
+            self._db.rows("INSERT INTO runs VALUES (?, ?)", (run, line))
+            return new
+
+    def reached(self, run: str) -> int:
+        """Up to which line of its file a run came; 0 where it never began."""
+        rows = self._db.rows("SELECT line FROM runs WHERE run = ?", (run,))
+        return int(rows[0][0]) if rows else 0
+
+    def decide(self, number: int, decision: str, by: str, why: str = "") -> Kept:
+        """One more decision about an utterance; the last one counts."""
+        with self._db.transaction():
+            self._entered(self._one(number).number, _known(decision), by, why)
+            return self._one(number)
+
+    def undo(self, number: int, by: str) -> Kept:
+        """Take back the last decision that was not taken back yet: what held before it holds again."""
+        with self._db.transaction():
+            standing: list[Decided] = []
+            for entry in self.history(number):
+                if entry.why == UNDONE:
+                    standing.pop()
+                else:
+                    standing.append(entry)
+            if len(standing) < 2:
+                raise InputError(f"utterance {number} has had no decision that could be taken back")
+            self._entered(number, standing[-2].decision, by, UNDONE)
+            return self._one(number)
+
+    def get(self, number: int) -> Kept:
+        return self._one(number)
+
+    def history(self, number: int) -> list[Decided]:
+        """Every decision about an utterance, the first one first."""
+        rows = self._db.rows(
+            "SELECT decision, decided_by, decided_at, why FROM decisions WHERE utterance = ? ORDER BY id", (number,)
+        )
+        return [Decided(*row) for row in rows]
+
+    def find(
+        self,
+        character: str | None = None,
+        decision: str | None = None,
+        at: Moment | None = None,
+        near: tuple[str, float] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Kept]:
+        """Those that fit, in the order they came; `near` (a metric and a bound) puts those close to the bound first."""
+        where, told = _where(character, decision, at)
+        if near is not None:
+            rows = self._db.rows(
+                f"""SELECT {FIELDS} FROM utterances JOIN scores ON scores.utterance = utterances.id
+                    WHERE {where} AND metric = ? AND value IS NOT NULL ORDER BY abs(value - ?), id LIMIT ?""",
+                (*told, *near, limit or 2**31),
+            )
+            yield from self._kept(rows)
+            return
+        after, left = 0, limit
+        while left is None or left > 0:
+            rows = self._db.rows(
+                f"SELECT {FIELDS} FROM utterances WHERE {where} AND id > ? ORDER BY id LIMIT ?",
+                (*told, after, PAGE if left is None else min(PAGE, left)),
+            )
+            if not rows:
+                return
+            yield from self._kept(rows)
+            after, left = rows[-1][0], None if left is None else left - len(rows)
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many there are by (character, decision)."""
+        rows = self._db.rows(
+            "SELECT character, decision, count(*) FROM utterances GROUP BY character, decision ORDER BY 1, 2"
+        )
+        return {(character, decision): int(number) for character, decision, number in rows}
+
+    def nearest(
+        self,
+        vector: Vector,
+        count: int,
+        character: str | None = None,
+        at: Moment | None = None,
+        decision: str = APPROVED,
+    ) -> list[Kept]:
+        """Those whose vectors are most like one, found inside the database; `likeness` is the cosine."""
+        where, told = _where(character, _known(decision), at)
+        return [
+            replace(self._one(number), likeness=likeness)
+            for number, likeness in self._db.nearest(vector, where, told, count)
+        ]
+
+    def agreement(self, first: str, second: str) -> tuple[int, float | None, float | None]:
+        """Two people's last words on the same utterances: how many, the share they agree on, and Cohen's kappa."""
+        last: dict[str, dict[int, str]] = {first: {}, second: {}}
+        for number, decision, by in self._db.rows(
+            """SELECT utterance, decision, decided_by FROM decisions
+               WHERE decided_by IN (?, ?) AND decision <> ? ORDER BY id""",
+            (first, second, PENDING),
+        ):
+            last[by][number] = decision
+        pairs = [(last[first][number], last[second][number]) for number in last[first].keys() & last[second].keys()]
+        if not pairs:
+            return 0, None, None
+        same = sum(a == b for a, b in pairs) / len(pairs)
+        ours, theirs = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+        chance = sum(ours[one] * theirs[one] for one in DECISIONS) / len(pairs) ** 2
+        return len(pairs), same, None if chance == 1 else (same - chance) / (1 - chance)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _add(self, utterances: Sequence[Utterance], decision: str, by: str, vectors: Sequence[Vector]) -> int:
+        new = 0
+        for place, one in enumerate(utterances):
+            vector = self._db.as_vector(np.asarray(vectors[place], np.float32)) if len(vectors) else None
+            if "\0" in one.text:
+                raise InputError(
+                    "a line with a NUL byte cannot be kept: clean the file first", one.file or None, one.line
+                )
+            rows = self._db.rows(
+                f"""INSERT INTO utterances (key, text, character, since, until, file, line, vector,
+                                            decision, decided_by, decided_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, {self._db.given_vector}, ?, '', '')
+                    ON CONFLICT (key) DO NOTHING RETURNING id""",
+                (one.key, one.text, one.character, packed(one.since), packed(one.until), one.file, one.line, vector,
+                 PENDING),
+            )  # fmt: skip
+            if rows:
+                new += 1
+                self._entered(rows[0][0], PENDING, by, "")
+                if decision != PENDING:
+                    self._entered(rows[0][0], decision, by, "")
+                for score in one.scores.values():
+                    self._db.rows(
+                        "INSERT INTO scores VALUES (?, ?, ?, ?)", (rows[0][0], score.name, score.value, score.reason)
+                    )
+        return new
+
+    def _entered(self, number: int, decision: str, by: str, why: str) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._db.rows(
+            "INSERT INTO decisions (utterance, decision, decided_by, decided_at, why) VALUES (?, ?, ?, ?, ?)",
+            (number, decision, by, now, why),
+        )
+        self._db.rows(
+            "UPDATE utterances SET decision = ?, decided_by = ?, decided_at = ? WHERE id = ?",
+            (decision, by, now, number),
+        )
+
+    def _one(self, number: int) -> Kept:
+        found = list(self._kept(self._db.rows(f"SELECT {FIELDS} FROM utterances WHERE id = ?", (number,))))
+        if not found:
+            raise InputError(
+                f"there is no utterance {number} in this database: list them with `understudy utterances list`"
+            )
+        return found[0]
+
+    def _kept(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Kept]:
+        for number, text, character, since, until, file, line, decision, by, at in rows:
+            utterance = Utterance(text, character, unpacked(since), unpacked(until), self._scores(number), file, line)
+            yield Kept(number, utterance, decision, by, at)
+
+    def _scores(self, number: int) -> Mapping[str, Score]:
+        rows = self._db.rows("SELECT metric, value, reason FROM scores WHERE utterance = ? ORDER BY metric", (number,))
+        return {metric: Score(metric, value, reason) for metric, value, reason in rows}
+
+
+UNDONE = "taken back"
+
+
+def _known(decision: str) -> str:
+    if decision not in DECISIONS:
+        raise InputError(f"'{decision}' is no decision: choose from {', '.join(DECISIONS)}")
+    return decision
+
+
+def _where(character: str | None, decision: str | None, at: Moment | None) -> tuple[str, list[Any]]:
+    parts, told = ["1 = 1"], list[Any]()
+    for column, value in (("character", character), ("decision", decision)):
+        if value is not None:
+            parts.append(f"{column} = ?")
+            told.append(value)
+    if at is not None:
+        parts.append("since <= ? AND (? < until OR until = ?)")
+        told += [packed(at), packed(at), packed(Moment.end())]
+    return " AND ".join(parts), told
+
+
+def _tables(database: Database) -> tuple[str, ...]:
+    return (
+        f"""CREATE TABLE IF NOT EXISTS utterances (
+            id {database.number}, key TEXT NOT NULL UNIQUE, text TEXT NOT NULL, character TEXT NOT NULL,
+            since TEXT NOT NULL, until TEXT NOT NULL, file TEXT NOT NULL, line BIGINT NOT NULL,
+            vector {database.vector}, decision TEXT NOT NULL, decided_by TEXT NOT NULL, decided_at TEXT NOT NULL)""",
+        """CREATE TABLE IF NOT EXISTS scores (
+            utterance BIGINT NOT NULL REFERENCES utterances, metric TEXT NOT NULL, value DOUBLE PRECISION,
+            reason TEXT NOT NULL, PRIMARY KEY (utterance, metric))""",
+        f"""CREATE TABLE IF NOT EXISTS decisions (
+            id {database.number}, utterance BIGINT NOT NULL REFERENCES utterances, decision TEXT NOT NULL,
+            decided_by TEXT NOT NULL, decided_at TEXT NOT NULL, why TEXT NOT NULL)""",
+        "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, line BIGINT NOT NULL)",
+        "CREATE INDEX IF NOT EXISTS utterances_by_character ON utterances (character, decision, id)",
+        "CREATE INDEX IF NOT EXISTS decisions_of_utterance ON decisions (utterance, id)",
+        "CREATE INDEX IF NOT EXISTS scores_by_metric ON scores (metric, value)",
+    )
