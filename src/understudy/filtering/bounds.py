@@ -1,0 +1,147 @@
+"""Finding a bound with one's eyes open: what each possible bound would keep, and how much of that is fit.
+
+    precision(b) = fit lines kept / lines kept          of what is kept, how much should be
+    recall(b)    = fit lines kept / fit lines           of what should be kept, how much is
+
+Intervals are 95%, over lines drawn with replacement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.filtering.rules import LOWER_IS_CLOSER, Rule
+from understudy.metrics.significance import Interval
+
+__all__ = ["Curve", "Labelled", "Point", "bound_keeping", "curve_of", "read_labelled"]
+
+RESAMPLES = 1000
+FEWEST = 10  # labelled lines of either kind
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A line that somebody called fit, or unfit."""
+
+    text: str
+    fit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one bound would do."""
+
+    bound: float
+    precision: Interval
+    recall: Interval
+    kept: float
+
+
+class Curve:
+    """Every bound that makes a difference, the strictest first."""
+
+    def __init__(self, metric: str, values: Floats, fit: NDArray[np.bool_]) -> None:
+        self.metric = metric
+        self.at_least = metric not in LOWER_IS_CLOSER
+        self._ranked = values if self.at_least else -values
+        self._fit = fit
+        order = np.argsort(-self._ranked, kind="stable")
+        last = np.flatnonzero(np.diff(self._ranked[order], append=-np.inf))  # of those with the same value
+        self.bounds: Floats = self._ranked[order][last]
+        right = np.cumsum(fit[order])[last]
+        self.precision: Floats = right / (last + 1)
+        self.recall: Floats = right / fit.sum()
+        self.kept: Floats = (last + 1) / len(fit)
+
+    def for_precision(self, wanted: float) -> Point:
+        """The loosest bound of which at least so much of what is kept is fit."""
+        enough = np.flatnonzero(self.precision >= wanted)
+        if not len(enough):
+            raise InputError(
+                f"no bound on {self.metric} keeps lines of which {wanted:.0%} are fit: {self.precision.max():.0%} "
+                "is the most; ask for less, or use another metric"
+            )
+        return self.point(int(enough[-1]))
+
+    def for_recall(self, wanted: float) -> Point:
+        """The strictest bound that keeps at least so much of what is fit."""
+        return self.point(int(np.flatnonzero(self.recall >= wanted)[0]))
+
+    def point(self, place: int) -> Point:
+        kept = self._ranked >= self.bounds[place]
+        drawn = np.random.default_rng(0).integers(0, len(kept), (RESAMPLES, len(kept)))
+        both, of_kept, of_fit = (kept & self._fit)[drawn].sum(1), kept[drawn].sum(1), self._fit[drawn].sum(1)
+        return Point(
+            float(self.bounds[place] if self.at_least else -self.bounds[place]),
+            _interval(float(self.precision[place]), both, of_kept),
+            _interval(float(self.recall[place]), both, of_fit),
+            float(self.kept[place]),
+        )
+
+    def rule(self, point: Point) -> Rule:
+        return Rule(self.metric, self.at_least, point.bound)
+
+    def some(self, count: int) -> list[Point]:
+        """Points spread evenly over how much they keep."""
+        places = np.unique(np.linspace(0, len(self.bounds) - 1, count).round().astype(int))
+        return [self.point(int(place)) for place in places]
+
+
+def curve_of(metric: str, values: Sequence[float | None], labelled: Sequence[Labelled]) -> Curve:
+    """The curve of a metric over labelled lines; those without a value take no part."""
+    pairs = [(value, one.fit) for value, one in zip(values, labelled) if value is not None]
+    fit = sum(is_fit for _, is_fit in pairs)
+    if min(fit, len(pairs) - fit) < FEWEST:
+        raise InputError(
+            f"{fit} fit and {len(pairs) - fit} unfit lines have a {metric}: "
+            f"label at least {FEWEST} of each to find a bound"
+        )
+    return Curve(metric, np.array([value for value, _ in pairs]), np.array([is_fit for _, is_fit in pairs]))
+
+
+def bound_keeping(metric: str, values: Sequence[float | None], share: float) -> Rule:
+    """The bound that keeps a share of the lines given."""
+    known = np.array([value for value in values if value is not None])
+    if not len(known):
+        raise InputError(f"no line has a {metric}: there is no bound to be found")
+    at_least = metric not in LOWER_IS_CLOSER
+    return Rule(metric, at_least, float(np.quantile(known, 1 - share if at_least else share, method="inverted_cdf")))
+
+
+def read_labelled(path: Path) -> list[Labelled]:
+    """Lines of {"text": ..., "fit": true or false}."""
+    found = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read as text ({error})", path) from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            told = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"is not JSON ({error})", path, number) from error
+        match told:
+            case {"text": str(text), "fit": bool(fit)}:
+                found.append(Labelled(text, fit))
+            case _:
+                raise InputError('is not a labelled line: write {"text": "...", "fit": true}', path, number)
+    return found
+
+
+def _interval(value: float, part: NDArray[np.int64], whole: NDArray[np.int64]) -> Interval:
+    shares = part[whole > 0] / whole[whole > 0]
+    if not len(shares):
+        return Interval(value, 0.0, 1.0)
+    low, high = np.percentile(shares, [2.5, 97.5])
+    return Interval(value, float(low), float(high))
