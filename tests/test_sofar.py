@@ -75,3 +75,12 @@ def test_scenes_before_a_moment_are_cut_off_there(story: Path) -> None:
     told = read(story)
     *_, last = scenes_before(told, told.moment("2.1.2"))
     assert last.moment.dotted == "2.1" and [line.moment.dotted for line in last.lines] == ["2.1.1"]
+
+
+def test_who_comes_later_into_a_scene_is_not_in_its_company_yet(tmp_path: Path) -> None:
+    path = tmp_path / "door.txt"
+    path.write_text("Scene 1: A room\nInes: Alone at last.\nInes: Hark!\n(Enter Tobias.)\nTobias: Good evening.\n")
+    told = read(path)
+    for moment, company in (("1.2", {"Ines"}), ("1.4", {"Ines", "Tobias"}), ("end", {"Ines", "Tobias"})):
+        (scene,) = scenes_before(told, told.moment(moment))
+        assert set(scene.present) == company

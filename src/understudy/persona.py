@@ -18,7 +18,17 @@ from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
-__all__ = ["NoPast", "Other", "Past", "Persona", "felt_towards", "must_be_alive", "other_at", "persona_at"]
+__all__ = [
+    "NoPast",
+    "Other",
+    "Past",
+    "Persona",
+    "false_names",
+    "felt_towards",
+    "must_be_alive",
+    "other_at",
+    "persona_at",
+]
 
 NOT_OF_ONESELF = frozenset({"born", "died"})
 PLAIN_TO_SEE = frozenset({"gender", "age", "looks", "title"})
@@ -83,7 +93,7 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
     own = story.facts(character.name)
     must_be_alive(own, character.name, at)
     holding = [fact for fact in _holding(own, at) if fact.attribute not in NOT_OF_ONESELF]
-    shown_as = _false_names(story, character.name, at)
+    shown_as = false_names(story, character.name, at)
     _, known = story.acquaintances(character.name, at)
     facing = known | {story.character(other).name for other in before}
     ties = tuple(
@@ -106,7 +116,7 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
     """Somebody as a persona sees them: under the name it knows, with what it can tell or has been told of them."""
     other = story.character(name)
     at = seen_by.moment
-    shown = _false_names(story, seen_by.name, at).get(other.name, other.name)
+    shown = false_names(story, seen_by.name, at).get(other.name, other.name)
     facts = [
         fact
         for fact in _holding(story.facts(other.name), at)
@@ -150,7 +160,7 @@ def _ties(relations: Sequence[Relation], at: Moment) -> tuple[Relation, ...]:
     return tuple(newest.values())
 
 
-def _false_names(story: Story, viewer: str, at: Moment) -> dict[str, str]:
+def false_names(story: Story, viewer: str, at: Moment) -> dict[str, str]:
     """True name -> the name the viewer knows, for those who go by another and have not let the viewer in on it."""
     confided = {tie.to for tie in _ties(story.relations(of=viewer), at) if tie.kind == "confidant"}
     going = (fact for fact in story.facts() if fact.attribute == "goes by")

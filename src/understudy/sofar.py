@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from understudy.persona import Persona, other_at
+from understudy.persona import Persona, false_names
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
@@ -32,9 +32,14 @@ class Stop:
 
 
 def scenes_before(story: Story, moment: Moment | None, since: Moment | None = None) -> Iterator[Scene]:
-    """Scenes that begin before a moment (None: all), their lines cut off where it comes."""
+    """Scenes that begin before a moment (None: all); the last one's lines and company end where it comes."""
     for scene in story.scenes(since, moment):
-        yield replace(scene, lines=tuple(line for line in scene.lines if moment is None or line.moment < moment))
+        if moment is None or not _inside(moment, scene.moment):
+            yield scene
+            continue
+        lines = tuple(line for line in scene.lines if line.moment < moment)
+        came = {name for name, first, _ in story.spells(scene.moment) if first <= len(lines)}
+        yield replace(scene, lines=lines, present=tuple(name for name in scene.present if name in came))
 
 
 def timeline(story: Story, moment: Moment) -> Iterator[Stop]:
@@ -71,14 +76,11 @@ def courses_so_far(story: Story, persona: Persona, kind: str = "affection") -> d
     """The levels of a kind of tie up to the persona's moment, by the names the persona knows the others by."""
     shown = {tie.to for tie in persona.relations if tie.kind == kind}
     courses: dict[str, Course] = {}
-    names: dict[str, str] = {}
+    names = false_names(story, persona.name, persona.moment)
     for tie in story.relations(of=persona.name):
-        if tie.kind != kind or tie.level is None or tie.since > persona.moment:
-            continue
-        if tie.to not in names:
-            names[tie.to] = other_at(story, tie.to, persona).name
-        if names[tie.to] in shown:
-            courses.setdefault(names[tie.to], []).append((tie.since, tie.level))
+        name = names.get(tie.to, tie.to)
+        if tie.kind == kind and tie.level is not None and tie.since <= persona.moment and name in shown:
+            courses.setdefault(name, []).append((tie.since, tie.level))
     return {name: _settled(course) for name, course in courses.items()}
 
 
