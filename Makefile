@@ -7,7 +7,7 @@ BIN := .venv/bin
 demo: .venv/base
 	$(BIN)/understudy demo
 
-test: .venv/dev lint
+test: .venv/dev .venv/browser lint
 	$(BIN)/pytest -n 2
 
 lint: .venv/dev
@@ -25,6 +25,13 @@ setup: .venv/dev
 
 .venv/dev: .venv/base
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+# The pages are tested in a real browser, which only root can install.
+.venv/browser: .venv/base
+	command -v chromium >/dev/null \
+		|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; } \
+		|| { echo "Tests need the browser Chromium: install it as root with 'apt-get install chromium'." >&2; exit 1; }
 	touch $@
 
 clean:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.wordvectors import spelled
-from understudy.modelfolder import FORMAT, texts_as_tensor, write_model
+from understudy.modelfolder import FORMAT, texts_as_tensor, write_model, write_tensors
+from understudy.training.base import Shape, read_base
+from understudy.training.export import write_cross_encoder, write_encoder
+from understudy.training.pairs import head_start
 
-__all__ = ["TRADES", "tiny_data", "tiny_model"]
+__all__ = ["TRADES", "tiny_base", "tiny_data", "tiny_model"]
 
 TRADES = {
     "clocks": "mend", "bread": "bake", "boats": "sail", "bees": "keep", "lamps": "light", "rope": "twist",
@@ -43,6 +51,8 @@ def tiny_data(folder: Path, dialogues: int = 40, personas: str = "original") -> 
 
 def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
     """A model folder with a few words, as if it had been trained; `told` stands in the card."""
+    if agent == "cross-encoder":
+        return tiny_cross_encoder(folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -56,4 +66,54 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
     settings = {"turns": 1, "hops": 2, "sharpness": 10, "gain": 0.4}
     card = {"agent": agent, "format": FORMAT, "trained_on": "original", "settings": settings, "seed": 0, **told}
     write_model(folder, card, tensors)
+    return folder
+
+
+def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
+    """A cross-encoder of random weights beside an encoder of random weights."""
+    base = read_base(tiny_base(folder / "base"))
+    encoder = folder / "beside"
+    card: dict[str, Any] = {"format": FORMAT, "seed": 0}
+    encoder.mkdir()
+    write_encoder(encoder, base.tensors, base, {**card, "agent": "encoder"}, {})
+    head = head_start(base.shape, seed=1)
+    head["head.2.weight"] = np.random.default_rng(2).normal(0, 1, head["head.2.weight"].shape).astype(np.float32)
+    card = {**card, "agent": "cross-encoder", "weight": 2.0, "trained_on": "original", **told}
+    write_cross_encoder(folder, {**base.tensors, **head}, base, encoder, card, base.form.longest, {})
+    return folder
+
+
+def tiny_base(folder: Path, width: int = 32, layers: int = 2, seed: int = 0) -> Path:
+    """A BERT with a few dozen words and random weights, as Hugging Face lays one out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told = (
+        "i you my the a by is and in where do what live all day hello house mine who are pocket key boat brass lost it"
+    )
+    trades = [*TRADES, *TRADES.values(), *PLACES]
+    special = ["[PAD]", *(f"[unused{number}]" for number in range(6)), "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    marked = ["reply", "me", "personality", "partner", "query", ".", ",", "?", "!"]
+    vocabulary = {
+        word: number for number, word in enumerate(dict.fromkeys([*special, *marked, *told.split(), *trades]))
+    }
+    config = {
+        "model_type": "bert", "hidden_act": "gelu", "type_vocab_size": 2, "num_hidden_layers": layers,
+        "num_attention_heads": 4, "hidden_size": width, "intermediate_size": 2 * width, "vocab_size": len(vocabulary),
+        "max_position_embeddings": 320, "layer_norm_eps": 1e-12,
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    chance = np.random.default_rng(seed)
+    shape = Shape(layers, 4, width, 2 * width, len(vocabulary), 320, 1e-12)
+    tensors = {
+        name: np.ones(size, np.float32)
+        if name.endswith("LayerNorm.weight")
+        else np.zeros(size, np.float32)
+        if name.endswith("bias")
+        else chance.normal(0, 0.05 if "position" in name else 0.2, size).astype(np.float32)
+        for name, size in shape.tensors().items()
+    }
+    write_tensors(folder / "model.safetensors", tensors)
     return folder

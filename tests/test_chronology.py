@@ -89,3 +89,9 @@ def test_what_a_character_said_itself_is_never_held_against_it(text: str, scene:
         assert known.seen_by(persona).unwitnessed(line.text) == []
         assert known.seen_by(persona).unknown_yet(line.text) == []
     known.seen_by(persona).unwitnessed(text)  # any text can be asked about
+
+
+def test_a_phrase_does_not_reach_over_a_full_stop(told: Story) -> None:
+    known = Chronology(told).seen_by(persona_at(told, "Ines", "2"))
+    assert terms(known.unknown_yet("The grey ledger.")) == ["grey ledger"]
+    assert known.unknown_yet("It is grey. Ledger, please.") == []

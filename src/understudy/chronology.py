@@ -35,6 +35,7 @@ CHANCE, FEWEST = 0.05, 3
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ENDS_SENTENCE = frozenset('.!?…:"“”‘*)]-–—')
 KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
+BREAK = re.compile(r"[.,;:!?…()\[\]\"“”*。、！？：；「」『』]+|\s[-–—]+\s|—")
 SHORTEST = 2  # of a term, in letters
 
 Numbers = NDArray[np.int64]
@@ -95,8 +96,8 @@ class Chronology:
 
     def lines_of(self, text: str) -> Iterator[tuple[str, str, Numbers]]:
         """The story's terms in a text, each once: the term, how the text has it, and the story's lines that use it."""
-        roots = list(self._roots(text))
-        for term, written in dict((*roots, *_phrases(roots))).items():
+        found = dict((*self._roots(text), *self._phrases(text)))
+        for term, written in found.items():
             if (number := self._terms.get(term)) is not None:
                 yield term, written, self._lines[self._starts[number] : self._starts[number + 1]]
 
@@ -120,13 +121,19 @@ class Chronology:
         for root, written in roots:
             place = max(line.text.find(written, place), 0)
             yield root, written[0].isupper() and not _opens_sentence(line.text, place)
-        yield from ((phrase, False) for phrase, _ in _phrases(roots))
+        yield from ((phrase, False) for phrase, _ in self._phrases(line.text))
 
     def _roots(self, text: str) -> Iterator[tuple[str, str]]:
         """Each term's plain form, and as it stands in the text."""
         for word in WORD.findall(text) if self._language == "en" else self._cut(text):
             if root := self._root(word):
                 yield root, word
+
+    def _phrases(self, text: str) -> Iterator[tuple[str, str]]:
+        """Two terms side by side, with no mark between them but small words perhaps."""
+        for clause in BREAK.split(text):
+            for (a, first), (b, second) in pairwise(self._roots(clause)):
+                yield f"{a} {b}", f"{first} {second}"
 
     def _root(self, word: str) -> str:
         """A term's plain form, or nothing: endings that do not make another word of it go (owls, Zita's)."""
@@ -180,10 +187,6 @@ class Vantage:
             return True
         scenes = self.whole.scenes_of(lines)
         return scenes >= FEWEST and float((1 - share) ** scenes) < CHANCE
-
-
-def _phrases(roots: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    return ((f"{a} {b}", f"{first} {second}") for (a, first), (b, second) in pairwise(roots))
 
 
 def _opens_sentence(text: str, place: int) -> bool:

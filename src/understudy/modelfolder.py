@@ -15,7 +15,8 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,13 @@ __all__ = [
     "FORMAT",
     "ModelFolder",
     "agent_of",
+    "card_of",
     "is_model_folder",
+    "new_folder",
     "read_model",
     "read_tensors",
     "texts_as_tensor",
+    "write_card",
     "write_model",
     "write_tensors",
 ]
@@ -119,6 +123,11 @@ def agent_of(folder: Path) -> str:
 
 def read_model(folder: Path, agent: str) -> ModelFolder:
     """The model in a folder, which must be one for that agent and in the form that this version reads."""
+    return ModelFolder(card_of(folder, agent), read_tensors(folder / WEIGHTS)[0], folder)
+
+
+def card_of(folder: Path, agent: str) -> dict[str, Any]:
+    """The card of a model for that agent, in the form that this version reads."""
     card = _read_card(folder)
     if card.get("agent") != agent:
         raise InputError(f"is a model for '{card.get('agent')}', not for '{agent}': choose another folder", folder)
@@ -128,24 +137,35 @@ def read_model(folder: Path, agent: str) -> ModelFolder:
             f"version reads format {FORMAT}: train it again, or install that version",
             folder,
         )
-    return ModelFolder(card, read_tensors(folder / WEIGHTS)[0], folder)
+    return card
 
 
-def write_model(folder: Path, card: Mapping[str, Any], tensors: Tensors) -> ModelFolder:
-    """Write a model beside its place and move it there; what stood there before is replaced."""
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A folder to fill, beside its place; moved there once it is whole. What stood there before is replaced."""
     beside, before = (folder.with_name(f".{folder.name}.{os.getpid()}.{end}") for end in ("partial", "old"))
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     try:
-        write_tensors(beside / WEIGHTS, tensors)
-        text = json.dumps(card, ensure_ascii=False, indent=2, allow_nan=False)
-        (beside / CARD).write_text(text + "\n", encoding="utf-8")
+        yield beside
         if folder.exists():
             os.replace(folder, before)  # a folder that is not empty cannot be replaced in one go
         os.replace(beside, folder)
         shutil.rmtree(before, ignore_errors=True)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def write_card(folder: Path, card: Mapping[str, Any]) -> None:
+    text = json.dumps(card, ensure_ascii=False, indent=2, allow_nan=False)
+    (folder / CARD).write_text(text + "\n", encoding="utf-8")
+
+
+def write_model(folder: Path, card: Mapping[str, Any], tensors: Tensors) -> ModelFolder:
+    """A model's card and weights."""
+    with new_folder(folder) as beside:
+        write_tensors(beside / WEIGHTS, tensors)
+        write_card(beside, card)
     return ModelFolder(card, tensors, folder)
 
 

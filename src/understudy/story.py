@@ -147,11 +147,15 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Something a character said, and what it had heard just before (None: it spoke first)."""
+    """Something a character said, and what it had heard just before (None: it spoke first).
+
+    A line that was never said, but that somebody approved of, has its number in the utterance database.
+    """
 
     heard: Line | None
     said: Line
     setting: str
+    approved: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

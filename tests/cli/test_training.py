@@ -44,7 +44,10 @@ def test_what_is_there_is_kept_unless_fresh(run: Run, data: Path) -> None:
     ("told", "word"),
     [
         (("kv-memory",), "--from"),
-        (("starspace", "--from", "x"), "--from is for kv-memory"),
+        (("starspace", "--from", "x"), "--from is for kv-memory and cross-encoder"),
+        (("starspace", "--base", "."), "--base is for encoder and cross-encoder"),
+        (("cross-encoder", "--runs", "2"), "--runs is for encoder"),
+        (("encoder", "--width", "16"), "--width is for starspace"),
         (("starspace", "--hops", "2"), "--hops is for profile-memory"),
         (("oracle",), "Invalid value for"),
         (("starspace", "--epochs", "0"), "--epochs"),

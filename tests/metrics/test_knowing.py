@@ -4,16 +4,19 @@ from pathlib import Path
 
 from understudy.chronology import Chronology
 from understudy.metrics.knowing import anachronism, unwitnessed
+from understudy.metrics.samples import Samples
 from understudy.persona import Persona, persona_at
 from understudy.readers import read
+
+SAMPLES = Samples({"Ines": ["The tide is out."]})
 
 
 def test_only_an_author_is_told_which_terms_and_where(story: Path) -> None:
     told = read(story)
     known, ines = Chronology(told), persona_at(told, "Ines", "1.2")
     line = "I saw it from the lighthouse with Mara."
-    (hidden,) = anachronism(known, ines)([line])
-    (open_,) = anachronism(known, ines, author=True)([line])
+    (hidden,) = anachronism(SAMPLES, known, ines)([line])
+    (open_,) = anachronism(SAMPLES, known, ines, author=True)([line])
     assert hidden.value == open_.value and hidden.value
     assert "mara" in open_.reason.lower() and "mara" not in hidden.reason.lower()
 
@@ -21,14 +24,14 @@ def test_only_an_author_is_told_which_terms_and_where(story: Path) -> None:
 def test_a_harmless_line_scores_nothing(story: Path) -> None:
     told = read(story)
     known, ines = Chronology(told), persona_at(told, "Ines", "1.2")
-    for metric in (anachronism(known, ines), unwitnessed(known, ines)):
-        assert [score.value for score in metric(["Good morning to you.", ""])] == [0.0, 0.0]
+    for metric in (anachronism(SAMPLES, known, ines), unwitnessed(SAMPLES, known, ines)):
+        assert [score.value for score in metric(["Good morning to you.", ""])] == [0.0, None]
 
 
 def test_where_nothing_can_be_told_there_is_a_reason(story: Path) -> None:
     told = read(story)
     known = Chronology(told)
-    (score,) = anachronism(known, persona_at(told, "Ines", "end"))(["Mara"])
+    (score,) = anachronism(SAMPLES, known, persona_at(told, "Ines", "end"))(["Mara"])
     assert score.value is None and "name a moment" in score.reason
-    (score,) = unwitnessed(known, Persona("Nobody"))(["Mara"])
+    (score,) = unwitnessed(SAMPLES, known, Persona("Nobody"))(["Mara"])
     assert score.value is None and "Nobody" in score.reason

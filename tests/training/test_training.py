@@ -19,7 +19,7 @@ from understudy.dialogue import Situation
 from understudy.errors import InputError, MissingExtra
 from understudy.modelfolder import read_model
 from understudy.persona import Persona
-from understudy.training import TRAINERS, profile_memory, starspace, train
+from understudy.training import BAGS, profile_memory, starspace, train
 from understudy.training.bags import Vocabulary
 from understudy.training.checkpoint import Checkpoint, place_of
 from understudy.training.course import Task
@@ -39,17 +39,17 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory, data: Path) -> dict[str, Path]:
     """A model of every kind."""
     folder = tmp_path_factory.mktemp("trained")
-    for name in TRAINERS:
+    for name in BAGS:
         origin = folder / "profile-memory" if name == "kv-memory" else None
         train(name, data, folder / name, settings=SETTINGS, device="cpu", origin=origin)
-    return {name: folder / name for name in TRAINERS}
+    return {name: folder / name for name in BAGS}
 
 
 def weights(model: Path) -> str:
     return hashlib.sha256((model / "weights.safetensors").read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize("name", BAGS)
 def test_a_model_folder_is_an_agent(trained: dict[str, Path], name: str) -> None:
     agent = agent_named(str(trained[name]))
     baker = Situation(Persona("Baker", profile=("i bake bread.", "i live by the mill.")))
@@ -58,7 +58,7 @@ def test_a_model_folder_is_an_agent(trained: dict[str, Path], name: str) -> None
     assert right > wrong
 
 
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize("name", BAGS)
 def test_the_card_says_what_it_is(trained: dict[str, Path], name: str) -> None:
     card = read_model(trained[name], name).card
     assert (card["trained_on"], card["condition"], card["seed"]) == ("original", "self", 0)
@@ -71,7 +71,7 @@ def test_the_card_says_what_it_is(trained: dict[str, Path], name: str) -> None:
 
 
 def test_nothing_is_left_beside_the_models(trained: dict[str, Path]) -> None:
-    assert {path.name for path in trained["starspace"].parent.iterdir()} == set(TRAINERS)
+    assert {path.name for path in trained["starspace"].parent.iterdir()} == set(BAGS)
 
 
 def test_training_makes_it_better(data: Path, trained: dict[str, Path], tmp_path: Path) -> None:

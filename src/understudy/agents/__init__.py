@@ -12,14 +12,16 @@ from understudy.dialogue import Agent, Ranker
 from understudy.errors import AgentError
 
 if TYPE_CHECKING:
+    from understudy.agents.cross_encoder import CrossEncoder
     from understudy.agents.encoder import EncoderAgent
     from understudy.agents.kv_memory import KeyValueMemory
+    from understudy.agents.pools import Candidates
     from understudy.agents.profile_memory import ProfileMemory
     from understudy.agents.scripted import Scripted
     from understudy.agents.starspace import Starspace
     from understudy.agents.tfidf import TfIdfAgent
 
-__all__ = ["AGENTS", "TRAINED", "agent_named"]
+__all__ = ["AGENTS", "TRAINED", "agent_named", "draws_on_lines"]
 
 
 def tfidf(**options: Any) -> TfIdfAgent:
@@ -58,6 +60,12 @@ def kv_memory(model: Path, **options: Any) -> KeyValueMemory:
     return KeyValueMemory(model, **options)
 
 
+def cross_encoder(model: Path, **options: Any) -> CrossEncoder:
+    from understudy.agents.cross_encoder import CrossEncoder
+
+    return CrossEncoder(model, **options)
+
+
 AGENTS: dict[str, Callable[..., Agent]] = {
     "encoder": encoder,
     "tfidf": tfidf,
@@ -65,22 +73,32 @@ AGENTS: dict[str, Callable[..., Agent]] = {
     "starspace": starspace,
     "profile-memory": profile_memory,
     "kv-memory": kv_memory,
+    "cross-encoder": cross_encoder,
 }
 
-TRAINED = frozenset({"starspace", "profile-memory", "kv-memory"})
+TRAINED = frozenset({"starspace", "profile-memory", "kv-memory", "cross-encoder"})
 """Agents that are nothing without a model of yours; they are named by its folder."""
 
+OF_THEIR_OWN = frozenset({"scripted"})
+"""Agents that have all their words already."""
 
-def agent_named(spec: str) -> Any:
+
+def draws_on_lines(spec: str) -> bool:
+    """Does the agent that a word means answer with lines, so that it can be handed more than the character's own?"""
+    return spec in AGENTS.keys() - OF_THEIR_OWN or (bool(spec) and Path(spec).is_dir())
+
+
+def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
     """The agent that a word on the command line means: a name, a model folder, or `module:factory`.
 
     A model folder says which agent it is for. A factory of your own is imported (from the current folder too), called
-    without arguments, and gives an object with `reply` or `score`.
+    without arguments, and gives an object with `reply` or `score`. `candidates` are for agents that draw on lines.
     """
+    handed = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
     if spec in AGENTS and spec not in TRAINED:
-        return AGENTS[spec]()
+        return AGENTS[spec](**handed)
     if spec and Path(spec).is_dir():
-        return _of_folder(Path(spec))
+        return _of_folder(Path(spec), **handed)
     if spec in TRAINED:
         raise AgentError(
             f"'{spec}' needs a model: make one with 'understudy train {spec} --data DIR --out MODEL', "
@@ -96,13 +114,13 @@ def agent_named(spec: str) -> Any:
     )
 
 
-def _of_folder(folder: Path) -> Agent:
+def _of_folder(folder: Path, **handed: Candidates) -> Agent:
     from understudy.modelfolder import agent_of
 
     name = agent_of(folder)
     if name not in AGENTS:
         raise AgentError(f"{folder} is a model for '{name}', an agent that this version does not have")
-    return AGENTS[name](model=folder)
+    return AGENTS[name](model=folder, **handed)
 
 
 def _of_factory(module: str, factory: str) -> object:

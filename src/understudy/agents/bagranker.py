@@ -19,7 +19,7 @@ import numpy as np
 
 from understudy.agents.hearing import heard_words, last_heard, said_before
 from understudy.agents.own_words import from_profile, plainly
-from understudy.agents.pools import Candidates, Pool, Pools, own_past
+from understudy.agents.pools import Candidates, Pool, Pools, own_past, said_at, taken_from
 from understudy.agents.wordvectors import WordVectors, unit
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats
@@ -100,10 +100,13 @@ class BagRanker(ABC):
             shown = _distinct(pool, ranked.tolist(), ())
         if not shown:
             return plainly(situation, said)
-        lines = [pool.exchanges[place].said for place in shown]
+        exchanges = [pool.exchanges[place] for place in shown]
         return Reply(
-            lines[0].text.strip(),
-            tuple(Candidate(line.text.strip(), float(scores[at]), line.moment) for at, line in zip(shown, lines)),
+            exchanges[0].said.text.strip(),
+            tuple(
+                Candidate(exchange.said.text.strip(), float(scores[place]), said_at(exchange))
+                for place, exchange in zip(shown, exchanges)
+            ),
             tuple(_evidence(pool, shown[0], query)),
         )
 
@@ -165,8 +168,7 @@ def _distinct(pool: Pool, ranked: Sequence[int], said: Sequence[str]) -> list[in
 def _evidence(pool: Pool, place: int, query: Query) -> Iterator[Evidence]:
     """When the line was said, and what was looked up, with its share of the attention."""
     exchange = pool.exchanges[place]
-    prompt = exchange.heard or exchange.said
-    yield Evidence("exchange", f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text, prompt.moment)
+    yield taken_from(exchange)
     if exchange.setting:
         yield Evidence("memory", exchange.setting, exchange.said.moment)
     for kind in ("profile", "memory"):

@@ -1,6 +1,6 @@
 """The ranker that ships: replies chosen by a sentence encoder trained for it.
 
-    score:   score(c) = fit(c)                                             see `fit`
+    score:   score(c) = fit(c) + words(c) - common(c)            see `fit`, `shared_words`, `commonness`
     reply:   score(e) = fit(said(e)) + 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)
                         + 0.03 [heard(e) was said by the one faced]
 
@@ -30,11 +30,13 @@ from pathlib import Path
 import numpy as np
 
 from understudy.agents.bank import bank_lines, register_of
-from understudy.agents.fit import Fit, Vectors, fits
+from understudy.agents.commonness import Commonness
+from understudy.agents.fit import Fit, Vectors, context_of, fits
 from understudy.agents.hearing import content, heard_words, last_heard, said_before
 from understudy.agents.own_words import ties_to_faced
-from understudy.agents.pools import Candidates, own_past
+from understudy.agents.pools import Candidates, own_past, said_at, taken_from
 from understudy.agents.recollection import Recollection, Recollections
+from understudy.agents.shared_words import SharedWords
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.encoding import Floats, MultilingualEncoder, SentenceEncoder, shipped_model
@@ -43,7 +45,7 @@ from understudy.story import Moment
 from understudy.text import words
 from understudy.wording import plain_lines, tie_sentence
 
-__all__ = ["EncoderAgent"]
+__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "unsaid"]
 
 SHOWN = 5
 HEARD = 0.5
@@ -93,7 +95,19 @@ class EncoderAgent:
 
     @cached_property
     def _english(self) -> Vectors:
-        return Vectors(SentenceEncoder(self._model, self._threads, self._cache, self._progress))
+        return Vectors(self._english_encoder)
+
+    @cached_property
+    def _english_encoder(self) -> SentenceEncoder:
+        return SentenceEncoder(self._model, self._threads, self._cache, self._progress)
+
+    @cached_property
+    def _shared(self) -> SharedWords:
+        return SharedWords(self._english_encoder)
+
+    @cached_property
+    def _common(self) -> Commonness:
+        return Commonness(self._english_encoder)
 
     @cached_property
     def _multilingual(self) -> Vectors | None:
@@ -109,7 +123,9 @@ class EncoderAgent:
             return self._by_words.score(situation, history, candidates)
         if not candidates:
             return []
-        return fits(vectors, [(situation, history)])[0].exactly(vectors.of(candidates))
+        encoded = vectors.of(candidates)
+        fitting = fits(vectors, [(situation, history)])[0].exactly(encoded)
+        return self._beyond(fitting, encoded, situation, history, candidates)
 
     def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
         """`score` of many questions, encoded in batches and kept on disk."""
@@ -120,10 +136,26 @@ class EncoderAgent:
         texts = list(dict.fromkeys(text for _, _, candidates in questions for text in candidates))
         places = {text: place for place, text in enumerate(texts)}
         encoded = vectors.encoder.encode(texts)
-        return [
-            fit.exactly(encoded[[places[text] for text in candidates]])
-            for fit, (_, _, candidates) in zip(ready, questions)
-        ]
+        found = []
+        for fit, (situation, history, candidates) in zip(ready, questions):
+            own = encoded[[places[text] for text in candidates]]
+            found.append(self._beyond(fit.exactly(own), own, situation, history, candidates))
+        return found
+
+    def _beyond(
+        self,
+        fitting: Sequence[float],
+        encoded: Floats,
+        situation: Situation,
+        history: Sequence[Turn],
+        candidates: Sequence[str],
+    ) -> list[float]:
+        """The fit with what words and other contexts tell beside it, where the model was made with them."""
+        if situation.persona.language != READ:
+            return list(fitting)
+        words = self._shared.of(context_of(situation, history), candidates)
+        common = self._common.of(candidates, encoded)
+        return [round(fit + more - less, 6) for fit, more, less in zip(fitting, words, common)]
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         language = situation.persona.language
@@ -135,7 +167,7 @@ class EncoderAgent:
         heard = vectors.of([message])[0]
         past = self._recollections.of(situation, vectors.encoder)
         options = _options(situation, fits(vectors, [(situation, history)])[0], message, heard, past, vectors)
-        shown = _unsaid(options, said_before(situation.persona, history))
+        shown = self._chosen(situation, history, options)
         evidence = [*_evidence(shown[0], situation, message, past, vectors), *_memories(past, heard, message)]
         if language != READ:
             evidence.append(_notice("a multilingual encoder"))
@@ -144,6 +176,10 @@ class EncoderAgent:
             tuple(Candidate(option.text, round(option.score, 6), option.moment) for option in shown),
             tuple(evidence),
         )
+
+    def _chosen(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
+        """Of what could be said, best first, what is shown; its first is said."""
+        return unsaid(options, said_before(situation.persona, history), SHOWN)
 
 
 def _options(
@@ -156,10 +192,8 @@ def _options(
     if situation.faced is not None:
         scores[past.heard_from(situation.faced.name)] += FACED
     own = (
-        Option(said.text.strip(), "exchange", float(scores[place]), place, said.moment)
-        for place, said in (
-            (place, past.exchanges[place].said) for place in np.argsort(-scores, kind="stable").tolist()
-        )
+        Option(exchange.said.text.strip(), "exchange", float(scores[place]), place, said_at(exchange))
+        for place, exchange in ((place, past.exchanges[place]) for place in np.argsort(-scores, kind="stable").tolist())
     )
     if past.distinct >= FEW:
         return own
@@ -192,13 +226,13 @@ def _first_person(sentence: str) -> bool:
     return not {"i", "i'm", "i've", "my", "me", "we", "our"}.isdisjoint(words(sentence, READ))
 
 
-def _unsaid(options: Iterable[Option], said: Sequence[str]) -> list[Option]:
+def unsaid(options: Iterable[Option], said: Sequence[str], most: int) -> list[Option]:
     """The first few that differ and have not been said; where all have, the one said longest ago."""
     latest = {text: place for place, text in enumerate(said)}
     kept, over = dict[str, Option](), dict[str, Option]()
     for option in options:
         (over if option.text in latest else kept).setdefault(option.text, option)
-        if len(kept) == SHOWN:
+        if len(kept) == most:
             break
     return list(kept.values()) or [min(over.values(), key=lambda option: latest[option.text])]
 
@@ -211,8 +245,7 @@ def _evidence(
     if chosen.exchange is not None:
         exchange = past.exchanges[chosen.exchange]
         prompt = exchange.heard or exchange.said
-        told = f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text
-        yield Evidence("exchange", told, prompt.moment, _shared(message, prompt.text, language))
+        yield taken_from(exchange, _shared(message, prompt.text, language))
     else:
         yield Evidence(chosen.kind, chosen.text, words=_shared(message, chosen.text, language))
     profile = [sentence for sentence in situation.persona.profile if sentence.strip() and sentence != chosen.text]

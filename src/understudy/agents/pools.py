@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.kept import Kept
-from understudy.dialogue import Situation
+from understudy.dialogue import Evidence, Situation
 from understudy.lexical import TfIdf
 from understudy.persona import Persona
-from understudy.story import Exchange
+from understudy.story import Exchange, Moment
 
-__all__ = ["Candidates", "Pool", "Pools", "key_of", "own_past"]
+__all__ = ["Candidates", "Pool", "Pools", "key_of", "own_past", "said_at", "taken_from"]
 
 Candidates = Callable[[Situation], Iterable[Exchange]]
 
@@ -41,6 +41,20 @@ class Pool:
 
 def prompt(exchange: Exchange) -> str:
     return exchange.said.text if exchange.heard is None else exchange.heard.text
+
+
+def said_at(exchange: Exchange) -> Moment | None:
+    """When it was said; an approved line never was."""
+    return exchange.said.moment if exchange.approved is None else None
+
+
+def taken_from(exchange: Exchange, shared: tuple[str, ...] = ()) -> Evidence:
+    """Where a reply comes from: what it answered when it was said, or its number among the approved lines."""
+    if exchange.approved is not None:
+        return Evidence("approved", f"utterance {exchange.approved}: {exchange.said.text.strip()}", words=shared)
+    prompt = exchange.heard or exchange.said
+    told = f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text
+    return Evidence("exchange", told, prompt.moment, shared)
 
 
 class Pools:

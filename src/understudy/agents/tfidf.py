@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.hearing import content, heard_words, last_heard, light_words, own_names, said_before
 from understudy.agents.own_words import from_profile, plainly, ties_to_faced
-from understudy.agents.pools import Candidates, Pool, Pools, own_past
+from understudy.agents.pools import Candidates, Pool, Pools, own_past, said_at, taken_from
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats, TfIdf
 from understudy.text import words
@@ -62,10 +62,13 @@ class TfIdfAgent:
         shown = fresh or _distinct(pool, ranked, ())
         if not shown:
             return plainly(situation, said)
-        lines = [pool.exchanges[place].said for place in shown]
+        exchanges = [pool.exchanges[place] for place in shown]
         return Reply(
-            lines[0].text.strip(),
-            tuple(Candidate(said.text.strip(), float(scores[at]), said.moment) for at, said in zip(shown, lines)),
+            exchanges[0].said.text.strip(),
+            tuple(
+                Candidate(exchange.said.text.strip(), float(scores[place]), said_at(exchange))
+                for place, exchange in zip(shown, exchanges)
+            ),
             tuple(_evidence(pool, shown[0], situation, message)),
         )
 
@@ -114,9 +117,7 @@ def _evidence(pool: Pool, place: int, situation: Situation, message: Sequence[st
         telling = content(bag, persona.language) or Counter(bag)
         return tuple(word for word, _ in pool.index.shared_terms(telling, place))
 
-    prompt = exchange.heard or exchange.said
-    told = f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text
-    yield Evidence("exchange", told, prompt.moment, shared(message))
+    yield taken_from(exchange, shared(message))
     if exchange.setting:
         yield Evidence("memory", exchange.setting, exchange.said.moment)
     for sentence in persona.profile:

@@ -23,13 +23,18 @@ from understudy.cli.benching import bench
 from understudy.cli.cards import card
 from understudy.cli.comparing import compare
 from understudy.cli.exporting import export
+from understudy.cli.filtering import filter_
 from understudy.cli.judging import BENCHES
 from understudy.cli.profiling import profile
 from understudy.cli.reading import read
+from understudy.cli.scoring import score
+from understudy.cli.serving import serve
 from understudy.cli.stories import cast, scenes
 from understudy.cli.talking import chat
 from understudy.cli.tour import demo
 from understudy.cli.training import train
+from understudy.cli.utterances import utterances
+from understudy.cli.voicing import voice
 from understudy.cli.who import persona
 from understudy.errors import UnderstudyError
 
@@ -87,9 +92,26 @@ def understudy() -> None:
     """
 
 
-for judged in BENCHES:
+for judged in (*BENCHES, voice):
     bench.add_command(judged)
-for command in (demo, read, cast, scenes, persona, chat, export, card, train, bench, compare, profile):
+for command in (
+    demo,
+    read,
+    cast,
+    scenes,
+    persona,
+    chat,
+    serve,
+    score,
+    filter_,
+    utterances,
+    export,
+    card,
+    train,
+    bench,
+    compare,
+    profile,
+):
     understudy.add_command(command)
 
 

@@ -9,12 +9,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.agents import agent_named
 from understudy.dialogue import Agent, Reply, Situation, Turn, situation_at
 from understudy.errors import AgentError, InputError
 from understudy.storyfile import Story
+
+if TYPE_CHECKING:
+    from understudy.agents.pools import Candidates
 
 __all__ = ["Conversation", "Exchanged", "speaker_named"]
 
@@ -87,9 +90,9 @@ class Conversation:
             yield Turn(one.situation.persona.name, one.reply.text)
 
 
-def speaker_named(spec: str) -> Agent:
+def speaker_named(spec: str, candidates: Candidates | None = None) -> Agent:
     """The agent that a word on the command line means, if it can hold a conversation."""
-    agent = agent_named(spec)
+    agent = agent_named(spec, candidates)
     if not isinstance(agent, Agent):
         raise AgentError(f"'{spec}' ranks replies but gives none of its own: choose an agent that has `reply`")
     return agent

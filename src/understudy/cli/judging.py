@@ -73,12 +73,12 @@ def personachat(
     """
     from understudy.bench.personachat import bench_personachat
 
-    _places_checked(items, output, report)
-    with _watching() as watch:
+    places_checked(items, output, report)
+    with watching() as watch:
         document = bench_personachat(
             data, split, listed(agents), listed(conditions) or None, limit, seed, watch, items, cache
         )
-    _deliver(document, "PersonaChat: finding the right reply", output, report, as_json, print_personachat)
+    deliver(document, "PersonaChat: finding the right reply", output, report, as_json, print_personachat)
 
 
 @click.command()
@@ -110,10 +110,10 @@ def profiles(
     """
     from understudy.bench.profiles import bench_profiles
 
-    _places_checked(items, output, report)
-    with _watching() as watch:
+    places_checked(items, output, report)
+    with watching() as watch:
         document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items)
-    _deliver(document, "PersonaChat: telling profiles", output, report, as_json, print_profiles)
+    deliver(document, "PersonaChat: telling profiles", output, report, as_json, print_profiles)
 
 
 @click.command()
@@ -143,10 +143,10 @@ def consistency(
     """
     from understudy.bench.consistency import bench_consistency
 
-    _places_checked(items, output, report)
-    with _watching() as watch:
+    places_checked(items, output, report)
+    with watching() as watch:
         document = bench_consistency(data, listed(agents), limit, seed, watch, items)
-    _deliver(document, "Consistency with the persona", output, report, as_json, print_consistency)
+    deliver(document, "Consistency with the persona", output, report, as_json, print_consistency)
 
 
 BENCHES = (personachat, profiles, consistency)
@@ -158,7 +158,7 @@ def listed(given: Sequence[str]) -> list[str]:
     return [name.strip() for one in given for name in one.split(",") if name.strip()]
 
 
-def _places_checked(*places: Path | None) -> None:
+def places_checked(*places: Path | None) -> None:
     """Said before an hour's judging, not after it."""
     for path in places:
         if path is not None and not path.parent.is_dir():
@@ -166,7 +166,7 @@ def _places_checked(*places: Path | None) -> None:
 
 
 @contextmanager
-def _watching() -> Iterator[Watch]:
+def watching() -> Iterator[Watch]:
     """A bar for what is being judged: on a terminal, on stderr, and nowhere else."""
     if not sys.stderr.isatty():
         yield lambda _doing, _done, _total: None
@@ -179,7 +179,7 @@ def _watching() -> Iterator[Watch]:
         yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total)
 
 
-def _deliver(
+def deliver(
     document: Document,
     title: str,
     output: Path | None,

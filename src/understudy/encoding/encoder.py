@@ -24,11 +24,13 @@ import numpy as np
 from understudy.encoding.cache import EncodingCache, key_of
 from understudy.encoding.sequences import ROLES, Context, Floats, Form, Sequencer
 from understudy.errors import InputError, MissingExtra
+from understudy.modelfolder import read_tensors
 
-__all__ = ["SentenceEncoder", "read_card", "shipped_model"]
+__all__ = ["SentenceEncoder", "form_of", "read_card", "session_of", "shipped_model", "tokens_of"]
 
 FORMAT = 1
 CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
+BACKGROUND = "background.safetensors"  # what a model knows of the texts it was trained on, where it does
 STEP = 4  # texts are padded to multiples of this
 BATCH_TOKENS = 512  # of a batch: its activations then stay in the processor's own cache
 KEPT_AT_ONCE = 512  # texts that are encoded before they are written to the cache
@@ -53,8 +55,8 @@ class SentenceEncoder:
         self.folder = folder or shipped_model()
         self.card = read_card(self.folder)
         self._progress = progress
-        self._session = _session(self.folder / WEIGHTS, threads)
-        self._sequencer = Sequencer(_form(self.card, self.folder), _tokens(self.folder / TOKENIZER))
+        self._session = session_of(self.folder / WEIGHTS, threads)
+        self._sequencer = Sequencer(form_of(self.card, self.folder), tokens_of(self.folder / TOKENIZER))
         self._keep_in = cache
 
     @property
@@ -69,6 +71,37 @@ class SentenceEncoder:
     @property
     def sharpness(self) -> float:
         return float(self.card.get("sharpness", 20.0))
+
+    @property
+    def word_weights(self) -> Mapping[str, float]:
+        """How much words in common count beside the vectors; nothing for a model that was not made with them."""
+        weights: Mapping[str, float] = self.card.get("words", {})
+        return weights
+
+    @property
+    def commonness(self) -> float:
+        """How much it counts against a reply that it is near to anything."""
+        return float(self.card.get("commonness", 0.0))
+
+    @property
+    def rarity(self) -> Floats:
+        """How rare each token was where the model was trained."""
+        return self._background("rarity", 1)
+
+    @property
+    def contexts(self) -> Floats:
+        """Some contexts of the training, a vector each: query and history, added up as they are weighed."""
+        return self._background("contexts", 2)
+
+    def _background(self, name: str, dimensions: int) -> Floats:
+        found = read_tensors(self.folder / BACKGROUND)[0].get(name)
+        if found is None or found.ndim != dimensions or (dimensions == 2 and found.shape[1] != self.width):
+            raise InputError(f"holds no '{name}' of the model's size: fetch the model again", self.folder / BACKGROUND)
+        return found.astype(np.float32)
+
+    def words(self, text: str) -> list[int]:
+        """A text's tokens."""
+        return self._sequencer.words(text)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -165,7 +198,8 @@ def read_card(folder: Path) -> dict[str, Any]:
     return card
 
 
-def _form(card: Mapping[str, Any], folder: Path) -> Form:
+def form_of(card: Mapping[str, Any], folder: Path) -> Form:
+    """How sequences are made, as a model's card tells it."""
     try:
         told = card["sequences"]
         int(card["width"]), dict(card["weights"])
@@ -180,7 +214,7 @@ def _form(card: Mapping[str, Any], folder: Path) -> Form:
         raise InputError(f"the card lacks what the encoder needs: {error}", folder / CARD) from error
 
 
-def _session(path: Path, threads: int) -> Any:
+def session_of(path: Path, threads: int) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
@@ -198,12 +232,16 @@ def _session(path: Path, threads: int) -> Any:
         raise InputError(f"the model cannot be loaded: {error}", path) from error
 
 
-def _tokens(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
+def tokens_of(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
+    """Cuts many texts into tokens, without special ones."""
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
         raise MissingExtra("the encoder", "encoder") from error
-    tokenizer = Tokenizer.from_file(str(path))
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library has no class of its own for it
+        raise InputError(f"cannot be read as a tokenizer: {error}", path) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return lambda texts: [cut.ids for cut in tokenizer.encode_batch(list(texts), add_special_tokens=False)]

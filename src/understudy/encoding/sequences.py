@@ -85,6 +85,10 @@ class Sequencer:
         cut = self._tokens([canonical(text[: longest * CHARACTERS]) for text in texts])
         return [[*head, *ids[:room], self._form.last] for ids in cut]
 
+    def words(self, text: str) -> list[int]:
+        """The tokens of a text by themselves, as far as a context is read."""
+        return self._tokens([canonical(text[: self._longest("query") * CHARACTERS])])[0]
+
     def contexts(self, contexts: Sequence[Context]) -> list[list[int]]:
         """Tokens of all sentences and turns are cut in one go, each text once."""
         longest = self._longest("query")

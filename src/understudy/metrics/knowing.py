@@ -11,51 +11,39 @@ A reason names terms and places only for an author: to anybody else it would tel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from understudy.chronology import Chronology, Mention
-from understudy.dialogue import Score
+from understudy.metrics.bytext import ByText
+from understudy.metrics.measure import LineMetric
+from understudy.metrics.samples import Samples
 from understudy.persona import Persona
 
 __all__ = ["anachronism", "unwitnessed"]
 
-Metric = Callable[[Sequence[str]], list[Score]]
 
-
-def anachronism(chronology: Chronology, persona: Persona, author: bool = False) -> Metric:
+def anachronism(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
     """Counts what the story has not come to yet."""
-    if persona.moment.is_end:
-        return _missing("anachronism", "at the end of the story nothing is still to come: name a moment")
-
-    vantage = chronology.seen_by(persona)
-
-    def score(line: str) -> Score:
-        return _score("anachronism", vantage.unknown_yet(line), "not known yet", author)
-
-    return lambda lines: [score(line) for line in lines]
+    missing = "at the end of the story nothing is still to come: name a moment" if persona.moment.is_end else ""
+    found = chronology.seen_by(persona).unknown_yet
+    return ByText("anachronism", samples, _telling(found, "not known yet", author), missing)
 
 
-def unwitnessed(chronology: Chronology, persona: Persona, author: bool = False) -> Metric:
+def unwitnessed(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
     """Counts what happened where the persona was not."""
-    if not len(persona.past):
-        return _missing("unwitnessed", f"{persona.name} has said nothing before this moment")
-
-    vantage = chronology.seen_by(persona)
-
-    def score(line: str) -> Score:
-        return _score("unwitnessed", vantage.unwitnessed(line), "not witnessed", author)
-
-    return lambda lines: [score(line) for line in lines]
+    missing = "" if len(persona.past) else f"{persona.name} has said nothing before this moment"
+    found = chronology.seen_by(persona).unwitnessed
+    return ByText("unwitnessed", samples, _telling(found, "not witnessed", author), missing)
 
 
-def _score(name: str, found: Sequence[Mention], what: str, author: bool) -> Score:
-    if not found:
-        return Score(name, 0.0)
-    if not author:
-        return Score(name, float(len(found)), f"tells something {what}")
-    told = ", ".join(f"'{mention.term}' (first in {mention.first.dotted})" for mention in found)
-    return Score(name, float(len(found)), f"{what}: {told}")
+def _telling(find: Callable[[str], list[Mention]], what: str, author: bool) -> Callable[[str], tuple[float, str]]:
+    def told(text: str) -> tuple[float, str]:
+        found = find(text)
+        if not found:
+            return 0.0, ""
+        if not author:
+            return float(len(found)), f"tells something {what}"
+        terms = ", ".join(f"'{mention.term}' (first in {mention.first.dotted})" for mention in found)
+        return float(len(found)), f"{what}: {terms}"
 
-
-def _missing(name: str, reason: str) -> Metric:
-    return lambda lines: [Score(name, None, reason) for _ in lines]
+    return told

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from understudy.dialogue import Score, Situation
+from understudy.dialogue import Situation
 from understudy.errors import InputError
+from understudy.metrics.bytext import ByText
+from understudy.metrics.measure import LineMetric
+from understudy.metrics.samples import Samples
 
 __all__ = ["Tone", "relation_fit", "tone_of"]
 
-NAME = "relation_fit"
 STRONGEST = 10  # of affection
 NEAR = 2  # words before a term in which a negation turns it
 WORD = re.compile(r"[^\W_]+")
@@ -37,22 +39,18 @@ class Tone:
     cold: tuple[str, ...] = ()
 
 
-def relation_fit(situation: Situation) -> Callable[[Sequence[str]], list[Score]]:
+def relation_fit(samples: Samples, situation: Situation) -> LineMetric:
     """The metric for a persona before the one it faces."""
-    missing = _missing(situation)
-    if missing is not None:
-        return lambda lines: [Score(NAME, None, missing) for _ in lines]
-    faced = situation.faced
-    assert faced is not None
-    (level,) = (tie.level for tie in faced.relations if tie.kind == "affection" and tie.level is not None)
-    language = situation.persona.language
+    faced, language = situation.faced, situation.persona.language
+    levels = [tie.level for tie in faced.relations if tie.kind == "affection"] if faced else []
+    level, name = next((level for level in levels if level is not None), 0), faced.name if faced else ""
 
-    def score(line: str) -> Score:
+    def told(line: str) -> tuple[float, str]:
         tone = tone_of(line, language)
         fit = 1 - max(0.0, -tone.value * level / STRONGEST)
-        return Score(NAME, round(fit, 6), _reason(tone, faced.name, level) if fit < 1 else "")
+        return round(fit, 6), _reason(tone, name, level) if fit < 1 else ""
 
-    return lambda lines: [score(line) for line in lines]
+    return ByText("relation_fit", samples, told, _missing(situation, levels))
 
 
 def tone_of(line: str, language: str = "en") -> Tone:
@@ -68,13 +66,13 @@ def tone_of(line: str, language: str = "en") -> Tone:
     return Tone((friendly - hostile) / (friendly + hostile + 1), tuple(found[True]), tuple(found[False]))
 
 
-def _missing(situation: Situation) -> str | None:
+def _missing(situation: Situation, levels: Sequence[int | None]) -> str:
     who = situation.persona.name
     if situation.faced is None:
         return f"nobody is faced: say before whom {who} stands"
-    if not any(tie.kind == "affection" and tie.level is not None for tie in situation.faced.relations):
+    if all(level is None for level in levels):
         return f"how {who} feels about {situation.faced.name} at this moment is not told"
-    return None
+    return ""
 
 
 def _reason(tone: Tone, name: str, level: int) -> str:

@@ -11,6 +11,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+from understudy.report.curves import curves_section
 from understudy.report.plot import Bar, panel
 from understudy.report.style import STYLE
 
@@ -26,6 +27,9 @@ BESIDES = (
     "split",
     "trained_on",
     "judged_by",
+    "p",
+    "p_adjusted",
+    "chance",
 )  # told of the agent, not of what it was judged on
 PLAIN = ("condition", "set", "show", "file", "character")  # keys whose value says by itself what it is
 SHOWN_FIRST = 1  # metrics whose plot is open; the others are a click away
@@ -33,12 +37,14 @@ SIGNIFICANT = 0.05
 
 
 def html_report(document: Mapping[str, Any], title: str) -> str:
-    """The report of a bench's document (`rows` and `manifest`; `comparisons` and `mistakes` where it has them)."""
+    """The report of a bench's document (`rows` and `manifest`; `curves`, `comparisons` and `mistakes` where it has
+    them)."""
     rows: Sequence[Row] = document["rows"]
     manifest: Mapping[str, Any] = document["manifest"]
     parts = [
         _opening(title, rows, manifest),
         _plots(rows),
+        curves_section(document.get("curves", ())),
         _figures(rows),
         _comparisons(document.get("comparisons", ())),
         _mistakes(document.get("mistakes", ())),

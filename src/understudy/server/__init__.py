@@ -1,6 +1,7 @@
 """On stage: characters served to any chat client, and a page to meet them.
 
-    app = make_app(House.open(Stage(agent, {"demo": story}), data=Path("data")))
+    with House.open(Stage({"demo": story}), agent, Path("data")) as house:
+        uvicorn.run(make_app(house))
 
 One process, one event loop. Agents speak in threads, so many at once; chats, uploads and settings live in one SQLite
 database. Nothing here tells what lies after the moment it was asked for: what is shown comes from `sofar` or a persona.

@@ -2,29 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from understudy.errors import UnderstudyError
+from understudy.server import api, openai, openapi
+from understudy.server.chats import routes as chats
+from understudy.server.drawing import routes as drawing
+from understudy.server.guard import Door, Guard, Limits
+from understudy.server.guard.login import login_routes
 from understudy.server.house import House
+from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
-from understudy.server.problems import problem_response
+from understudy.server.pages import character, review, search, stories, story, talk
+from understudy.server.problems import Refused, problem_response
+from understudy.server.review import routes as reviewing
+from understudy.server.uploads import routes as uploads
 
-__all__ = ["OPERATIONS", "make_app"]
+__all__ = ["OPERATIONS", "PAGES", "make_app"]
 
-OPERATIONS: tuple[Operation, ...] = ()
+OPERATIONS: tuple[Operation, ...] = (
+    *openai.OPERATIONS,
+    *api.OPERATIONS,
+    *search.OPERATIONS,
+    *drawing.OPERATIONS,
+    *chats.OPERATIONS,
+    *uploads.OPERATIONS,
+    *reviewing.OPERATIONS,
+    *openapi.OPERATIONS,
+)
+PAGES: tuple[Route, ...] = (
+    *talk.ROUTES,
+    *character.ROUTES,
+    *story.ROUTES,
+    *stories.ROUTES,
+    *review.ROUTES,
+    *openapi.ROUTES,
+)
+STATIC = Path(__file__).parent / "static"
+SAID = {404: "there is nothing at that address", 405: "that address does not take this method"}
+GONE = 499  # a status that nobody is left to read, but the log is
 
 
-def make_app(house: House) -> Starlette:
+def make_app(house: House, door: Door | None = None, limits: Limits | None = None) -> Guard:
+    """`door` says who may come in; unless told, whoever sits at this machine."""
+    door = door or Door()
+    files = StaticFiles(directory=STATIC)
+    routes: list[BaseRoute] = [operation.route() for operation in OPERATIONS]
+    routes += [*PAGES, *login_routes(door), Mount("/static", files)]
     app = Starlette(
-        routes=[operation.route() for operation in OPERATIONS],
-        exception_handlers={UnderstudyError: _told},
+        routes=routes,
+        lifespan=_lifespan,
+        exception_handlers={
+            UnderstudyError: _told,
+            HTTPException: _told_plainly,
+            ClientDisconnect: _to_nobody,
+            Exception: _broken,
+        },
     )
+    app.router.redirect_slashes = False
     app.state.house = house
-    return app
+    app.state.openapi = cache(partial(document_of, OPERATIONS, door.key is not None))
+    templates: dict[Any, str] = {route.endpoint: route.path for route in routes if isinstance(route, Route)}
+    templates[files] = "/static"
+    return Guard(app, door, limits or Limits(), house.telemetry, templates)
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    house: House = app.state.house
+    await house.uploads.open()
+    try:
+        yield
+    finally:
+        await house.uploads.close()
 
 
 async def _told(_: Request, error: Exception) -> Response:
     assert isinstance(error, UnderstudyError)
     return problem_response(error)
+
+
+async def _told_plainly(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = problem_response(Refused(SAID.get(error.status_code, error.detail), error.status_code))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _to_nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=GONE)
+
+
+async def _broken(_: Request, __: Exception) -> Response:
+    return problem_response(Refused("something went wrong in the server: its log says where", 500))

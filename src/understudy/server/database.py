@@ -26,6 +26,9 @@ APPLICATION = 0x55445356  # 'UDSV': tells a server's database from other SQLite 
 MIGRATIONS: tuple[tuple[str, str], ...] = (("chats", CHATS), ("uploads", UPLOADS))
 """Only ever added to: a database records how many it has seen."""
 
+OUTSIDE = ("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED", "SQLITE_READONLY")
+"""What goes wrong because of the disk, or of somebody else at the file."""
+
 Found = TypeVar("Found")
 
 
@@ -49,6 +52,8 @@ class Database:
                 self._connection.execute("BEGIN IMMEDIATE")
                 return work(self._connection)
         except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(OUTSIDE):
+                raise  # a mistake of ours
             raise Refused(
                 f"the server's database cannot take this now ({error}): nothing was lost; free some disk space, "
                 "then try again",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
-from understudy.errors import InputError
+from understudy.server.problems import Refused
 
 __all__ = ["ModelName"]
 
@@ -30,16 +31,7 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
-        match = WRITTEN.fullmatch(text) if len(text) <= LONGEST else None
-        if match is None:
-            raise InputError(
-                f"'{text[:80]}' names no character: write story/character, story/character@moment "
-                "or story/character@moment#facing, as in demo/Zita@2.3#Benedek"
-            )
-        story, character, moment, facing = (None if part is None else unquote(part).strip() for part in match.groups())
-        if not story or not character:
-            raise InputError(f"'{text[:80]}' names no character: story and character must not be blank")
-        return cls(story, character, moment or "end", facing or None)
+        return _parsed(text)
 
     def __str__(self) -> str:
         parts = [self.story.translate(TAKEN), "/", self.character.translate(TAKEN)]
@@ -48,3 +40,24 @@ class ModelName:
         if self.facing is not None:
             parts += ["#", self.facing.translate(TAKEN)]
         return "".join(parts)
+
+
+@lru_cache(1024)  # clients ask for the same ones again and again
+def _parsed(text: str) -> ModelName:
+    match = WRITTEN.fullmatch(text) if len(text) <= LONGEST else None
+    if match is None:
+        raise _no_name(text)
+    story, character, moment, facing = (None if part is None else unquote(part).strip() for part in match.groups())
+    if not story or not character:
+        raise _no_name(text)
+    return ModelName(story, character, moment or "end", facing or None)
+
+
+def _no_name(text: str) -> Refused:
+    return Refused(
+        f"'{text[:80]}' names no character: write story/character, story/character@moment "
+        "or story/character@moment#facing, as in demo/Zita@2.3#Benedek",
+        404,
+        param="model",
+        code="model_not_found",
+    )

@@ -1,13 +1,29 @@
-"""Every error as the one shape that OpenAI's clients read: {"error": {"message", "type", "param", "code"}}."""
+"""Every error as the one shape that OpenAI's clients read: {"error": {"message", "type", "param", "code"}}.
+
+What the story's own errors say may tell of later things (who else is in it, when somebody is born). Here they say only
+that somebody or something is not there.
+"""
 
 from __future__ import annotations
 
 import msgspec
 from starlette.responses import Response
 
-from understudy.errors import AgentError, InputError, StoryError, UnderstudyError, UnknownCharacter, UnknownStory
+from understudy.errors import (
+    AgentError,
+    Dead,
+    InputError,
+    StoryError,
+    Unborn,
+    UnderstudyError,
+    UnknownCharacter,
+    UnknownMoment,
+    UnknownStory,
+)
 
-__all__ = ["Problem", "Refused", "problem_response", "status_of"]
+__all__ = ["Problem", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of"]
+
+NOT_YET = "nobody of that name, or more than one, is in the story by then: look at the cast, or give the full name"
 
 
 class Problem(msgspec.Struct):
@@ -24,26 +40,47 @@ class ProblemDocument(msgspec.Struct):
 class Refused(UnderstudyError):
     """A request that is turned away, with the status to say so."""
 
-    def __init__(self, message: str, status: int, param: str | None = None, code: str | None = None) -> None:
-        self.status, self.param, self.code = status, param, code
+    def __init__(
+        self,
+        message: str,
+        status: int,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        self.status, self.param, self.code, self.retry_after = status, param, code, retry_after
         super().__init__(message)
 
 
 def status_of(error: UnderstudyError) -> int:
     if isinstance(error, Refused):
         return error.status
-    if isinstance(error, UnknownStory | UnknownCharacter):
+    if isinstance(error, UnknownStory | UnknownCharacter | UnknownMoment | Unborn | Dead):
         return 404
     if isinstance(error, StoryError | InputError):
         return 400
     return 503 if isinstance(error, AgentError) else 500
 
 
-def problem_response(error: UnderstudyError) -> Response:
+KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+
+def problem_of(error: UnderstudyError) -> Problem:
     status = status_of(error)
-    kind = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}.get(
-        status, "invalid_request_error" if status < 500 else "server_error"
-    )
+    kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
     param, code = (error.param, error.code) if isinstance(error, Refused) else (None, None)
-    document = ProblemDocument(Problem(str(error), kind, param, code))
-    return Response(msgspec.json.encode(document), status, media_type="application/json")
+    return Problem(_message(error), kind, param, code)
+
+
+def problem_response(error: UnderstudyError) -> Response:
+    document = ProblemDocument(problem_of(error))
+    response = Response(msgspec.json.encode(document), status_of(error), media_type="application/json")
+    if isinstance(error, Refused) and error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def _message(error: UnderstudyError) -> str:
+    if isinstance(error, Dead):
+        return "that character is dead by then: ask for an earlier moment"
+    return NOT_YET if isinstance(error, UnknownCharacter | Unborn) else str(error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -129,6 +129,18 @@ class Story:
             yield Scene(
                 unpack(moment, self.levels), setting, tuple(name for (name,) in present), tuple(self._lines(number))
             )
+
+    def lines_with(self, wanted: Callable[[str], bool], before: Moment) -> Iterator[Line]:
+        """Lines before a moment whose text is as wanted, in story order."""
+        rows = self._db.stream(
+            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line
+               FROM lines JOIN scenes ON scenes.id = scene JOIN files ON files.id = lines.file
+               LEFT JOIN characters ON characters.id = speaker WHERE lines.id < ? ORDER BY lines.id""",
+            (self._bound(before),),
+        )
+        for moment, number, speaker, text, file, line in rows:
+            if wanted(text):
+                yield Line(unpack(moment, self.levels, number), speaker, text, Source(file, line))
 
     def outline(self) -> Iterator[tuple[Moment, str, int]]:
         """Every scene's moment, setting and number of lines, without the lines."""

@@ -7,18 +7,22 @@ A training that is stopped, or killed, goes on where it was when it is asked for
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from understudy.errors import InputError
 
 if TYPE_CHECKING:
     from understudy.modelfolder import ModelFolder
+    from understudy.training.cross_encoder import CrossEncoderSettings
+    from understudy.training.encoder import EncoderSettings
     from understudy.training.loop import Progress, Settings
 
-__all__ = ["TRAINERS", "train"]
+__all__ = ["BAGS", "TRAINERS", "train"]
 
-TRAINERS = ("starspace", "profile-memory", "kv-memory")
+BAGS = ("starspace", "profile-memory", "kv-memory")
+TRAINERS = (*BAGS, "encoder", "cross-encoder")
 
 
 def train(
@@ -26,28 +30,32 @@ def train(
     data: Path,
     out: Path,
     *,
-    settings: Settings | None = None,
+    settings: Settings | EncoderSettings | CrossEncoderSettings | None = None,
     personas: str = "original",
     condition: str = "self",
     seed: int = 0,
     device: str = "auto",
     origin: Path | None = None,
+    base: Path | None = None,
     embeddings: Path | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> ModelFolder:
     """Train an agent on the PersonaChat files of a folder and write its model folder.
 
-    `personas` are those of the training file to show, `condition` whose ('none', 'self', 'their', 'both'); `origin` is
-    the model that kv-memory takes its weights from; `embeddings` a file of word vectors to begin with; `fresh` starts
-    over and replaces what is there.
+    `personas` are those of the training file to show, `condition` whose ('none', 'self', 'their', 'both'; the
+    transformers mix them); `origin` is the model that kv-memory takes its weights from, or the encoder that the
+    cross-encoder stands beside; `base` the weights a transformer begins with; `embeddings` a file of word vectors to
+    begin with; `fresh` starts over and replaces what is there.
     """
-    from understudy.training import kv_memory, profile_memory, starspace
+    from understudy.training import cross_encoder, encoder, kv_memory, profile_memory, starspace
     from understudy.training.course import Task
     from understudy.training.data import CONDITIONS, PERSONAS
     from understudy.training.loop import Settings, unwatched
 
-    trainers = dict(zip(TRAINERS, (starspace.train, profile_memory.train, kv_memory.train)))
+    kinds = {"encoder": encoder.EncoderSettings, "cross-encoder": cross_encoder.CrossEncoderSettings}
+    functions = (starspace.train, profile_memory.train, kv_memory.train, encoder.train, cross_encoder.train)
+    trainers: dict[str, Callable[[Task[Any], Progress], ModelFolder]] = dict(zip(TRAINERS, functions))
     for what, told, known in (
         ("agent to train", agent, TRAINERS),
         ("kind of personas", personas, PERSONAS),
@@ -55,5 +63,9 @@ def train(
     ):
         if told not in known:
             raise InputError(f"there is no {what} '{told}': choose from {', '.join(known)}")
-    task = Task(data, out, settings or Settings(), personas, condition, seed, device, origin, embeddings, fresh)
+    kind = kinds.get(agent, Settings)
+    chosen = kind() if settings is None else settings
+    if not isinstance(chosen, kind):
+        raise InputError(f"'{agent}' is trained with {kind.__name__}, not with {type(chosen).__name__}")
+    task = Task(data, out, chosen, personas, condition, seed, device, origin, base, embeddings, fresh)
     return trainers[agent](task, progress or unwatched)

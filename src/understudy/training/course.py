@@ -1,4 +1,4 @@
-"""From a folder of dialogues to a model folder: what every trainer of a bag-of-words model does around its formula."""
+"""From a folder of dialogues to a model folder: what trainers do around their formula."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy import __version__
+from understudy.agents import AGENTS
 from understudy.errors import InputError
 from understudy.modelfolder import CARD, FORMAT, ModelFolder, Tensors, texts_as_tensor, write_model
 from understudy.training.bags import Examples, Vocabulary, margin_loss
@@ -25,30 +26,32 @@ from understudy.training.loop import CHECKPOINT_EVERY, Progress, Settings, devic
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Query", "Task", "finished", "prepared", "train_bags"]
+__all__ = ["Query", "Task", "about", "finished", "prepared", "train_bags"]
 
+S = TypeVar("S")
 Query = Callable[["Tensor", "Tensor", "Tensor", "Tensor", int], "Tensor"]
 """A model's formula: message, profile sentences, which of these are none, how much they count, hops."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What to train on, how, and where to put it."""
+class Task(Generic[S]):
+    """What to train on, how, and where to put it. `origin` is a model to take from, `base` weights to begin with."""
 
     data: Path
     out: Path
-    settings: Settings
+    settings: S
     personas: str = "original"
     condition: str = "self"
     seed: int = 0
     device: str = "auto"
     origin: Path | None = None
+    base: Path | None = None
     embeddings: Path | None = None
     fresh: bool = False
     every: int = CHECKPOINT_EVERY
 
 
-def prepared(task: Task) -> None:
+def prepared(task: Task[Any]) -> None:
     """Make sure that the model can be put where it is wanted."""
     if task.out.exists() and not task.fresh:
         raise InputError("is there already: choose another --out, or say --fresh to replace it", task.out)
@@ -56,7 +59,7 @@ def prepared(task: Task) -> None:
         raise InputError("is there already and is no model folder: choose another --out", task.out)
 
 
-def train_bags(agent: str, query: Query, balance: float, task: Task, progress: Progress) -> ModelFolder:
+def train_bags(agent: str, query: Query, balance: float, task: Task[Settings], progress: Progress) -> ModelFolder:
     """Train the vectors of the words, and how much the profile counts."""
     prepared(task)
     device = device_named(task.device)
@@ -104,7 +107,7 @@ def train_bags(agent: str, query: Query, balance: float, task: Task, progress: P
     learnt = fit(start, loss, len(examples), settings.descent, task.seed, device, checkpoint, progress, task.every)
     tensors: Tensors = {**learnt, "words": texts_as_tensor(vocabulary.words)}
     plan["data"] = {**source, "dialogues": len(split.training), "questions": len(questions)}
-    card = {**plan, "figures": figures_of(agent, plan, tensors, split, task.seed)}
+    card = {**plan, "figures": figures_of(AGENTS[agent](model=ModelFolder(plan, tensors)), split, task.seed)}
     return finished(task.out, card, tensors, checkpoint, time.perf_counter() - begun)
 
 
@@ -112,11 +115,16 @@ def finished(
     out: Path, card: Mapping[str, Any], tensors: Tensors, checkpoint: Checkpoint | None, seconds: float
 ) -> ModelFolder:
     """Write the model; only then is its checkpoint no longer needed."""
-    about = {"format": FORMAT, "understudy": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds")}
-    model = write_model(out, {**card, **about, "seconds": round(seconds, 1)}, tensors)
+    model = write_model(out, {**card, **about(seconds)}, tensors)
     if checkpoint is not None:
         checkpoint.clear()
     return model
+
+
+def about(seconds: float) -> dict[str, Any]:
+    """What every card says of its making."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"format": FORMAT, "understudy": __version__, "created": created, "seconds": round(seconds, 1)}
 
 
 def _texts(dialogues: list[Dialogue]) -> list[str]:

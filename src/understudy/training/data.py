@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
 
+from understudy.encoding import Context
 from understudy.errors import InputError
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
@@ -28,6 +29,7 @@ __all__ = [
     "held_back",
     "questions_of",
     "sha256_of",
+    "some_contexts",
     "training_file",
 ]
 
@@ -161,3 +163,10 @@ def _people(dialogues: Sequence[Dialogue]) -> dict[Profile, int]:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def some_contexts(dialogues: Sequence[Dialogue], seed: int, most: int = 600) -> list[Context]:
+    """Contexts of questions drawn at random: the own profile, and what was said."""
+    asked = [question for question in questions_of(dialogues, "none") if question.history]
+    drawn = random.Random(seed).sample(asked, min(most, len(asked)))  # noqa: S311
+    return [Context(own=question.own, turns=question.history) for question in drawn]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 
+from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
 from understudy.modelfolder import ModelFolder, Tensors, read_model, texts_as_tensor
 from understudy.training.course import Task, finished, prepared
 from understudy.training.data import dialogues_of, held_back, questions_of, sha256_of, training_file
 from understudy.training.figures import figures_of
-from understudy.training.loop import Progress
+from understudy.training.loop import Progress, Settings
 
 __all__ = ["train"]
 
@@ -22,7 +23,7 @@ SHARPNESS = 5.0
 GAIN = 0.2  # more than that drowns what the profile says
 
 
-def train(task: Task, progress: Progress) -> ModelFolder:
+def train(task: Task[Settings], progress: Progress) -> ModelFolder:
     """Take the weights of the model at `task.origin`; personas, condition and settings are that model's."""
     if task.origin is None:
         raise InputError(
@@ -55,6 +56,6 @@ def train(task: Task, progress: Progress) -> ModelFolder:
         "weights_from": {"agent": ProfileMemory.name, "data": folder.card.get("data")},
     }
     progress(1, 2, 0.0)
-    card["figures"] = figures_of("kv-memory", card, tensors, split, seed)
+    card["figures"] = figures_of(KeyValueMemory(ModelFolder(card, tensors)), split, seed)
     progress(2, 2, 0.0)
     return finished(task.out, card, tensors, None, time.perf_counter() - begun)

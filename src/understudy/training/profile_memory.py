@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from understudy.modelfolder import ModelFolder
 from understudy.training.bags import similarity
 from understudy.training.course import Task, train_bags
-from understudy.training.loop import Progress
+from understudy.training.loop import Progress, Settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,7 +17,7 @@ __all__ = ["train"]
 BALANCE = 3.0  # what the profile counts at the start, over all hops
 
 
-def train(task: Task, progress: Progress) -> ModelFolder:
+def train(task: Task[Settings], progress: Progress) -> ModelFolder:
     return train_bags("profile-memory", query, BALANCE / task.settings.hops, task, progress)
 
 

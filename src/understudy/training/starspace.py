@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from understudy.modelfolder import ModelFolder
 from understudy.training.course import Task, train_bags
-from understudy.training.loop import Progress
+from understudy.training.loop import Progress, Settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,7 +16,7 @@ __all__ = ["train"]
 BALANCE = 0.5  # what a word of a profile counts at the start
 
 
-def train(task: Task, progress: Progress) -> ModelFolder:
+def train(task: Task[Settings], progress: Progress) -> ModelFolder:
     return train_bags("starspace", query, BALANCE, task, progress)
 
 

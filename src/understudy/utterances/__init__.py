@@ -8,16 +8,28 @@ Nothing is ever deleted: a decision is one more entry, and so is taking it back.
 
 from __future__ import annotations
 
-from understudy.utterances.record import APPROVED, DECISIONS, PENDING, REJECTED, Decided, Kept, Utterance
+from understudy.utterances.record import (
+    APPROVED,
+    DECISIONS,
+    FILTER,
+    PENDING,
+    REJECTED,
+    Decided,
+    Kept,
+    Sayable,
+    Utterance,
+)
 from understudy.utterances.store import UtteranceStore, open_store
 
 __all__ = [
     "APPROVED",
     "DECISIONS",
+    "FILTER",
     "PENDING",
     "REJECTED",
     "Decided",
     "Kept",
+    "Sayable",
     "Utterance",
     "UtteranceStore",
     "open_store",

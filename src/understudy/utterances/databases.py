@@ -54,8 +54,9 @@ class Sqlite:
         self._turn = RLock()
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-            (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+            # In this order: another program that makes the same database at the same time signs it before its tables.
             (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            (application,) = self._connection.execute("PRAGMA application_id").fetchone()
             if tables and application != APPLICATION:
                 raise InputError("is a database of something else: choose another --store", path)
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -118,7 +119,6 @@ class Postgres:
     def prepare(self, tables: Sequence[str]) -> None:
         try:
             with self.transaction():
-                self.rows("SELECT pg_advisory_xact_lock(?)", (APPLICATION,))  # two may come at the same time
                 for statement in ("CREATE EXTENSION IF NOT EXISTS vector", *tables):
                     self.rows(statement)
         except self._driver.Error as error:
@@ -135,6 +135,8 @@ class Postgres:
         with self._turn:
             self.rows("BEGIN")
             try:
+                # One writer at a time, as with SQLite: entries are then numbered in the order they become visible.
+                self.rows("SELECT pg_advisory_xact_lock(?)", (APPLICATION,))
                 yield
             except BaseException:
                 self.rows("ROLLBACK")

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 
 from understudy.dialogue import Score
 from understudy.story import LARGEST, Moment
 
-__all__ = ["APPROVED", "DECISIONS", "PENDING", "REJECTED", "Decided", "Kept", "Utterance", "packed", "unpacked"]
+__all__ = [
+    "APPROVED",
+    "DECISIONS",
+    "FILTER",
+    "PENDING",
+    "REJECTED",
+    "UNDONE",
+    "Decided",
+    "Kept",
+    "Sayable",
+    "Utterance",
+    "last_words",
+    "packed",
+    "standing",
+    "unpacked",
+]
 
 PENDING, APPROVED, REJECTED = "pending", "approved", "rejected"
 DECISIONS = (PENDING, APPROVED, REJECTED)
+UNDONE = "taken back"
+"""Why an entry stands in a history that takes the last decision back."""
+FILTER = "filter"
+"""Who decides where rules do; all others are people."""
 DIGITS = 8  # of one number of a packed moment
 
 
@@ -48,6 +68,28 @@ class Decided:
     why: str = ""
 
 
+def standing(history: Iterable[Decided]) -> list[Decided]:
+    """The decisions of a history that were not taken back."""
+    found: list[Decided] = []
+    for entry in history:
+        if entry.why != UNDONE:
+            found.append(entry)
+        elif found:
+            found.pop()
+    return found
+
+
+def last_words(history: Iterable[Decided]) -> dict[str, str]:
+    """What everybody who has decided, and not taken it back, decided last."""
+    found: dict[str, str] = {}
+    for entry in standing(history):
+        if entry.decision == PENDING:
+            found.pop(entry.by, None)
+        else:
+            found[entry.by] = entry.decision
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """An utterance as the database has it."""
@@ -60,11 +102,21 @@ class Kept:
     likeness: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Sayable:
+    """An approved line, with as much of it as saying it takes."""
+
+    number: int
+    text: str
+    since: Moment
+
+
 def packed(moment: Moment) -> str:
     """Text that sorts as moments do, whatever database sorts it."""
     return "".join(f"{number:0{DIGITS}x}" for number in moment.numbers)
 
 
+@lru_cache(4096)
 def unpacked(text: str) -> Moment:
     numbers = tuple(int(text[place : place + DIGITS], 16) for place in range(0, len(text), DIGITS))
     return Moment.end() if numbers == (LARGEST,) else Moment(numbers)

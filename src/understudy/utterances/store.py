@@ -16,9 +16,23 @@ from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.story import Moment
 from understudy.utterances.databases import Database, database_at
-from understudy.utterances.record import APPROVED, DECISIONS, PENDING, Decided, Kept, Utterance, packed, unpacked
+from understudy.utterances.record import (
+    APPROVED,
+    DECISIONS,
+    FILTER,
+    PENDING,
+    UNDONE,
+    Decided,
+    Kept,
+    Sayable,
+    Utterance,
+    last_words,
+    packed,
+    standing,
+    unpacked,
+)
 
-__all__ = ["UtteranceStore", "open_store"]
+__all__ = ["FIELDS", "UtteranceStore", "open_store"]
 
 Vector = NDArray[np.float32]
 FIELDS = "id, text, character, since, until, file, line, decision, decided_by, decided_at"
@@ -32,26 +46,24 @@ def open_store(place: str | Path) -> UtteranceStore:
 
 class UtteranceStore:
     def __init__(self, database: Database) -> None:
-        self._db = database
+        self._db = self.database = database
         database.prepare(_tables(database))
 
-    def add(self, utterances: Sequence[Utterance], decision: str, by: str, vectors: Sequence[Vector] = ()) -> int:
+    def add(
+        self, utterances: Sequence[Utterance], decision: str, by: str, vectors: Sequence[Vector | None] = ()
+    ) -> int:
         """Put utterances in, all or none; those that are there already stay as they are. Returns how many are new."""
-        _known(decision)
+        decisions = [_known(decision)] * len(utterances)
         with self._db.transaction():
-            return self._add(utterances, decision, by, vectors)
+            return self._add(utterances, decisions, by, vectors)
 
     def advance(
         self, run: str, line: int, utterances: Sequence[Utterance], decisions: Sequence[str], by: str,
-        vectors: Sequence[Vector] = (),
+        vectors: Sequence[Vector | None] = (),
     ) -> int:  # fmt: skip
         """Add what a run found up to a line of its file, and remember in the same breath how far it came."""
         with self._db.transaction():
-            new = 0
-            for decision in dict.fromkeys(decisions):
-                of_it = [place for place, one in enumerate(decisions) if one == _known(decision)]
-                some = [vectors[place] for place in of_it] if len(vectors) else []
-                new += self._add([utterances[place] for place in of_it], decision, by, some)
+            new = self._add(utterances, [_known(decision) for decision in decisions], by, vectors)
             self._db.rows("DELETE FROM runs WHERE run = ?", (run,))
             self._db.rows("INSERT INTO runs VALUES (?, ?)", (run, line))
             return new
@@ -67,18 +79,18 @@ class UtteranceStore:
             self._entered(self._one(number).number, _known(decision), by, why)
             return self._one(number)
 
-    def undo(self, number: int, by: str) -> Kept:
-        """Take back the last decision that was not taken back yet: what held before it holds again."""
+    def undo(self, number: int, by: str, own: bool = False) -> Kept:
+        """Take back the last decision that was not taken back yet: what held before it holds again.
+
+        With `own`, only if it is that person's own.
+        """
         with self._db.transaction():
-            standing: list[Decided] = []
-            for entry in self.history(number):
-                if entry.why == UNDONE:
-                    standing.pop()
-                else:
-                    standing.append(entry)
-            if len(standing) < 2:
+            left = standing(self.history(number))
+            if len(left) < 2:
                 raise InputError(f"utterance {number} has had no decision that could be taken back")
-            self._entered(number, standing[-2].decision, by, UNDONE)
+            if own and left[-1].by != by:
+                raise InputError(f"the last decision about utterance {number} is {left[-1].by}'s: decide again instead")
+            self._entered(number, left[-2].decision, by, UNDONE)
             return self._one(number)
 
     def get(self, number: int) -> Kept:
@@ -90,6 +102,29 @@ class UtteranceStore:
             "SELECT decision, decided_by, decided_at, why FROM decisions WHERE utterance = ? ORDER BY id", (number,)
         )
         return [Decided(*row) for row in rows]
+
+    def histories(self, character: str | None = None) -> dict[int, list[Decided]]:
+        """The histories of all utterances that people, not only the filter, decided about; the last touched last."""
+        found: dict[int, list[Decided]] = {}
+        for number, *entry in self._db.rows(
+            f"""SELECT utterance, decisions.decision, decisions.decided_by, decisions.decided_at, why
+                FROM decisions JOIN utterances ON utterances.id = utterance
+                WHERE utterance IN (SELECT utterance FROM decisions WHERE decided_by <> '{FILTER}')
+                {"" if character is None else "AND character = ?"} ORDER BY decisions.id""",
+            () if character is None else (character,),
+        ):
+            found[number] = [*found.pop(number, ()), Decided(*entry)]
+        return found
+
+    def version(self) -> int:
+        """Grows with every decision, whoever makes it, in this program or another."""
+        return int(self._db.rows("SELECT coalesce(max(id), 0) FROM decisions")[0][0])
+
+    def sayable(self, character: str, at: Moment) -> list[Sayable]:
+        """What a character may say at a moment: approved, and within its range."""
+        where, told = _where(character, APPROVED, at)
+        rows = self._db.rows(f"SELECT id, text, since FROM utterances WHERE {where} ORDER BY id", told)
+        return [Sayable(number, text, unpacked(since)) for number, text, since in rows]
 
     def find(
         self,
@@ -107,7 +142,7 @@ class UtteranceStore:
                     WHERE {where} AND metric = ? AND value IS NOT NULL ORDER BY abs(value - ?), id LIMIT ?""",
                 (*told, *near, limit or 2**31),
             )
-            yield from self._kept(rows)
+            yield from self.kept(rows)
             return
         after, left = 0, limit
         while left is None or left > 0:
@@ -117,7 +152,7 @@ class UtteranceStore:
             )
             if not rows:
                 return
-            yield from self._kept(rows)
+            yield from self.kept(rows)
             after, left = rows[-1][0], None if left is None else left - len(rows)
 
     def counts(self) -> dict[tuple[str, str], int]:
@@ -143,15 +178,12 @@ class UtteranceStore:
         ]
 
     def agreement(self, first: str, second: str) -> tuple[int, float | None, float | None]:
-        """Two people's last words on the same utterances: how many, the share they agree on, and Cohen's kappa."""
-        last: dict[str, dict[int, str]] = {first: {}, second: {}}
-        for number, decision, by in self._db.rows(
-            """SELECT utterance, decision, decided_by FROM decisions
-               WHERE decided_by IN (?, ?) AND decision <> ? ORDER BY id""",
-            (first, second, PENDING),
-        ):
-            last[by][number] = decision
-        pairs = [(last[first][number], last[second][number]) for number in last[first].keys() & last[second].keys()]
+        """Two people's last words on the same utterances: how many, the share they agree on, and Cohen's kappa.
+
+        One of the two may be the filter.
+        """
+        words = [last_words(entries) for entries in self.histories().values()]
+        pairs = [(last[first], last[second]) for last in words if first in last and second in last]
         if not pairs:
             return 0, None, None
         same = sum(a == b for a, b in pairs) / len(pairs)
@@ -162,10 +194,13 @@ class UtteranceStore:
     def close(self) -> None:
         self._db.close()
 
-    def _add(self, utterances: Sequence[Utterance], decision: str, by: str, vectors: Sequence[Vector]) -> int:
+    def _add(
+        self, utterances: Sequence[Utterance], decisions: Sequence[str], by: str, vectors: Sequence[Vector | None]
+    ) -> int:
         new = 0
         for place, one in enumerate(utterances):
-            vector = self._db.as_vector(np.asarray(vectors[place], np.float32)) if len(vectors) else None
+            given = vectors[place] if len(vectors) else None
+            vector = None if given is None else self._db.as_vector(np.asarray(given, np.float32))
             if "\0" in one.text:
                 raise InputError(
                     "a line with a NUL byte cannot be kept: clean the file first", one.file or None, one.line
@@ -181,8 +216,8 @@ class UtteranceStore:
             if rows:
                 new += 1
                 self._entered(rows[0][0], PENDING, by, "")
-                if decision != PENDING:
-                    self._entered(rows[0][0], decision, by, "")
+                if decisions[place] != PENDING:
+                    self._entered(rows[0][0], decisions[place], by, "")
                 for score in one.scores.values():
                     self._db.rows(
                         "INSERT INTO scores VALUES (?, ?, ?, ?)", (rows[0][0], score.name, score.value, score.reason)
@@ -201,14 +236,15 @@ class UtteranceStore:
         )
 
     def _one(self, number: int) -> Kept:
-        found = list(self._kept(self._db.rows(f"SELECT {FIELDS} FROM utterances WHERE id = ?", (number,))))
+        found = list(self.kept(self._db.rows(f"SELECT {FIELDS} FROM utterances WHERE id = ?", (number,))))
         if not found:
             raise InputError(
                 f"there is no utterance {number} in this database: list them with `understudy utterances list`"
             )
         return found[0]
 
-    def _kept(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Kept]:
+    def kept(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Kept]:
+        """What rows of FIELDS tell of, with their scores."""
         for number, text, character, since, until, file, line, decision, by, at in rows:
             utterance = Utterance(text, character, unpacked(since), unpacked(until), self._scores(number), file, line)
             yield Kept(number, utterance, decision, by, at)
@@ -216,9 +252,6 @@ class UtteranceStore:
     def _scores(self, number: int) -> Mapping[str, Score]:
         rows = self._db.rows("SELECT metric, value, reason FROM scores WHERE utterance = ? ORDER BY metric", (number,))
         return {metric: Score(metric, value, reason) for metric, value, reason in rows}
-
-
-UNDONE = "taken back"
 
 
 def _known(decision: str) -> str:
@@ -254,5 +287,7 @@ def _tables(database: Database) -> tuple[str, ...]:
         "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, line BIGINT NOT NULL)",
         "CREATE INDEX IF NOT EXISTS utterances_by_character ON utterances (character, decision, id)",
         "CREATE INDEX IF NOT EXISTS decisions_of_utterance ON decisions (utterance, id)",
-        "CREATE INDEX IF NOT EXISTS scores_by_metric ON scores (metric, value)",
+        "DROP INDEX IF EXISTS scores_by_metric",
+        "CREATE INDEX IF NOT EXISTS scores_by_value ON scores (metric, value, utterance)",
+        f"CREATE INDEX IF NOT EXISTS decisions_of_people ON decisions (utterance) WHERE decided_by <> '{FILTER}'",
     )

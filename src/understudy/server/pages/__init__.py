@@ -8,24 +8,72 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Any
+from urllib.parse import quote, urlencode
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-__all__ = ["page"]
+from understudy.errors import UnderstudyError
+from understudy.server.house import house_of
+from understudy.server.problems import ProblemDocument, problem_response, status_of
+
+__all__ = ["address", "bare_page", "page", "problem_page"]
 
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    templates = Environment(
         loader=PackageLoader("understudy.server"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.globals["address"] = address
+    return templates
 
 
-def page(request: Request, template: str, status: int = 200, **told: Any) -> HTMLResponse:
-    return HTMLResponse(_templates().get_template(template).render(request=request, **told), status)
+def page(
+    request: Request,
+    template: str,
+    view: str,
+    status: int = 200,
+    story: str | None = None,
+    at: str | None = None,
+    who: str | None = None,
+    **told: Any,
+) -> HTMLResponse:
+    """A page of one of the views (talk, character, story, stories, review); `story`, `at` and `who` lead the header's
+    links to the same story, moment and character in the other views."""
+    house = house_of(request)
+    frame = {
+        "request": request, "view": view, "story": story, "at": at, "who": who,
+        "stories": {name: one.title for name, one in house.stage}, "reviewing": house.utterances is not None,
+    }  # fmt: skip
+    return HTMLResponse(_templates().get_template(template).render(**frame, **told), status)
+
+
+def problem_page(request: Request, view: str, error: UnderstudyError) -> HTMLResponse:
+    """An error as a page: what is wrong, and where to go from there."""
+    told = msgspec.json.decode(problem_response(error).body, type=ProblemDocument).error.message
+    return page(request, "problem.html", view, status_of(error), told=told)
+
+
+def bare_page(template: str, status: int = 200, **told: Any) -> HTMLResponse:
+    """A page that tells nothing of the house, for somebody who is not in it yet."""
+    return HTMLResponse(_templates().get_template(template).render(**told), status)
+
+
+def address(view: str, story: str | None = None, at: str | None = None, who: str | None = None) -> str:
+    """Where a view of a story, at a moment, is found."""
+    if view == "stories" or story is None:
+        return "/" if view == "talk" else "/stories"
+    asked = {"at": at} if at else {}
+    if view == "talk":
+        return "/?" + urlencode({"story": story, **({"who": who} if who else {}), **asked}, quote_via=quote)
+    path = f"/{view}/{quote(story, safe='')}"
+    if view == "character" and who:
+        path += f"/{quote(who, safe='')}"
+    return path + (f"?{urlencode(asked)}" if asked else "")

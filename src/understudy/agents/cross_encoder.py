@@ -1,0 +1,183 @@
+"""The cross-encoder: reads a context and a reply together, beside the encoder that reads them apart.
+
+    score(c) = cross(context, c) + w fit(c)                fit is the encoder's, see `fit`; w comes with the model
+    reply:     the encoder's 20 best, by cross(context, c) + w (what the encoder gave them)
+    cross    = W2 gelu(W1 f + b1) + b2                     f is what the model makes of the two
+
+What it reads is one sequence: the context as the encoder reads it, then the reply. That is a run of the model for every
+candidate, so it re-ranks what the encoder has found. It reads English; for other languages the encoder alone decides.
+
+    my-cross-encoder/
+        model.json            the card: w, how sequences are made, figures
+        cross-encoder.onnx    sequences in, f of each out
+        head.safetensors      W1, b1, W2, b2
+        tokenizer.json
+        encoder/              the encoder it stands beside, a model folder of its own
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Option, Question, unsaid
+from understudy.agents.fit import PROFILE, context_of
+from understudy.agents.hearing import said_before
+from understudy.agents.pools import Candidates, own_past
+from understudy.dialogue import Situation, Turn
+from understudy.encoding import Context
+from understudy.encoding.encoder import form_of, session_of, tokens_of
+from understudy.encoding.sequences import Sequencer
+from understudy.errors import InputError
+from understudy.modelfolder import ModelFolder, card_of, read_tensors
+
+__all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "Pairs"]
+
+NAME = "cross-encoder"
+GRAPH, HEAD_FILE, TOKENIZER, ENCODER = "cross-encoder.onnx", "head.safetensors", "tokenizer.json", "encoder"
+HEAD = ("head.0.weight", "head.0.bias", "head.2.weight", "head.2.bias")
+RERANKED = 20
+STEP = 8  # a pair's tokens are filled up to a multiple of this, and run with pairs as long
+BATCH_TOKENS = 512
+
+Progress = Callable[[int, int], None]
+
+
+class Pairs:
+    """Runs the model of a folder on contexts and replies."""
+
+    def __init__(self, folder: Path, card: dict[str, Any], threads: int) -> None:
+        self._session = session_of(folder / GRAPH, 1)
+        self._sequencer = Sequencer(form_of(card, folder), tokens_of(folder / TOKENIZER))
+        # In full precision a row of a product depends in its last digits on how many rows there are.
+        self._batch_tokens = BATCH_TOKENS if card.get("bits") == 8 else 1
+        self._threads = threads
+        head = ModelFolder(card, read_tensors(folder / HEAD_FILE)[0], folder)
+        width = int(card["width"])
+        self._head = [
+            head.tensor(name, *size).astype(np.float64)
+            for name, size in zip(HEAD, ((None, 3 * width), (None,), (1, None), (1,)))
+        ]
+
+    def scores(
+        self, contexts: Sequence[Context], replies: Sequence[Sequence[str]], progress: Progress | None = None
+    ) -> list[list[float]]:
+        """The scores of each context's replies."""
+        read = self._sequencer.contexts(contexts)
+        texts = list(dict.fromkeys(text for some in replies for text in some))
+        said = dict(zip(texts, self._sequencer.texts(texts, "reply")))
+        asked = [(ids, [said[text] for text in some]) for ids, some in zip(read, replies)]
+        found = list[list[float]]()
+        with ThreadPoolExecutor(self._threads) as pool:
+            for scores in pool.map(self._scores, asked):
+                found.append(scores)
+                if progress is not None:
+                    progress(len(found), len(asked))
+        return found
+
+    def _scores(self, asked: tuple[list[int], list[list[int]]]) -> list[float]:
+        context, replies = asked
+        found = [0.0] * len(replies)
+        lengths = [-(-(len(context) + len(reply) - 1) // STEP) * STEP for reply in replies]
+        for length in sorted(set(lengths)):
+            alike = [place for place, own in enumerate(lengths) if own == length]
+            size = max(self._batch_tokens // length, 1)
+            for start in range(0, len(alike), size):
+                places = alike[start : start + size]
+                for place, score in zip(places, self._run(context, [replies[place] for place in places], length)):
+                    found[place] = score
+        return found
+
+    def _run(self, context: list[int], replies: list[list[int]], length: int) -> list[float]:
+        ids, mask, types = (np.zeros((len(replies), length), np.int64) for _ in range(3))
+        for row, reply in enumerate(replies):
+            end = len(context) + len(reply) - 1  # its first token is the context's
+            ids[row, :end] = [*context, *reply[1:]]
+            mask[row, :end] = 1
+            types[row, len(context) : end] = 1
+        given = {"ids": ids, "mask": mask, "types": types}
+        return [self._judged(features) for features in self._session.run(None, given)[0].astype(np.float64)]
+
+    def _judged(self, features: NDArray[np.float64]) -> float:
+        """The head, for one reply by itself: what stands beside it cannot change a digit."""
+        first, first_bias, second, second_bias = self._head
+        inner = first @ features + first_bias
+        inner *= 0.5 * (1 + np.array([math.erf(value) for value in inner / math.sqrt(2)]))
+        return float(second[0] @ inner + second_bias[0])
+
+
+class CrossEncoder(EncoderAgent):
+    """Answers as the encoder does, with its choices weighed once more; ranks replies."""
+
+    def __init__(
+        self,
+        model: Path,
+        candidates: Candidates = own_past,
+        multilingual: Path | None = None,
+        threads: int = 1,
+        cache: Path | bool | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """`model` is a model folder that 'understudy train cross-encoder' made; for the others see the encoder."""
+        self.card = card_of(model, NAME)
+        for name in (GRAPH, HEAD_FILE, TOKENIZER):
+            if not (model / name).is_file():
+                raise InputError(f"the model folder is not whole: it has no {name}; train it again", model)
+        weight = self.card.get("weight")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not np.isfinite(weight):
+            raise InputError("the card has no number for 'weight': train the model again, or fetch it again", model)
+        self._weight = float(weight)
+        self._folder = model
+        super().__init__(model / ENCODER, candidates, multilingual, threads, cache, progress)
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return Pairs(self._folder, self.card, self._threads)
+
+    def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
+        fitting = super().score(situation, history, candidates)
+        if situation.persona.language != READ:
+            return fitting
+        return self._weighed(self._judged([(situation, history, candidates)])[0], fitting)
+
+    def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
+        """`score` of many questions; the encoder's vectors are kept on disk."""
+        if any(situation.persona.language != READ for situation, _, _ in questions):
+            return [self.score(*question) for question in questions]
+        return [self._weighed(*both) for both in zip(self._judged(questions), super().score_many(questions))]
+
+    def _weighed(self, judged: Sequence[float], fitting: Sequence[float]) -> list[float]:
+        return [round(cross + self._weight * fit, 6) for cross, fit in zip(judged, fitting)]
+
+    def _judged(self, questions: Sequence[Question]) -> list[list[float]]:
+        """The model's own scores of each question's candidates."""
+        contexts = [self._context(situation, history) for situation, history, _ in questions]
+        return self._pairs.scores(contexts, [candidates for _, _, candidates in questions], self._progress)
+
+    def _context(self, situation: Situation, history: Sequence[Turn]) -> Context:
+        """A context that is short enough: the profile's sentences that are most like what was said last."""
+        context = context_of(situation, history)
+        if len(context.own) <= PROFILE:
+            return context
+        told = Context(turns=context.turns)
+        likeness = self._english.of(context.own) @ self._english.encoder.encode_contexts([told])[0]
+        kept = sorted(np.argsort(-likeness, kind="stable")[:PROFILE].tolist())
+        return replace(context, own=tuple(context.own[place] for place in kept))
+
+    def _chosen(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
+        found = unsaid(options, said_before(situation.persona, history), RERANKED)
+        if situation.persona.language == READ:
+            judged = self._judged([(situation, history, [option.text for option in found])])[0]
+            weighed = [
+                replace(option, score=cross + self._weight * option.score) for cross, option in zip(judged, found)
+            ]  # fmt: skip
+            found = sorted(weighed, key=lambda option: -option.score)
+        return found[:SHOWN]

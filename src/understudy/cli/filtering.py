@@ -1,0 +1,194 @@
+"""`understudy filter`: which of these lines may enter the utterance database?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from understudy.cli.options import at_option, facing_option, json_option
+from understudy.cli.progress import read_showing
+from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
+from understudy.cli.utterances import store_option
+from understudy.dialogue import situation_at
+from understudy.errors import InputError
+
+if TYPE_CHECKING:
+    from understudy.filtering import Curve, Rule
+    from understudy.filtering.bounds import Point
+    from understudy.filtering.run import Outcome
+    from understudy.metrics.grounds import Grounds
+    from understudy.metrics.measure import LineMetric
+
+__all__ = ["filter_"]
+
+POINTS = 12  # bounds that are shown
+BAR = 16
+SAMPLE = 20_000  # lines from which the bound that keeps a share is found
+
+
+@click.command("filter", short_help="Which of these lines may be said? The others are kept out.")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--story", required=True, metavar="STORY", help="Where the character's own lines are.")
+@click.option("--as", "name", required=True, metavar="NAME", help="Whose lines they are meant to be.")
+@at_option
+@facing_option
+@click.option("--until", default="end", show_default=True, metavar="MOMENT", help="Until when they may be said.")
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help="A metric and a bound: psprob>=0.2.")
+@click.option("--bound", "metric", metavar="METRIC", help="Find the bound of this metric, by one of the next three.")
+@click.option("--keep", type=click.FloatRange(0, 1, min_open=True), help="... so much of the lines is kept.")
+@click.option("--precision", type=click.FloatRange(0, 1, min_open=True), help="... of what is kept, so much is fit.")
+@click.option("--recall", type=click.FloatRange(0, 1, min_open=True), help="... of what is fit, so much is kept.")
+@click.option("--labelled", type=click.Path(path_type=Path), metavar="FILE.jsonl",
+              help='Lines somebody called fit or unfit: {"text": ..., "fit": true}.')  # fmt: skip
+@store_option
+@click.option("--vectors/--no-vectors", default=True, show_default=True, help="Make what is approved searchable.")
+@click.option("--yes", is_flag=True, help="Take the bound that was found without asking.")
+@json_option
+def filter_(
+    file: Path, story: str, name: str, at: str, facing: str | None, until: str, rules: tuple[str, ...],
+    metric: str | None, keep: float | None, precision: float | None, recall: float | None, labelled: Path | None,
+    store: str, vectors: bool, yes: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Judge the lines of FILE by rules, and keep them with their scores: approved, rejected, or left for people.
+
+    A rule is a metric and a bound. A bound can be found: from labelled lines for a wanted precision or recall, or as a
+    share to keep; what each bound would do is shown before it is used. A run that was stopped goes on where it was.
+
+    \b
+    Examples:
+        understudy filter sentences.txt --story demo --as Zita --at 2.3 \\
+            --rule "anachronism<=0" --store lines.db
+        understudy filter sentences.txt --story demo --as Zita --bound psprob \\
+            --precision 0.9 --labelled labelled.jsonl --store lines.db
+    """
+    from understudy.filtering import Rule
+    from understudy.filtering.run import Entry, filter_lines
+    from understudy.metrics.grounds import Grounds
+    from understudy.scoring.lines import pieces
+    from understudy.utterances import open_store
+
+    wanted = [Rule.parse(rule) for rule in rules]
+    opened = read_showing(story)
+    situation = situation_at(opened, name, at, facing)
+    grounds = Grounds(opened, situation, author=True)
+    made = {rule.metric: grounds.metric(rule.metric) for rule in wanted}
+    if metric is not None:
+        made.setdefault(metric, grounds.metric(metric))
+        wanted.append(_found(made[metric], file, keep, precision, recall, labelled, yes or as_json))
+    elif keep or precision or recall or labelled:
+        raise click.UsageError("say with --bound which metric's bound is to be found")
+    if not wanted:
+        raise click.UsageError("give at least one --rule, or --bound")
+    entry = Entry(situation.persona.name, situation.persona.moment, opened.moment(until), file)
+    if entry.until <= entry.since and not entry.until.is_end:
+        raise click.UsageError(f"--until {until} is not after --at {at}")
+    kept = open_store(store)
+    try:
+        with Console(stderr=True).status("Judging") as status:
+            outcome = filter_lines(
+                pieces(file), list(made.values()), wanted, kept, entry, _encoder(grounds, vectors),
+                lambda line: status.update(f"Judging: {line:,} lines"),
+            )  # fmt: skip
+    finally:
+        kept.close()
+    _show(outcome, wanted, entry.character, store, as_json)
+
+
+def _found(
+    metric: LineMetric, file: Path, keep: float | None, precision: float | None, recall: float | None,
+    labelled: Path | None, agreed: bool,
+) -> Rule:  # fmt: skip
+    from understudy.filtering import bound_keeping, curve_of, read_labelled
+
+    if sum(one is not None for one in (keep, precision, recall)) != 1:
+        raise click.UsageError("say one of --keep, --precision and --recall to find a bound")
+    if keep is not None:
+        return bound_keeping(metric.name, [score.value for score in metric(_some(file))], keep)
+    if labelled is None:
+        raise click.UsageError("--precision and --recall need lines that somebody judged: --labelled FILE.jsonl")
+    lines = read_labelled(labelled)
+    curve = curve_of(metric.name, [score.value for score in metric([line.text for line in lines])], lines)
+    point = curve.for_precision(precision) if precision is not None else curve.for_recall(recall or 0)
+    _show_curve(curve, point)
+    if not agreed:
+        click.confirm(f"Use {curve.rule(point)}?", abort=True, err=True)
+    return curve.rule(point)
+
+
+def _some(file: Path) -> list[str]:
+    """The first lines of a file; a pipe cannot be read twice."""
+    from understudy.scoring.lines import pieces
+
+    if str(file) == "-":
+        raise InputError("stdin cannot be read twice: write the lines to a file to find a bound by --keep")
+    found: list[str] = []
+    for piece in pieces(file):
+        found += piece
+        if len(found) >= SAMPLE:
+            break
+    return found
+
+
+def _encoder(grounds: Grounds, vectors: bool) -> Any:
+    """The shipped encoder reads English; lines of other languages are kept without vectors."""
+    if not vectors or grounds.situation.persona.language != "en":
+        return None
+    from understudy.encoding import SentenceEncoder
+
+    return SentenceEncoder().encode
+
+
+def _show_curve(curve: Curve, chosen: Point) -> None:
+    """What each bound would do, on stderr, so that --json stays one document on stdout."""
+    out = Screen(stderr=True, markup=False, highlight=False, emoji=False)
+    out.print(heading(f"What a bound on {curve.metric} would do (the one chosen is marked)"))
+    points = sorted({*curve.some(POINTS), chosen}, key=lambda point: point.kept)
+    columns: list[Column] = [("bound", {"no_wrap": True, "justify": "right"})]
+    columns += [(head, {"no_wrap": True}) for head in ("precision", "recall", "keeps")]
+    out.print(
+        indented(
+            table(
+                columns,
+                (
+                    (
+                        ("> " if point == chosen else "") + f"{point.bound:.4g}",
+                        *(_drawn(share, out) for share in (point.precision.value, point.recall.value, point.kept)),
+                    )
+                    for point in points
+                ),
+            )
+        )
+    )
+    for name, share in (("precision", chosen.precision), ("recall", chosen.recall)):
+        out.print(
+            indented(f"{name} {share.value:.2f} (95%: {share.low:.2f} to {share.high:.2f}) with {curve.rule(chosen)}")
+        )
+
+
+def _drawn(share: float, out: Screen) -> str:
+    return f"{share:.2f} {bar(share, BAR, out.options.ascii_only):<{BAR}}"
+
+
+def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "character": character,
+                "rules": [str(rule) for rule in rules],
+                "decided": dict(outcome.decided),
+                "new": outcome.new,
+                "done_before": outcome.before,
+            }
+        )
+        return
+    out = screen()
+    if outcome.before:
+        out.print(f"An earlier run had judged the first {outcome.before:,} lines.")
+    counts = [f"{number:,} {decision}" for decision, number in sorted(outcome.decided.items())]
+    told = ", ".join(counts) or "no lines left"
+    out.print(f"{character} by {', '.join(map(str, rules))}: {told}; {outcome.new:,} are new in the database.")
+    out.print(f"Look at them with `understudy utterances list --store {store}`.")

@@ -1,0 +1,141 @@
+"""The scores of a file's lines: made piece by piece, added up, and written so that a stopped run can go on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from understudy.errors import InputError
+from understudy.metrics.measure import LineMetric
+from understudy.scoring.lines import pieces
+
+__all__ = ["Row", "Summary", "score_rows", "write_scores"]
+
+Row = dict[str, Any]
+"""One line: {line, text, scores: {metric: value or null}, reasons: {metric: text}}."""
+
+SAME = 1e-3  # two runs' values of one line: compiled loops and plain ones differ by less
+BEGINNING = b'{"line": '  # of every line that is written
+FORCE = "say --force to begin anew, or -o for another place"
+
+
+def score_rows(file: Path, metrics: Sequence[LineMetric], explained: float, skip: int = 0) -> Iterator[Row]:
+    """The scores of each line of a file after the first `skip`, up to line `explained` with their reasons."""
+    begun = 0
+    for piece in pieces(file):
+        left = piece[max(skip - begun, 0) :]
+        first = begun + len(piece) - len(left) + 1
+        begun += len(piece)
+        if left:
+            yield from _scored(left, first, metrics, explained)
+
+
+def _scored(texts: list[str], first: int, metrics: Sequence[LineMetric], explained: float) -> Iterator[Row]:
+    lines = metrics[0].samples.cut(texts)
+    values = [metric.values(lines).tolist() for metric in metrics]
+    for place, (text, found) in enumerate(zip(texts, zip(*values))):
+        scores = {metric.name: None if math.isnan(value) else value for metric, value in zip(metrics, found)}
+        reasons = {
+            metric.name: metric.reason(lines, place, value)
+            for metric, value in zip(metrics, found)
+            if first + place <= explained or math.isnan(value)
+        }
+        yield {"line": first + place, "text": text, "scores": scores, **({"reasons": reasons} if reasons else {})}
+
+
+class Summary:
+    """How many lines, and of each metric the mean of those that have a value and how many have none."""
+
+    def __init__(self, metrics: Sequence[LineMetric]) -> None:
+        self.count = 0
+        self._sums = {metric.name: 0.0 for metric in metrics}
+        self._missing = {metric.name: 0 for metric in metrics}
+
+    def add(self, row: Row) -> None:
+        self.count += 1
+        for name in self._sums:
+            value = row["scores"].get(name)
+            if value is None:
+                self._missing[name] += 1
+            else:
+                self._sums[name] += value
+
+    def document(self) -> Row:
+        scored = {name: self.count - missing for name, missing in self._missing.items()}
+        return {
+            name: {"mean": total / scored[name] if scored[name] else None, "missing": self._missing[name]}
+            for name, total in self._sums.items()
+        }
+
+
+def write_scores(
+    file: Path, metrics: Sequence[LineMetric], output: Path, why: bool, done: Callable[[int], object]
+) -> Summary:
+    """A line of JSON for each line, after those that an earlier run has written; `done` is told how many there are."""
+    summary = Summary(metrics)
+    last = _written(output, summary)
+    with output.open("a", encoding="utf-8", newline="\n") as out:
+        for row in score_rows(file, metrics, math.inf if why else 0, skip=max(summary.count - 1, 0)):
+            if last is not None:  # scored again, to see that it is the same run that goes on
+                _must_agree(last, row, output)
+                last = None
+                continue
+            summary.add(row)
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+            done(summary.count)
+    if last is not None:
+        raise InputError(f"has {summary.count:,} lines, more than there are to score: {FORCE}", output)
+    return summary
+
+
+def _written(output: Path, summary: Summary) -> Row | None:
+    """What an earlier run has written is added up; its last whole line is returned, and what is broken off goes."""
+    if not output.exists():
+        return None
+    row, whole = None, 0
+    with output.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                _must_be_ours(line.startswith(BEGINNING) or BEGINNING.startswith(line), output, number)
+                break
+            row = _row(line, number, output)
+            summary.add(row)
+            whole += len(line)
+    with output.open("rb+") as file:
+        file.truncate(whole)
+    return row
+
+
+def _row(line: bytes, number: int, output: Path) -> Row:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None
+    ours = isinstance(row, dict) and row.get("line") == number and isinstance(row.get("text"), str)
+    scores = row.get("scores") if ours else None
+    _must_be_ours(
+        isinstance(scores, dict) and all(one is None or isinstance(one, float | int) for one in scores.values()),
+        output, number,
+    )  # fmt: skip
+    return cast(Row, row)
+
+
+def _must_be_ours(ours: bool, output: Path, number: int) -> None:
+    if not ours:
+        raise InputError(f"is there already and holds something else: {FORCE}", output, number)
+
+
+def _must_agree(written: Row, row: Row, output: Path) -> None:
+    if list(written["scores"]) != list(row["scores"]):
+        raise InputError(f"was written with other metrics: {FORCE}", output, row["line"])
+    pairs = zip(written["scores"].values(), row["scores"].values())
+    if written["text"] != row["text"] or not all(_equal(one, other) for one, other in pairs):
+        message = f"was written from other lines, or for another character or moment: {FORCE}"
+        raise InputError(message, output, row["line"])
+
+
+def _equal(one: float | None, other: float | None) -> bool:
+    return one is other if one is None or other is None else math.isclose(one, other, rel_tol=SAME, abs_tol=1e-9)

@@ -1,0 +1,52 @@
+"""What a character may draw on besides its own past: lines of the utterance database that are approved for the moment.
+
+    e is drawn on at m  iff  it was said before m, or it is approved and since(e) <= m < until(e)
+
+in story order, an approved line where it may first be said. The database is asked whenever a reply is wanted, so that
+what was decided a moment ago holds; nothing is read or indexed again as long as the lines stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import merge
+
+from understudy.agents.kept import Kept
+from understudy.agents.pools import key_of, own_past
+from understudy.dialogue import Situation
+from understudy.story import Exchange, Line
+from understudy.utterances import Sayable, UtteranceStore
+
+__all__ = ["ApprovedToo"]
+
+KEPT = 64
+
+
+class ApprovedToo:
+    """Candidates for any agent that answers from lines. They are the character's by its name."""
+
+    def __init__(self, store: UtteranceStore) -> None:
+        self._store = store
+        self._lines = Kept[tuple[Sayable, ...]](KEPT)
+        self._exchanges = Kept[tuple[Exchange, ...]](KEPT)
+
+    def __call__(self, situation: Situation) -> Iterable[Exchange]:
+        persona, past = situation.persona, own_past(situation)
+        lines = self._lines.of(
+            (persona.name, persona.moment, self._store.version()),
+            None,
+            lambda: tuple(self._store.sayable(persona.name, persona.moment)),
+        )
+        if not lines:
+            return past
+        # Agents know a collection again by its being the same object, and index it once.
+        return self._exchanges.of(
+            (key_of(past, persona), tuple(line.number for line in lines)),
+            persona,
+            lambda: tuple(merge(past, _as_exchanges(lines, persona.name), key=lambda one: one.said.moment)),
+        )
+
+
+def _as_exchanges(lines: Iterable[Sayable], who: str) -> list[Exchange]:
+    found = [Exchange(None, Line(line.since, who, line.text), "", line.number) for line in lines]
+    return sorted(found, key=lambda one: one.said.moment)

@@ -1,0 +1,68 @@
+"""An interpolated Kneser-Ney language model of up to three words, in plain numpy.
+
+    P_3(w | u v) = max(c(u v w) - D_3, 0) / c(u v .)  +  D_3 * N(u v .) / c(u v .) * P_2(w | v)
+    P_2(w | v)   = the same with a(v w) in the place of c, and P_1
+    P_1(w)       = the same with a(w), and 1 / V
+
+c counts; a counts how many different words come before; N(h .) is how many different words come after h, and
+D = n_1 / (n_1 + 2 n_2), n_k being how many counts are k. The first word of a line has only the boundary before it, and
+nothing stands before that, so there P_2 counts as P_3 does. V are the words of the corpus, the end of a line, and one
+that stands for all unknown words: over these every P sums to 1. A history that was never seen leaves it to the next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.lexical.corpus import BOUNDARY, Corpus, Lines
+from understudy.lexical.rows import Ints, Reals
+
+__all__ = ["KneserNey"]
+
+LEAST, MOST = 0.05, 0.95  # what a discount may be, however few counts it is told from
+
+
+class KneserNey:
+    """The model of some lines of a corpus; histories and words go by the corpus's numbers."""
+
+    def __init__(self, corpus: Corpus, chosen: NDArray[np.bool_]) -> None:
+        self._size = corpus.size
+        lines = corpus.lines
+        places = np.append(np.repeat(chosen, lines.lengths + 1), False)  # the last boundary begins nothing
+        pairs, triples = lines.grams(2), lines.grams(3)
+        endings = np.zeros(corpus.grams(3), dtype=np.int64)  # the pair that a triple ends with
+        there = np.flatnonzero(triples >= 0)
+        endings[triples[there]] = pairs[there + 1]
+
+        seen_triples = np.bincount(triples[places & (triples >= 0)], minlength=corpus.grams(3))
+        seen_pairs = np.bincount(pairs[places & (pairs >= 0)], minlength=corpus.grams(2))
+        firsts, lasts = corpus.split(2)
+        before_pair = np.bincount(endings[seen_triples > 0], minlength=corpus.grams(2))
+        before_pair = np.where(firsts == BOUNDARY, seen_pairs, before_pair)
+        before_word = np.bincount(lasts[seen_pairs > 0], minlength=self._size)
+
+        self._triples, self._after_pair = _shares(seen_triples, corpus.split(3)[0], corpus.grams(2))
+        self._pairs, self._after_word = _shares(before_pair, firsts, self._size)
+        words, left = _shares(before_word, np.zeros(self._size, dtype=np.int64), 1)
+        self._words = words + left[0] / (self._size + 1)  # the last of them stands for unknown words
+
+    def probabilities(self, lines: Lines) -> Reals:
+        """For every place of the lines but the first, how probable its word (or the end of the line) is there."""
+        pairs, triples = lines.grams(2), lines.grams(3)
+        words = np.minimum(lines.ids, self._size)
+        found: Reals = self._words[words[1:]]
+        found = self._pairs[pairs[:-1]] + self._after_word[words[:-1]] * found
+        found[1:] = self._triples[triples[:-2]] + self._after_pair[pairs[:-2]] * found[1:]
+        return found
+
+
+def _shares(counts: Ints, histories: Ints, size: int) -> tuple[Reals, Reals]:
+    """What each count gives its own word, and what its history leaves to shorter ones. The last of both is for -1."""
+    ones, twos = int(np.count_nonzero(counts == 1)), int(np.count_nonzero(counts == 2))
+    discount = min(max(ones / max(ones + 2 * twos, 1), LEAST), MOST)
+    totals = np.bincount(histories, counts, minlength=size)
+    followers = np.bincount(histories[counts > 0], minlength=size)
+    shares = np.maximum(counts - discount, 0) / np.maximum(totals, 1)[histories]
+    left = np.where(totals > 0, discount * followers / np.maximum(totals, 1), 1.0)
+    return np.append(shares, 0.0), np.append(left, 1.0)

@@ -1,0 +1,177 @@
+"""Multinomial logistic regression over sparse rows, in plain numpy.
+
+    P(k | x) = exp(w_k . x + b_k) / sum over j of exp(w_j . x + b_j)
+    loss     = - sum over rows of ln P(its class | row) + sum over k of |w_k|^2 / (2 C)
+
+Intercepts b are not held back. Of two classes only the difference w_1 - w_0 matters, and it is held back once, as
+|w_1 - w_0|^2 / (2 C): that is what binary regression does, and what scikit-learn does.
+
+The least loss is found by L-BFGS. Frequent words bend the loss a hundred times as much as rare ones, so steps are
+measured in the curvature that each weight has at the start; that saves most of the passes over the data.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.lexical.rows import Ints, Reals, Rows
+
+__all__ = ["Logistic", "fit"]
+
+Slope = Callable[[Reals], tuple[float, Reals]]
+
+REMEMBERED = 5  # steps from which the curvature is told
+LONGEST = 300  # steps
+PRECISION = 1e-7  # what a row's loss may still be above the least
+FREQUENT = 128  # features that are kept as a full matrix
+WORTH_COMPILING = 500_000  # values times classes from which loading the compiled loops pays
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """Weights with a line for each class and a column for each feature, and an intercept for each class."""
+
+    weights: Reals
+    intercepts: Reals
+
+    def probabilities(self, rows: Rows) -> Reals:
+        """A line for each row, a column for each class."""
+        return _softmax(rows.times(self.weights) + self.intercepts[:, None]).T
+
+
+def fit(rows: Rows, labels: Ints, classes: int, c: float = 1.0, compiled: bool | None = None) -> Logistic:
+    """The regression that tells the classes apart; `labels` are 0 .. classes - 1, one a row.
+
+    `compiled` loops are used where the optional part `fast` is there and the data is large enough; True and False
+    say so whatever the size.
+    """
+    if compiled is None:
+        compiled = len(rows.columns) * classes >= WORTH_COMPILING and _fast() is not None
+    # Compiled loops want the classes of a feature side by side, numpy the features of a class.
+    slope = _compiled_slope(rows, labels, classes) if compiled else _slope(rows, labels)
+    held_back = np.append(np.full(rows.width, (2.0 if classes == 2 else 1.0) / c), 0.0)
+    even = (classes - 1) / classes**2  # the curvature of a class that is as likely as every other
+    bent = even * np.bincount(rows.columns, rows.values**2, minlength=rows.width)
+    curvature = held_back + np.append(bent, even * max(len(rows), 1))
+    spread = np.repeat if compiled else np.tile
+    best = _least(
+        _held(slope, spread(held_back, classes)),
+        np.zeros(classes * (rows.width + 1)),
+        spread(curvature, classes),
+        PRECISION * max(len(rows), 1),
+    )
+    weights = best.reshape(rows.width + 1, classes).T if compiled else best.reshape(classes, rows.width + 1)
+    return Logistic(np.ascontiguousarray(weights[:, :-1]), weights[:, -1].copy())
+
+
+def _held(slope: Slope, held_back: Reals) -> Slope:
+    def held(weights: Reals) -> tuple[float, Reals]:
+        loss, gradient = slope(weights)
+        back = held_back * weights
+        gradient += back
+        return loss + float(back @ weights) / 2, gradient
+
+    return held
+
+
+def _slope(rows: Rows, labels: Ints) -> Slope:
+    """Loss without what holds weights back, and its gradient, at weights whose last column is the intercept.
+
+    The most frequent features hold half of all values: they are multiplied faster as a full matrix.
+    """
+    places = np.arange(len(rows))
+    often = np.argsort(-np.bincount(rows.columns, minlength=rows.width), kind="stable")[:FREQUENT]
+    frequent = np.full(rows.width, -1)
+    frequent[often] = np.arange(len(often))
+    here = frequent[rows.columns]
+    full = np.zeros((len(often), len(rows)))
+    full[here[here >= 0], rows.owners[here >= 0]] = rows.values[here >= 0]
+    rest = rows.kept(here < 0)
+    turned = rest.turned()
+
+    def slope(flat: Reals) -> tuple[float, Reals]:
+        weights = flat.reshape(-1, rows.width + 1)
+        found = _softmax(weights[:, often] @ full + rest.times(weights[:, :-1]) + weights[:, -1:])
+        loss = -float(np.log(np.maximum(found[labels, places], 1e-300)).sum())
+        found[labels, places] -= 1
+        gradient = np.hstack([turned.times(found), found.sum(axis=1, keepdims=True)])
+        gradient[:, often] = found @ full.T
+        return loss, gradient.ravel()
+
+    return slope
+
+
+def _compiled_slope(rows: Rows, labels: Ints, classes: int) -> Slope:
+    """The same, at weights whose last row is the intercept."""
+    fast = _fast()
+    assert fast is not None, "the optional part 'fast' is not installed"
+
+    def slope(flat: Reals) -> tuple[float, Reals]:
+        gradient = np.zeros_like(flat)
+        shape = rows.width + 1, classes
+        loss = fast(rows.starts, rows.columns, rows.values, labels, flat.reshape(shape), gradient.reshape(shape))
+        return loss, gradient
+
+    return slope
+
+
+def _fast() -> Callable[..., float] | None:
+    try:
+        from understudy.lexical.fast import slope
+    except ImportError:
+        return None
+    return slope
+
+
+def _softmax(scores: Reals) -> Reals:
+    """Down the columns."""
+    scores -= scores.max(axis=0)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=0)
+    return scores
+
+
+def _least(slope: Slope, at: Reals, curvature: Reals, precision: float) -> Reals:
+    """Where a convex function is least, by L-BFGS. It ends when half the squared Newton step is below `precision`."""
+    steps: deque[tuple[Reals, Reals, float]] = deque(maxlen=REMEMBERED)
+    height, gradient = slope(at)
+    for _ in range(LONGEST):
+        direction = _downhill(gradient, steps, curvature)
+        fall = float(direction @ gradient)
+        if -fall / 2 <= precision:
+            break
+        length = 1.0
+        while True:
+            there = at + length * direction
+            new_height, new_gradient = slope(there)
+            if new_height <= height + 1e-4 * length * fall or length < 1e-10:
+                break
+            length /= 2
+        moved, turned = there - at, new_gradient - gradient
+        agreement = float(moved @ turned)
+        if agreement > 0:
+            steps.append((moved, turned, agreement))
+        at, height, gradient = there, new_height, new_gradient
+    return at
+
+
+def _downhill(gradient: Reals, steps: deque[tuple[Reals, Reals, float]], curvature: Reals) -> Reals:
+    """The Newton step, as far as the last steps tell the curvature."""
+    left = -gradient
+    part = np.empty_like(left)  # written over again and again: making large arrays costs more than filling them
+    shares = []
+    for moved, turned, agreement in reversed(steps):
+        share = float(moved @ left) / agreement
+        shares.append(share)
+        left -= np.multiply(turned, share, out=part)
+    left /= curvature
+    if steps:
+        _, turned, agreement = steps[-1]
+        left *= agreement / float(turned @ np.divide(turned, curvature, out=part))
+    for (moved, turned, agreement), share in zip(steps, reversed(shares)):
+        left += np.multiply(moved, share - float(turned @ left) / agreement, out=part)
+    return left

@@ -1,0 +1,90 @@
+"""How well a score agrees with what people said, and how far a probability can be believed.
+
+r_s    Spearman: the correlation of ranks, equal values sharing the mean of their ranks
+p      (1 + |{shuffles : |r_s| at least as large}|) / (1 + shuffles)
+AUPR   average precision: sum over thresholds of (recall gained) * (precision there), equal scores together
+AUC    the share of pairs (one wanted, one not) that are in the right order, equal scores counting half
+ECE    sum over tenths of (share of items in it) * |mean probability - share that was so|
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["auc", "average_precision", "calibration_error", "precision_recall", "ranks", "spearman", "spearman_p"]
+
+Reals = NDArray[np.float64]
+SHUFFLES = 10_000
+CHUNK = 500  # shuffles made at once
+TENTHS = 10
+EQUAL = 1e-12
+
+
+def ranks(values: ArrayLike) -> Reals:
+    """From 1 up; equal values share the mean of their ranks."""
+    array = np.asarray(values, dtype=np.float64)
+    _, places, counts = np.unique(array, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    found: Reals = (last - (counts - 1) / 2)[places]
+    return found
+
+
+def spearman(ours: ArrayLike, theirs: ArrayLike) -> float:
+    """NaN where all values of one are equal: then there is no order to agree with."""
+    a, b = (_centred(ranks(values)) for values in (ours, theirs))
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if lengths else math.nan
+
+
+def spearman_p(ours: ArrayLike, theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES) -> float:
+    """How probable a correlation at least this far from 0 is, if the two have nothing to do with each other."""
+    a, b = (_centred(ranks(values)) for values in (ours, theirs))
+    found = abs(float(a @ b))
+    rng = np.random.default_rng(seed)
+    as_far = 0
+    for first in range(0, shuffles, CHUNK):
+        shuffled = rng.permuted(np.tile(b, (min(CHUNK, shuffles - first), 1)), axis=1)
+        as_far += int(np.count_nonzero(np.abs(shuffled @ a) >= found - EQUAL * max(found, 1.0)))
+    return (1 + as_far) / (1 + shuffles)
+
+
+def precision_recall(scores: ArrayLike, wanted: ArrayLike) -> tuple[Reals, Reals]:
+    """Precision and recall at every threshold, from the strictest; an item is found if its score reaches it."""
+    score, found = np.asarray(scores, dtype=np.float64), np.asarray(wanted, dtype=np.bool_)
+    if not found.any():
+        raise ValueError("nothing is wanted, so there is nothing to find")
+    order = np.argsort(-score, kind="stable")
+    last = np.flatnonzero(np.diff(score[order], append=np.nan) != 0)  # of each group of equal scores
+    hits = np.cumsum(found[order])[last]
+    return hits / (last + 1), hits / found.sum()
+
+
+def average_precision(scores: ArrayLike, wanted: ArrayLike) -> float:
+    precision, recall = precision_recall(scores, wanted)
+    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+
+
+def auc(scores: ArrayLike, wanted: ArrayLike) -> float:
+    found = np.asarray(wanted, dtype=np.bool_)
+    hits, misses = int(found.sum()), int((~found).sum())
+    if not hits or not misses:
+        raise ValueError("some must be wanted and some not")
+    above = float(ranks(scores)[found].sum()) - hits * (hits + 1) / 2
+    return above / (hits * misses)
+
+
+def calibration_error(probabilities: ArrayLike, so: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """0 is perfect. With `weights`, an item counts as often as its weight says."""
+    probability, was = np.asarray(probabilities, dtype=np.float64), np.asarray(so, dtype=np.float64)
+    weight = np.ones(len(was)) if weights is None else np.asarray(weights, dtype=np.float64)
+    tenth = np.minimum((probability * TENTHS).astype(np.int64), TENTHS - 1)
+    gaps = np.bincount(tenth, weight * (probability - was), minlength=TENTHS)
+    return float(np.abs(gaps).sum() / weight.sum())
+
+
+def _centred(values: Reals) -> Reals:
+    centred: Reals = values - values.mean()
+    return centred

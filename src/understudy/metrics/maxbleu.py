@@ -1,0 +1,164 @@
+"""MaxBLEU: how near does this line come to something the persona has said? The largest BLEU against any sample line.
+
+    BLEU-N(u, r) = min(1, exp(1 - |r| / |u|)) * (p_1 * ... * p_N) ^ (1 / N)
+    p_n          = sum over n-grams g of min(count(g, u), count(g, r)) / (|u| - n + 1)
+
+as multi-bleu counts it: nothing is smoothed, so a pair without a common N-gram has 0, and so has a line of fewer than N
+words. That is what makes it fast: only pairs that meet in the postings of an N-gram are looked at, and lower orders
+are counted only where they could change which sample line is nearest. The larger, the closer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from understudy.lexical import Lines, Rows
+from understudy.lexical.rows import Ints, Reals, ranges, sums
+from understudy.metrics.measure import LineMetric
+from understudy.metrics.samples import Samples
+
+__all__ = ["maxbleu"]
+
+WORK = 1 << 21  # words of sample lines looked at at once, so that memory does not grow with the lines
+ROUNDING = 1e-12  # by which a bound may fall short of the score it bounds
+QUOTED = 80  # characters of the sample line that is a reason
+
+
+def maxbleu(samples: Samples, name: str, order: int = 3) -> LineMetric:
+    """The metric for a persona, with n-grams up to an order from 1 to 4."""
+    if not 1 <= order <= 4:
+        raise ValueError(f"BLEU is taken up to an order from 1 to 4, not {order}")
+    return MaxBLEU(samples, name, order, "" if samples.count(name) else f"no sample lines of {name}")
+
+
+class MaxBLEU(LineMetric):
+    def __init__(self, samples: Samples, persona: str, order: int, missing: str) -> None:
+        super().__init__("maxbleu" if order == 3 else f"maxbleu-{order}", samples, missing)
+        self.persona, self.order = persona, order
+        own = np.arange(*samples.span(persona))
+        self._lengths = samples.corpus.lines.lengths[own]
+        self._bags = [samples.corpus.lines.bags(n).some(own) for n in range(1, order + 1)]
+        self._postings = self._bags[-1].turned()
+        self._work = sums(self._lengths[self._postings.columns].astype(np.float64), self._postings.starts)
+
+    def measured(self, lines: Lines) -> Reals:
+        return self.nearest(lines)[0]
+
+    def why(self, lines: Lines, place: int) -> str:
+        if lines.lengths[place] < self.order:
+            return f"has fewer than {self.order} words"
+        _, (sample,) = self.nearest(self.samples.cut([lines.texts[place]]))
+        if sample < 0:
+            run = "word" if self.order == 1 else f"{self.order} words in a row"
+            return f"shares no {run} with a line of {self.persona}"
+        text = self.samples.lines(self.persona)[sample]
+        return f"nearest: {text if len(text) <= QUOTED else text[:QUOTED] + '...'}"
+
+    def nearest(self, lines: Lines) -> tuple[Reals, Ints]:
+        """For each line the best score, and the first of the persona's lines that has it: -1 where the best is 0."""
+        best, which = np.zeros(len(lines)), np.full(len(lines), -1)
+        bags = [_known(lines, n) for n in range(1, self.order + 1)]
+        work = np.concatenate(([0], np.cumsum(self._work[bags[-1].columns])))[bags[-1].starts]
+        for first, last in _pieces(work):
+            pairs = self._meeting(bags[-1], first, last)
+            lengths = lines.lengths[pairs.lines]
+            bounds = self._bounds(pairs, lengths)
+            scores = np.zeros(len(bounds))
+            leaders = _first_best(pairs.lines, bounds)
+            scores[leaders] = self._scores(pairs.some(leaders), lengths[leaders], bags)
+            least = np.zeros(last - first)
+            least[pairs.lines[leaders] - first] = scores[leaders]
+            rivals = bounds * (1 + ROUNDING) >= least[pairs.lines - first]
+            rivals[leaders] = False
+            left = np.flatnonzero(rivals)
+            scores[left] = self._scores(pairs.some(left), lengths[left], bags)
+            winners = _first_best(pairs.lines, scores)
+            best[pairs.lines[winners]], which[pairs.lines[winners]] = scores[winners], pairs.samples[winners]
+        return best, which
+
+    def _meeting(self, bags: Rows, first: int, last: int) -> Pairs:
+        """The pairs of a line and a sample line that share an n-gram of the highest order, by line, then by sample."""
+        held = slice(bags.starts[first], bags.starts[last])
+        grams = bags.columns[held]
+        begins = self._postings.starts[grams]
+        lengths = self._postings.starts[grams + 1] - begins
+        places = ranges(begins, lengths)
+        shared = np.minimum(np.repeat(bags.values[held], lengths), self._postings.values[places])
+        lines = np.repeat(np.repeat(np.arange(first, last), np.diff(bags.starts[first : last + 1])), lengths)
+        keys = lines * len(self._lengths) + self._postings.columns[places]
+        order = np.argsort(keys)
+        changes = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        found, samples = np.divmod(keys[order][changes], len(self._lengths))
+        return Pairs(found, samples, sums(shared[order], np.append(changes, len(order))))
+
+    def _bounds(self, pairs: Pairs, lengths: Ints) -> Reals:
+        """What each pair's score can be at most: as if it shared as many n-grams of lower orders as fit into both."""
+        theirs = self._lengths[pairs.samples]
+        shared = [np.minimum(lengths, theirs) - n + 1 for n in range(1, self.order)]
+        return _bleu([*shared, pairs.shared], lengths, theirs)
+
+    def _scores(self, pairs: Pairs, lengths: Ints, bags: list[Rows]) -> Reals:
+        shared = [_shared(pairs, ours, theirs) for ours, theirs in zip(bags[:-1], self._bags)]
+        return _bleu([*shared, pairs.shared], lengths, self._lengths[pairs.samples])
+
+
+class Pairs:
+    """Pairs of a line and a sample line, with how many n-grams of the highest order they share."""
+
+    def __init__(self, lines: Ints, samples: Ints, shared: Reals) -> None:
+        self.lines, self.samples, self.shared = lines, samples, shared
+
+    def some(self, places: Ints) -> Pairs:
+        return Pairs(self.lines[places], self.samples[places], self.shared[places])
+
+
+def _known(lines: Lines, n: int) -> Rows:
+    """The n-grams of each line that the corpus has."""
+    bags = lines.bags(n)
+    return bags.kept(bags.columns < lines.corpus.size) if n == 1 else bags
+
+
+def _pieces(before: Reals) -> Iterator[tuple[int, int]]:
+    """Lines to look at together, from how much work stands before each; one line of too much is a piece alone."""
+    first, count = 0, len(before) - 1
+    while first < count:
+        last = int(np.searchsorted(before, before[first] + WORK, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def _shared(pairs: Pairs, ours: Rows, theirs: Rows) -> Reals:
+    """How many n-grams each pair shares, one counting as often as both have it."""
+    if not len(pairs.lines):
+        return np.zeros(0)
+    first, last = int(pairs.lines[0]), int(pairs.lines[-1]) + 1
+    held = slice(ours.starts[first], ours.starts[last])
+    owners = np.repeat(np.arange(first, last), np.diff(ours.starts[first : last + 1]))
+    keys, counts = owners * ours.width + ours.columns[held], ours.values[held]
+    begins = theirs.starts[pairs.samples]
+    lengths = theirs.starts[pairs.samples + 1] - begins
+    places = ranges(begins, lengths)
+    wanted = np.repeat(pairs.lines * ours.width, lengths) + theirs.columns[places]
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    both = np.where(keys[found] == wanted, np.minimum(counts[found], theirs.values[places]), 0.0)
+    return sums(both, np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _bleu(shared: list[Reals], lengths: Ints, theirs: Ints) -> Reals:
+    product = np.ones(len(lengths))
+    for n, common in enumerate(shared, 1):
+        product *= common / (lengths - n + 1)
+    return np.minimum(1.0, np.exp(1 - theirs / lengths)) * product ** (1 / len(shared))
+
+
+def _first_best(groups: Ints, scores: Reals) -> Ints:
+    """The place of the largest score of each group, the first of equals; groups lie together."""
+    if not len(groups):
+        return np.zeros(0, dtype=np.int64)
+    begins = np.flatnonzero(np.diff(groups, prepend=-1))
+    highest = np.repeat(np.maximum.reduceat(scores, begins), np.diff(begins, append=len(groups)))
+    reached = np.flatnonzero(scores == highest)
+    return reached[np.flatnonzero(np.diff(groups[reached], prepend=-1))]

@@ -1,0 +1,60 @@
+"""What the metrics of single lines have in common: made once for a persona, then asked for many lines.
+
+zita = psprob(samples, "Zita")
+zita(["The tide is out."])          a Score each, with its reason
+zita.values(samples.cut(lines))     the values alone, NaN where one is missing: for a million lines
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from understudy.dialogue import Score
+from understudy.lexical import Lines
+from understudy.lexical.rows import Reals
+from understudy.metrics.samples import Samples
+
+__all__ = ["LineMetric"]
+
+NO_WORDS = "the line has no words"
+
+
+class LineMetric(ABC):
+    """A metric of lines for one persona. `missing` says why it can score nothing at all; empty where it can."""
+
+    def __init__(self, name: str, samples: Samples, missing: str = "") -> None:
+        self.name, self.samples, self.missing = name, samples, missing
+
+    def __call__(self, lines: Sequence[str] | Lines) -> list[Score]:
+        """A score for each line, in their order, with what made it."""
+        cut = lines if isinstance(lines, Lines) else self.samples.cut(lines)
+        return [
+            Score(self.name, None if math.isnan(value) else value, self.reason(cut, place, value))
+            for place, value in enumerate(self.values(cut).tolist())
+        ]
+
+    def values(self, lines: Lines) -> Reals:
+        """The value of each line; NaN where there is none."""
+        if self.missing or not len(lines):
+            return np.full(len(lines), np.nan)
+        return np.where(lines.lengths > 0, self.measured(lines), np.nan)
+
+    def reason(self, lines: Lines, place: int, value: float) -> str:
+        """What made the value of one line, or why it has none."""
+        return (self.missing or self.lack(lines, place)) if math.isnan(value) else self.why(lines, place)
+
+    @abstractmethod
+    def measured(self, lines: Lines) -> Reals:
+        """The value of each line that has words, NaN where it has none; of the other lines, anything."""
+
+    def lack(self, lines: Lines, place: int) -> str:  # noqa: ARG002
+        """Why one line has no value."""
+        return NO_WORDS
+
+    @abstractmethod
+    def why(self, lines: Lines, place: int) -> str:
+        """Which terms, or which sample line, made the value of one line."""

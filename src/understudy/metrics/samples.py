@@ -1,0 +1,118 @@
+"""Sample lines by character: what every metric of 'how much like this character is this line' is made from.
+
+Lines are cut into words once, and the words and n-grams of all characters go by the same numbers, so that a second
+metric, or a second persona, costs little.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from understudy.errors import InputError
+from understudy.lexical import Corpus, Lines
+from understudy.lexical.rows import Ints, Reals, distinct
+from understudy.sofar import scenes_before
+from understudy.story import Moment
+from understudy.storyfile import Story
+from understudy.text import guess_language
+
+__all__ = ["Samples"]
+
+
+class Samples:
+    """Independent lines of several characters, in one language; `background` is talk of nobody in particular."""
+
+    def __init__(
+        self, lines: Mapping[str, Iterable[str]], language: str = "en", background: Iterable[str] = ()
+    ) -> None:
+        texts: list[str] = []
+        self._spans: dict[str, tuple[int, int]] = {}
+        for name, said in lines.items():
+            first = len(texts)
+            texts.extend(line for line in said if line and not line.isspace())
+            if len(texts) > first:
+                self._spans[name] = first, len(texts)
+        self._said = len(texts)
+        texts.extend(background)
+        self.corpus = Corpus(texts, language)
+        self._rarity: dict[int, Reals] = {}
+
+    @classmethod
+    def of_story(cls, story: Story, before: Moment | str = "end") -> Samples:
+        """What everybody in a story has said before a moment; nothing that comes later is used."""
+        at = story.moment(before) if isinstance(before, str) else before
+        lines: dict[str, list[str]] = {member.character.name: [] for member in story.cast_before(at)}
+        for scene in scenes_before(story, at):
+            for line in scene.lines:
+                if line.speaker in lines:
+                    lines[line.speaker].append(line.text)
+        return cls(lines, story.language)
+
+    @classmethod
+    def load(cls, path: Path, language: str | None = None) -> Samples:
+        """From a JSON file {character: [lines]}; the language is guessed where it is not said."""
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise InputError("no such file", path) from error
+        except ValueError as error:  # not UTF-8, or not JSON
+            raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+        if not isinstance(document, dict) or not all(_is_lines(said) for said in document.values()):
+            raise InputError("is not {character: [lines]}: an object with a list of lines for each character", path)
+        return cls(document, language or guess_language(" ".join(line for said in document.values() for line in said)))
+
+    @property
+    def language(self) -> str:
+        return self.corpus.language
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those who have a line, in the order given."""
+        return tuple(self._spans)
+
+    @property
+    def said(self) -> int:
+        """How many lines the characters have; those of the background come after them."""
+        return self._said
+
+    def count(self, name: str) -> int:
+        """How many lines a character has."""
+        first, last = self.span(name)
+        return last - first
+
+    def span(self, name: str) -> tuple[int, int]:
+        """Which lines of the corpus are a character's: the first, and the one after the last."""
+        return self._spans.get(name, (0, 0))
+
+    def lines(self, name: str) -> Sequence[str]:
+        first, last = self.span(name)
+        return self.corpus.lines.texts[first:last]
+
+    def uses(self, name: str, order: int) -> Ints:
+        """For each n-gram of the corpus, how many lines of a character have it."""
+        bags = self.corpus.lines.bags(order)
+        first, last = self.span(name)
+        return np.bincount(bags.columns[bags.starts[first] : bags.starts[last]], minlength=bags.width)
+
+    def rarity(self, order: int) -> Reals:
+        """For each n-gram of the corpus, ln(how many characters there are / how many of them use it)."""
+        if order not in self._rarity:
+            bags = self.corpus.lines.bags(order)
+            ends = bags.starts[[last for _, last in self._spans.values()]]
+            speakers = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+            pairs = distinct(speakers * bags.width + bags.columns[: len(speakers)])
+            users = np.bincount(pairs % bags.width, minlength=bags.width)
+            self._rarity[order] = np.log(len(ends) / np.maximum(users, 1))  # background alone has no user
+        return self._rarity[order]
+
+    def cut(self, lines: Sequence[str]) -> Lines:
+        """Lines to be scored, cut once for all metrics."""
+        return self.corpus.cut(lines)
+
+
+def _is_lines(said: object) -> bool:
+    return isinstance(said, list) and all(isinstance(line, str) for line in said)

@@ -1,0 +1,168 @@
+"""Parts scored by Daft: in a process for each core of this machine, or for each core of a Ray cluster.
+
+A worker that is killed costs the part it was at. Ray starts another by itself; where nobody does, or a whole machine is
+gone, the parts that are missing are handed out again, as long as some get done.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, current_thread, main_thread
+from typing import TYPE_CHECKING, Any
+
+from understudy.errors import InputError, MissingExtra, UnderstudyError
+from understudy.scoring.asked import Asked
+from understudy.scoring.parts import STOP, Part, matching, parts_of
+
+if TYPE_CHECKING:
+    from understudy.scoring.output import Output
+    from understudy.scoring.tables import Tally
+
+__all__ = ["score_files"]
+
+TRIES = 3  # without a part done, or to join a cluster
+CLIENT_FAILED = "Starting Ray client server failed"  # now and then it does, for no fault of ours
+SETTINGS = {
+    "DAFT_ANALYTICS_ENABLED": "0",  # neither reports home what is run
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "DAFT_PROGRESS_BAR": "0",
+    "OMP_NUM_THREADS": "1",  # there is a worker for each core already
+    "OPENBLAS_NUM_THREADS": "1",
+}
+Done = Callable[[int, int], object]
+
+
+def score_files(
+    pattern: str, asked: Asked, about: dict[str, Any], path: Path, cluster: str | None, force: bool, done: Done
+) -> Tally:
+    """Scores the lines of all files that match into one Parquet file, or a folder of them.
+
+    `about` is what a run that was stopped must have in common with the one that goes on. `done` is told how many parts
+    are done, and of how many.
+    """
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    try:
+        import daft  # noqa: F401
+
+        from understudy.scoring.output import Output
+    except ImportError as error:
+        raise MissingExtra("--engine daft", "scale") from error
+    files = matching(pattern)
+    if any(file.resolve() == path.resolve() or path.resolve() in file.resolve().parents for file in files):
+        raise InputError("is, or holds, what is being read, and would be lost: say with -o another place", path)
+    output = Output(path, {**about, "pattern": pattern}, parts_of(files), force)
+    _score(asked, output, cluster, done)
+    return output.finish()
+
+
+def _score(asked: Asked, output: Output, cluster: str | None, done: Done) -> None:
+    """Until the output has every part."""
+    import daft
+
+    left = output.lacking()
+    if not left:
+        return
+    workers = _cores() if cluster is None else _joined(cluster)
+    if cluster is None:  # Daft breaks down on Ctrl-C, for which it listens from its first query on: before we do
+        daft.from_pydict({"number": [0]}).select(daft.col("number") + 1).collect()
+    total, failures = len(left), 0
+    while left:
+        trouble, failed = "", None
+        with _stopping(output.folder) as (stop, interrupted):
+            try:
+                found = _troubles(asked, left, output.folder, workers, cluster is not None)
+                for count, told in enumerate(found, total - len(left) + 1):
+                    if told:
+                        trouble = trouble or told
+                        stop()
+                    elif not (trouble or interrupted.is_set()):
+                        done(count, total)
+            except Exception as error:  # what Daft and Ray raise has no name in common
+                failed = error
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        if trouble:
+            raise InputError(trouble)
+        before, left = len(left), output.lacking()
+        failures = 0 if len(left) < before else failures + 1
+        if failures == TRIES:
+            raise UnderstudyError(_gave_up(output.folder, failed)) from failed
+
+
+@contextmanager
+def _stopping(folder: Path) -> Iterator[tuple[Callable[[], None], Event]]:
+    """How to have workers stop, and whether Ctrl-C has asked for it; a second Ctrl-C is not waited with.
+
+    They stop by a sign in the folder, each when its part is done. Daft is not left in the middle of its work: the
+    program would break down at its end.
+    """
+    sign, interrupted = folder / STOP, Event()
+
+    def hear(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+        sign.touch()
+
+    sign.unlink(missing_ok=True)
+    listening = current_thread() is main_thread()  # which alone hears signals
+    before = signal.signal(signal.SIGINT, hear) if listening else None
+    try:
+        yield sign.touch, interrupted
+    finally:
+        if listening:
+            signal.signal(signal.SIGINT, before)
+        sign.unlink(missing_ok=True)
+
+
+def _troubles(asked: Asked, parts: Sequence[Part], folder: Path, workers: int, spread: bool) -> Iterator[str]:
+    """What went wrong with each part, as they get done."""
+    import daft
+
+    from understudy.scoring.worker import Worker
+
+    pool = daft.cls(Worker, max_concurrency=min(workers, len(parts)), use_process=True, cpus=1)
+    frame = daft.from_pydict({"part": [str(part) for part in parts]})
+    if spread:
+        frame = frame.into_partitions(len(parts))
+    frame = frame.select(pool(str(asked), str(folder)).score(frame["part"]).alias("trouble"))
+    for row in frame.iter_rows(results_buffer_size=None):
+        yield row["trouble"]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _joined(cluster: str) -> int:
+    """Joins a Ray cluster by its address, or starts one here where it is `local`; says how many cores it has."""
+    try:
+        import daft
+        import ray
+    except ImportError as error:
+        raise MissingExtra("--cluster", "scale") from error
+    started: dict[str, Any] = {"num_cpus": _cores(), "include_dashboard": False}
+    where = started if cluster == "local" else {"address": cluster}
+    for attempt in range(1, TRIES + 1):
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+            break
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            ray.shutdown()
+            if attempt == TRIES or CLIENT_FAILED not in str(error):
+                raise InputError(f"no Ray cluster can be joined at '{cluster}' ({error})") from error
+    daft.set_runner_ray(noop_if_initialized=True)
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return int(resources.get("CPU", 1))
+
+
+def _gave_up(folder: Path, failed: Exception | None) -> str:
+    if failed is None:
+        return f"{folder}: workers write scores, but not here: it must be a folder that every worker shares"
+    return f"workers failed {TRIES} times without one part done, the last time so: {failed}"

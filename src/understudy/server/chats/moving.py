@@ -1,0 +1,60 @@
+"""What is different for a character when a chat is moved through the story.
+
+A move back shows what holds there and no longer held where the chat had stood. What is still to come there is only
+counted: whoever asks at the earlier moment is not told of the later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from understudy.errors import Dead, Unborn
+from understudy.persona import Persona, other_at, persona_at
+from understudy.server.chats.documents import Difference
+from understudy.server.standing import shown_names
+from understudy.story import Moment
+from understudy.storyfile import Story
+
+__all__ = ["differences"]
+
+
+def differences(story: Story, names: Iterable[str], speaker: str | None, before: str, now: str) -> list[Difference]:
+    """What changed for each character between two moments; what concerns the one who speaks with them comes first."""
+    return [_difference(story, name, speaker, story.moment(before), story.moment(now)) for name in names]
+
+
+def _difference(story: Story, name: str, speaker: str | None, before: Moment, now: Moment) -> Difference:
+    there, here = _persona_or_none(story, name, speaker, before), _persona(story, name, speaker, now)
+    held, holds = _sentences(there) if there else [], _sentences(here)
+    gone = [sentence for sentence in held if sentence not in holds]
+    back = now < before
+    return Difference(
+        character=shown_names(story, now).get(name, name),
+        now=_nearest_first([one for one in holds if one not in held], story, speaker, here),
+        no_longer=[] if back or there is None else _nearest_first(gone, story, speaker, there),
+        later=len(gone) if back else 0,
+        lines=len(here.past.lines()),
+    )
+
+
+def _persona(story: Story, name: str, speaker: str | None, at: Moment) -> Persona:
+    return persona_at(story, name, at, before=[speaker] if speaker else [])
+
+
+def _persona_or_none(story: Story, name: str, speaker: str | None, at: Moment) -> Persona | None:
+    """None for somebody who has only now come into the scene, and was not alive where it was before."""
+    try:
+        return _persona(story, name, speaker, at)
+    except (Unborn, Dead):
+        return None
+
+
+def _sentences(persona: Persona) -> list[str]:
+    return [*persona.profile, *persona.feelings()]
+
+
+def _nearest_first(sentences: list[str], story: Story, speaker: str | None, persona: Persona) -> list[str]:
+    if speaker is None:
+        return sentences
+    known = other_at(story, speaker, persona).name
+    return sorted(sentences, key=lambda sentence: known not in sentence)

@@ -1,0 +1,174 @@
+"""The OpenAPI document, made from the operations, and a page that shows it.
+
+Whatever an operation takes and answers with is a type; the document is those types, written down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from understudy import __version__
+from understudy.server.operations import Call, Operation
+from understudy.server.pages import page
+from understudy.server.problems import ProblemDocument
+
+__all__ = ["OPERATIONS", "ROUTES", "document_of"]
+
+Schema = dict[str, Any]
+VERSION = "3.1.0"
+EVENTS = "text/event-stream"
+REFERENCE = "#/components/schemas/{name}"
+PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+ALWAYS = {
+    400: "The request is not as expected.",
+    401: "The server's key is missing or wrong.",
+    403: "It came from another site's page.",
+    404: "There is no such story, character, moment or thing.",
+    413: "The body is too long.",
+    415: "The body is of another type than is taken.",
+    421: "The server does not go by that name.",
+    429: "Too many requests.",
+}
+SOMETIMES = {
+    409: "It does not fit the state of things.",
+    500: "Something went wrong in the server.",
+    503: "No reply can be made now.",
+    507: "The disk is full; nothing was lost.",
+}
+SUMMARY = "Characters of stories, each as of any moment, and no route that tells what comes after it."
+
+
+def document_of(operations: Iterable[Operation], keyed: bool) -> bytes:
+    """The whole document, as JSON; `keyed` says whether the server needs a key."""
+    operations = list(operations)
+    types = _types(operations)
+    schemas, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
+    schema_of = dict(zip(types, schemas))
+    paths: dict[str, Schema] = {}
+    for operation in operations:
+        path = PARAMETER.sub(r"{\1}", operation.path)
+        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation, schema_of, components)
+    document: Schema = {
+        "openapi": VERSION,
+        "info": {"title": "Understudy", "version": __version__, "summary": SUMMARY},
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+    if keyed:
+        document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"key": []}]
+    return msgspec.json.encode(document)
+
+
+def _types(operations: Sequence[Operation]) -> list[Any]:
+    wanted: list[Any] = [ProblemDocument]
+    for operation in operations:
+        wanted += [one for one in (operation.answers, operation.body, operation.query) if one is not None]
+    return list(dict.fromkeys(wanted))
+
+
+def _operation(operation: Operation, schema_of: dict[Any, Schema], components: Schema) -> Schema:
+    told: Schema = {
+        "summary": operation.summary,
+        "tags": [operation.tag],
+        "operationId": _identity(operation),
+        "parameters": [*_in_path(operation), *_in_query(operation, schema_of, components)],
+        "responses": _responses(operation, schema_of),
+    }
+    if operation.body is not None:
+        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema_of[operation.body]}}}
+    elif operation.form is not None:
+        told["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": operation.form}}}
+    return told
+
+
+def _identity(operation: Operation) -> str:
+    words = re.findall(r"\w+", PARAMETER.sub(r"by_\1", operation.path))
+    return "_".join((operation.method.lower(), *words))
+
+
+def _in_path(operation: Operation) -> list[Schema]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in PARAMETER.findall(operation.path)
+    ]
+
+
+def _in_query(operation: Operation, schema_of: dict[Any, Schema], components: Schema) -> list[Schema]:
+    if operation.query is None:
+        return []
+    shape = components[schema_of[operation.query]["$ref"].rpartition("/")[2]]
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in shape.get("required", ()),
+            "description": schema.get("description", ""),
+            "schema": _of_query(schema),
+        }
+        for name, schema in shape["properties"].items()
+    ]
+
+
+def _of_query(schema: Schema) -> Schema:
+    """A query says null by leaving the field out."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if not kinds:
+        return schema
+    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
+
+
+def _responses(operation: Operation, schema_of: dict[Any, Schema]) -> Schema:
+    content: Schema = {}
+    if operation.status != 204:
+        content[operation.media] = {"schema": _answer(operation, schema_of)}
+    if operation.streams:
+        content[EVENTS] = {"schema": {}}
+    done: Schema = {"description": operation.summary}
+    if content:
+        done["content"] = content
+    problem = {"application/json": {"schema": schema_of[ProblemDocument]}}
+    refused = ALWAYS | {status: SOMETIMES.get(status, ALWAYS.get(status, "")) for status in operation.refuses}
+    return {
+        str(operation.status): done,
+        **{str(status): {"description": why, "content": problem} for status, why in sorted(refused.items())},
+    }
+
+
+def _answer(operation: Operation, schema_of: dict[Any, Schema]) -> Schema:
+    if operation.answers is not None:
+        return schema_of[operation.answers]
+    return {"type": "string"} if operation.media.startswith("text/") and operation.media != EVENTS else {}
+
+
+async def _document(call: Call) -> Response:
+    return Response(call.request.app.state.openapi(), media_type="application/json")
+
+
+OPERATIONS = (Operation("GET", "/openapi.json", _document, "This document", answers=dict[str, Any], tag="server"),)
+
+
+async def _docs(request: Request) -> Response:
+    document = msgspec.json.decode(request.app.state.openapi())
+    return page(request, "docs.html", "docs", told=_pages(document), schemas=document["components"]["schemas"])
+
+
+def _pages(document: Schema) -> dict[str, list[Schema]]:
+    """The operations by what they are about, each with what the page shows of it."""
+    by_tag: dict[str, list[Schema]] = {}
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            by_tag.setdefault(told["tags"][0], []).append({**told, "path": path, "method": method.upper()})
+    return by_tag
+
+
+ROUTES = [Route("/docs", _docs)]

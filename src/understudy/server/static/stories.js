@@ -1,0 +1,133 @@
+// The place to drop a story: sends it, shows how far it is, and goes on to its report.
+import { Problem, at, showProblem, stream } from "./api.js";
+
+const drop = document.querySelector("[data-drop]");
+const problem = drop.querySelector("[data-problem]");
+const progress = drop.querySelector("[data-progress]");
+const meter = progress.querySelector("progress");
+const words = progress.querySelector("[data-progress-text]");
+const pick = drop.querySelector("[data-pick]");
+let busy = false;
+
+/** How far it is, 0 to 1, in words and as a bar; null where it cannot be told. */
+function show(text, share) {
+  progress.hidden = text === null;
+  if (text === null) return;
+  if (words.textContent !== text) words.textContent = text;
+  if (share === null) meter.removeAttribute("value");
+  else meter.value = share;
+}
+
+/** Sends a form; fetch does not tell how much of it has gone out, so it is done the old way. */
+function send(form, heard) {
+  return new Promise((done, fail) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/api/uploads?wait=false");
+    request.responseType = "json";
+    request.upload.addEventListener("progress", (event) => heard(event.lengthComputable ? event.loaded / event.total : null));
+    request.addEventListener("load", () => {
+      if (request.status < 400 && request.response) done(request.response);
+      else fail(new Problem(request.response?.error?.message ?? `The server answered ${request.status}.`, request.status));
+    });
+    request.addEventListener("error", () => fail(new Problem("The server cannot be reached, or it would not take this much. Then try again.", 0)));
+    request.send(form);
+  });
+}
+
+/** Follows a reading to its end; gives the upload as it is then. */
+async function follow(upload, heard) {
+  let last = upload;
+  await stream("GET", at`/api/uploads/${upload.id}/progress`, undefined, (name, data) => {
+    if (name === "progress") heard(data.share);
+    else last = data;
+  });
+  if (last.state === "failed") throw new Problem(last.problem, 400);
+  return last;
+}
+
+async function add(form) {
+  if (busy) return;
+  busy = true;
+  showProblem(problem, null);
+  try {
+    show("Sending…", 0);
+    let upload = await send(form, (share) => show("Sending…", share));
+    if (upload.state === "reading") {
+      show("Reading…", null);
+      upload = await follow(upload, (share) => show("Reading…", share || null));
+    }
+    show(upload.already ? "This story is here already." : "It is on stage.", 1);
+    window.location.assign(at`/stories/${upload.id}` + (upload.already ? "?again" : ""));
+  } catch (error) {
+    show(null);
+    showProblem(problem, error);
+    problem.scrollIntoView({ block: "nearest" });
+  } finally {
+    busy = false;
+    pick.value = "";
+  }
+}
+
+function addFiles(files) {
+  if (!files.length) return;
+  const form = new FormData();
+  for (const file of files) form.append("file", file, file.name);
+  add(form);
+}
+
+/** The files that were dropped; of a folder those that lie in it. */
+async function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.some((entry) => entry.isDirectory)) return [...transfer.files];
+  const found = [];
+  for (const entry of entries) {
+    if (entry.isFile) found.push(entry);
+    else found.push(...(await inside(entry)).filter((one) => one.isFile && !one.name.startsWith(".")));
+  }
+  return Promise.all(found.map((entry) => new Promise((done, fail) => entry.file(done, fail))));
+}
+
+async function inside(folder) {
+  const reader = folder.createReader();
+  const found = [];
+  for (;;) {
+    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!some.length) return found;
+    found.push(...some);
+  }
+}
+
+pick.addEventListener("change", () => addFiles([...pick.files]));
+for (const form of drop.querySelectorAll("form[data-send]")) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    add(new FormData(form));
+  });
+}
+
+// A file dropped beside the place would be opened by the browser, and the page be gone: so the whole page takes it.
+let depth = 0;
+const withFiles = (event) => event.dataTransfer?.types.includes("Files");
+document.addEventListener("dragenter", (event) => {
+  if (withFiles(event)) drop.classList.toggle("is-over", ++depth > 0);
+});
+document.addEventListener("dragleave", (event) => {
+  if (withFiles(event)) drop.classList.toggle("is-over", --depth > 0);
+});
+document.addEventListener("dragover", (event) => {
+  if (withFiles(event)) event.preventDefault();
+});
+document.addEventListener("drop", async (event) => {
+  if (!withFiles(event)) return;
+  event.preventDefault();
+  depth = 0;
+  drop.classList.remove("is-over");
+  addFiles(await dropped(event.dataTransfer));
+});
+
+// Stories that were being read when the page was made.
+for (const place of document.querySelectorAll("[data-following]")) {
+  const bar = place.querySelector("progress");
+  follow({ id: place.dataset.following }, (share) => { bar.value = share; })
+    .then(() => window.location.reload(), () => window.location.reload());
+}

@@ -1,0 +1,301 @@
+// The Talk view. The server draws it; this sends what is said, tells replies as they come, and puts in what is new.
+
+import { Problem, ask, at, pageAt, showProblem } from "/static/api.js";
+import { timelines } from "/static/timeline.js";
+import { asked } from "/static/talk-asking.js";
+import { moved } from "/static/talk-moving.js";
+import { Telling } from "/static/talk-telling.js";
+import { openWhy } from "/static/talk-why.js";
+
+const root = document.querySelector("[data-talk]");
+const problem = root.querySelector("[data-problem]");
+const say = root.querySelector("[data-say]");
+const send = root.querySelector("[data-send]");
+const stop = root.querySelector("[data-stop]");
+const difference = root.querySelector("[data-difference]");
+const [timeline] = timelines;
+const others = new BroadcastChannel("understudy-chats"); // other tabs with the same chat
+
+let telling = null; // the reply that is being told, if one is
+
+const state = {
+  get story() { return root.dataset.story; },
+  get at() { return root.dataset.at; },
+  get chat() { return root.dataset.chat; },
+  get chosen() { return JSON.parse(root.dataset.chosen); },
+  get speaker() { return root.dataset.speaker || null; },
+};
+
+const address = () => at`/api/chats/${state.chat}`;
+
+// Drawing
+
+/** Put in what the server draws for an address: the parts that can change, and what the page stands for. */
+async function draw(href = location.href) {
+  const page = await pageAt(href);
+  const drawn = page.querySelector("[data-talk]");
+  if (!drawn) throw new Problem(page.querySelector("[role=alert]")?.textContent ?? "The page cannot be drawn: reload it.", 0);
+  const focused = document.activeElement?.closest("[data-part]") ? mark(document.activeElement) : null;
+  for (const part of drawn.querySelectorAll("[data-part]")) {
+    root.querySelector(`[data-part="${part.dataset.part}"]`)?.replaceChildren(...part.childNodes);
+  }
+  for (const name of ["story", "at", "chat", "version", "chosen", "speaker"]) root.dataset[name] = drawn.dataset[name];
+  say.placeholder = drawn.querySelector("[data-say]").placeholder;
+  say.disabled = send.disabled = !state.chosen.length;
+  for (const link of page.querySelectorAll("[data-follow]")) { // they lead to the same moment in other views
+    document.querySelector(`[data-follow="${link.dataset.follow}"]`)?.setAttribute("href", link.getAttribute("href"));
+  }
+  document.title = page.title;
+  timeline?.redraw(drawn.querySelector("[data-timeline]")); // it may hold the focus: moved, not replaced
+  if (focused) root.querySelector(focused)?.focus({ preventScroll: true });
+}
+
+/** A selector by which the drawn twin of an element can be found. */
+function mark(element) {
+  const message = element.closest("[data-message]");
+  const act = element.dataset.act ? `[data-act="${element.dataset.act}"]` : element.matches("summary") ? "summary" : null;
+  if (message && act) return `#${message.id} ${act}`;
+  if (element.name === "who") return `[name="who"][value="${CSS.escape(element.value)}"]`;
+  return element.matches("[data-speaker-choice]") ? "[data-speaker-choice]" : null;
+}
+
+function toTheEnd() {
+  scrollTo({ top: document.documentElement.scrollHeight });
+}
+
+/** Tell other tabs that the chat has changed. */
+function changed() {
+  others.postMessage(state.chat);
+}
+
+// Doing
+
+/** Do something that may be refused; a refusal is shown above the composer. Tells whether it was done. */
+async function attempt(work) {
+  showProblem(problem, null);
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (error.name !== "AbortError") showProblem(problem, error);
+    return false;
+  }
+}
+
+/** The chat; begun now if it is not yet. */
+async function theChat() {
+  if (state.chat) return;
+  const { story, at: moment, chosen, speaker } = state;
+  const made = await ask("POST", "/api/chats", { story, characters: chosen, at: moment, speaker });
+  root.dataset.chat = made.id;
+  history.replaceState(null, "", at`/chats/${made.id}`);
+}
+
+/** Ask for a reply and tell it as it comes. */
+async function told(path, body) {
+  telling = new Telling(root.querySelector("[data-part=transcript]"), state);
+  send.hidden = true;
+  stop.hidden = false;
+  difference.hidden = true;
+  try {
+    await telling.follow(path(), body);
+  } finally {
+    const { announced } = telling;
+    telling = null;
+    stop.hidden = true;
+    send.hidden = false;
+    await draw().catch(() => {}); // what was told stands there, drawn or not
+    changed();
+    root.querySelector("[data-announce]").textContent = announced;
+    toTheEnd();
+  }
+}
+
+async function speak(text) {
+  if (telling || !text.trim() || !state.chosen.length) return;
+  await attempt(async () => {
+    await theChat();
+    root.querySelector(".opening")?.remove();
+    say.value = "";
+    grow();
+    try {
+      await told(() => `${address()}/messages`, { text });
+    } catch (error) {
+      if (!error.kept) say.value = text; // it was not taken: nothing typed is lost
+      grow();
+      throw error;
+    }
+  });
+  say.focus();
+}
+
+async function stopNow() {
+  const stopped = telling;
+  if (!stopped) return;
+  await attempt(async () => {
+    const { message, seen } = stopped.stop();
+    await ask("POST", `${address()}/stop`, { message, seen });
+  });
+  stopped.close();
+  say.focus();
+}
+
+/** Take away what a new branch will not have: what follows a message, and the message itself unless it stays. */
+function cutOff(item, stays) {
+  while (item.nextElementSibling) item.nextElementSibling.remove();
+  if (!stays) item.remove();
+}
+
+const acts = {
+  async retry(message, item) {
+    cutOff(item, item.dataset.by === "user");
+    try {
+      await told(() => `${address()}/messages/${message}/retry`, {});
+    } finally {
+      root.querySelector(".message:last-child [data-act=retry]")?.focus({ preventScroll: true });
+    }
+  },
+  async edit(message, item) {
+    const text = item.querySelector("[data-text]").textContent;
+    const wanted = await asked({ title: "Say it differently", label: "Message", yes: "Save as a new branch", text });
+    if (wanted === null || !wanted.trim()) return;
+    cutOff(item, false);
+    say.focus();
+    await told(() => `${address()}/messages/${message}/edit`, { text: wanted });
+  },
+  async delete(message) {
+    if ((await asked({ title: "Delete this message and what followed it?", yes: "Delete" })) === null) return;
+    await ask("DELETE", `${address()}/messages/${message}`);
+    await draw();
+    changed();
+    say.focus();
+  },
+  async branch(message) {
+    const made = await ask("POST", `${address()}/messages/${message}/branch`, {});
+    location.assign(at`/chats/${made.id}`);
+  },
+};
+
+const chatActs = {
+  async rename() {
+    const text = root.querySelector(".talk-head h1").textContent;
+    const title = await asked({ title: "Rename the chat", label: "Title", yes: "Rename", text });
+    if (title !== null && title.trim()) await change({ title: title.trim() });
+  },
+  async delete() {
+    if ((await asked({ title: "Delete the whole chat?", yes: "Delete" })) === null) return;
+    await ask("DELETE", address());
+    changed();
+    location.assign(`/?story=${encodeURIComponent(state.story)}&at=${encodeURIComponent(state.at)}`);
+  },
+};
+
+/** Change something of the chat, or of the scene before there is one. */
+async function change(wanted) {
+  if (state.chat) {
+    const answer = await ask("PATCH", address(), wanted);
+    await draw();
+    changed();
+    return answer;
+  }
+  const here = new URL("/", location.href);
+  here.searchParams.set("story", state.story);
+  here.searchParams.set("at", wanted.at ?? state.at);
+  for (const who of wanted.characters ?? state.chosen) here.searchParams.append("who", who);
+  const speaker = "speaker" in wanted ? wanted.speaker : state.speaker;
+  if (speaker) here.searchParams.set("as", speaker);
+  await draw(here);
+  history.replaceState(null, "", here);
+  return null;
+}
+
+/** Change something by a control of the page, which goes back to how it was where that is refused. */
+async function set(wanted) {
+  if (!(await attempt(() => change(wanted)))) await draw().catch(() => {});
+}
+
+async function move(moment) {
+  const done = await attempt(async () => {
+    const answer = await change({ at: moment });
+    const repeat = [...root.querySelectorAll('[data-by="user"] [data-text]')].at(-1)?.textContent;
+    if (answer) moved(difference, answer, repeat ? () => speak(repeat) : null);
+  });
+  if (!done) await draw().catch(() => timeline.back());
+}
+
+// Listening
+
+function grow() {
+  say.style.height = "auto";
+  say.style.height = `${say.scrollHeight + 2}px`;
+}
+
+root.querySelector("[data-composer]").addEventListener("submit", (event) => {
+  event.preventDefault();
+  speak(say.value);
+});
+say.addEventListener("input", grow);
+say.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  speak(say.value);
+});
+stop.addEventListener("click", stopNow);
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && telling && !document.querySelector("dialog[open]")) stopNow();
+});
+
+root.addEventListener("click", (event) => {
+  const button = event.target.closest("button, summary");
+  if (!button) return;
+  const item = button.closest("[data-message]");
+  if (button.matches("[data-why] > summary")) {
+    event.preventDefault();
+    openWhy(root.querySelector("[data-drawer]"), item);
+  } else if (button.dataset.act && !telling) attempt(() => acts[button.dataset.act](item.dataset.message, item));
+  else if (button.dataset.show && !telling) attempt(() => change({ shown: Number(button.dataset.show) }));
+  else if (button.dataset.chatAct) attempt(() => chatActs[button.dataset.chatAct]());
+  else if (button.matches("[data-opener]")) speak(button.textContent);
+  else if (button.dataset.panel) panel(button);
+});
+
+root.addEventListener("change", (event) => {
+  if (event.target.matches("[data-speaker-choice]")) {
+    set({ speaker: event.target.value || null });
+  } else if (event.target.name === "who") {
+    const characters = [...root.querySelectorAll('[name="who"]:checked')].map((box) => box.value);
+    if (characters.length) set({ characters });
+    else {
+      event.target.checked = true;
+      showProblem(problem, new Error("Somebody has to be in the scene: choose another one first."));
+    }
+  }
+});
+
+root.addEventListener("timeline:moved", (event) => {
+  event.preventDefault();
+  if (!telling) move(event.detail.at);
+  else timeline.back();
+});
+
+/** On a narrow screen, cast and chats are shown one at a time. */
+function panel(button) {
+  for (const other of root.querySelectorAll("[data-panel]")) {
+    const open = other === button && other.getAttribute("aria-expanded") !== "true";
+    other.setAttribute("aria-expanded", String(open));
+    document.getElementById(other.dataset.panel).classList.toggle("shown", open);
+  }
+}
+
+// Two tabs with the same chat show the same: told by the other tab, or looked up when one comes back to this one.
+others.addEventListener("message", (event) => {
+  if (event.data === state.chat && state.chat && !telling) attempt(() => draw());
+});
+document.addEventListener("visibilitychange", async () => {
+  if (document.hidden || !state.chat || telling) return;
+  const now = await ask("GET", address()).catch((error) => (error.status === 404 ? { version: -1 } : null));
+  if (now && String(now.version) !== root.dataset.version && !telling) attempt(() => draw());
+});
+
+if (root.querySelector("[data-message]")) toTheEnd();
+if (matchMedia("(min-width: 62rem)").matches) say.focus({ preventScroll: true });

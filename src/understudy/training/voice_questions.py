@@ -1,0 +1,137 @@
+"""Questions such as people are asked of `voice`, put about characters of novels: is this line theirs?
+
+A character is known by its first lines. Asked about are later lines of its own, lines of others of the same novel (the
+topic is right, the voice is not) and lines of other novels; each kind of the others' counts half. Of what is asked
+about, nothing is among the lines that are shown.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import InputError
+from understudy.lexical.rows import Reals
+from understudy.metrics.agreement import auc, calibration_error
+from understudy.metrics.voice.hearing import Hearing
+from understudy.metrics.voice.model import EarModel, Speech
+from understudy.metrics.voice.traits import Traits
+from understudy.metrics.voice.weighing import sigmoid, weighed
+
+__all__ = ["Novel", "Questions", "figures_of", "questions_of", "together"]
+
+Novel = Mapping[str, Sequence[Traits]]
+"""The lines of each character."""
+
+ASKED_ABOUT, SHOWN, LATEST = 45, 0.6, 200  # lines a character must have; the share shown; how many are looked at
+OWN, OTHERS, EACH = 40, 30, 5  # questions by kind; at most so many of one other speaker
+LONG_ENOUGH = 15  # letters: a line of two words has hardly a voice
+DRAWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """About one character of one novel: the parts of each line's score, whether it is its own, how much it counts."""
+
+    novel: int
+    parts: Reals
+    own: Reals
+    weights: Reals
+
+
+def questions_of(model: EarModel, novels: Sequence[Novel], seed: int) -> list[Questions]:
+    heard = [{name: model.heard(said) for name, said in novel.items()} for novel in novels]
+    found = []
+    for draw in range(DRAWS):
+        rng = np.random.default_rng((seed, draw))
+        for number, novel in enumerate(heard):
+            for name, said in novel.items():
+                if len(said) >= ASKED_ABOUT:
+                    found.append(_asked(model, heard, number, name, rng))
+    if not found:
+        raise InputError(f"the novels of valid have no character with {ASKED_ABOUT} lines to ask about")
+    return found
+
+
+def _asked(
+    model: EarModel, novels: Sequence[Mapping[str, Speech]], number: int, name: str, rng: np.random.Generator
+) -> Questions:
+    said = novels[number][name]
+    length = min(len(said), LATEST)
+    shown = int(length * SHOWN)
+    own = [place for place in range(shown, length) if said.traits[place].letters >= LONG_ENOUGH]
+    own = sorted(rng.permutation(own)[:OWN].tolist())
+    same = _drawn({(number, other): speech for other, speech in novels[number].items() if other != name}, rng)
+    foreign = _drawn(
+        {(at, other): speech for at, novel in enumerate(novels) if at != number for other, speech in novel.items()}, rng
+    )
+    left = [
+        speech.some([place for place in range(len(speech)) if place not in same.get((number, other), ())])
+        for other, speech in novels[number].items()
+        if other != name
+    ]
+    hearing = Hearing(model, said.some(range(shown)), left)
+    parts = [hearing.parts(said.some(own))] if own else []
+    for lines in (same, foreign):
+        parts += [hearing.parts(novels[at][other].some(places)) for (at, other), places in lines.items()]
+    counts = [len(own), sum(map(len, same.values())), sum(map(len, foreign.values()))]
+    shares = [1.0 / max(counts[0], 1), 0.5 / max(counts[1], 1), 0.5 / max(counts[2], 1)]
+    labels = np.repeat([1.0, 0.0, 0.0], counts)
+    return Questions(number, np.concatenate(parts), labels, np.repeat(shares, counts))
+
+
+def _drawn(speakers: Mapping[tuple[int, str], Speech], rng: np.random.Generator) -> dict[tuple[int, str], list[int]]:
+    """Lines of other speakers, so many in all and at most a few of each."""
+    all_lines = [
+        (who, place)
+        for who, speech in speakers.items()
+        for place in range(len(speech))
+        if speech.traits[place].letters >= LONG_ENOUGH
+    ]
+    found: dict[tuple[int, str], list[int]] = defaultdict(list)
+    drawn = 0
+    for at in rng.permutation(len(all_lines)).tolist():
+        who, place = all_lines[at]
+        if len(found[who]) < EACH:
+            found[who].append(place)
+            drawn += 1
+        if drawn == OTHERS:
+            break
+    return {who: places for who, places in found.items() if places}
+
+
+def together(questions: Sequence[Questions]) -> tuple[Reals, Reals, Reals]:
+    return (
+        np.concatenate([one.parts for one in questions]),
+        np.concatenate([one.own for one in questions]),
+        np.concatenate([one.weights for one in questions]),
+    )
+
+
+def figures_of(questions: Sequence[Questions]) -> dict[str, Any]:
+    """How well later lines are told from others', each novel judged by weights that its questions had no part in."""
+    areas, values, labels, counts = [], [], [], []
+    for novel in sorted({one.novel for one in questions}):
+        rest = [one for one in questions if one.novel != novel]
+        if not rest:
+            return {}
+        weights = weighed(*together(rest))
+        for one in (one for one in questions if one.novel == novel):
+            value = sigmoid(one.parts @ weights[:-1] + weights[-1])
+            if 0 < one.own.sum() < len(one.own):
+                areas.append(auc(value, one.own > 0))
+            values.append(value)
+            labels.append(one.own)
+            counts.append(one.weights)
+    error = calibration_error(np.concatenate(values), np.concatenate(labels), np.concatenate(counts))
+    return {
+        "what": "later lines of a character among lines of others of the same and of other novels, valid, "
+        "novels left out in turn",
+        "auc": round(float(np.mean(areas)), 4),
+        "calibration_error": round(error, 4),
+        "characters": len(areas) // DRAWS,
+    }

@@ -1,0 +1,93 @@
+"""A real browser before a real server. Debian's Chromium is driven by Playwright; `make test` installs it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from brasskey import brass_key
+from server.conftest import serving
+from understudy.agents.scripted import Scripted
+from understudy.dialogue import Agent
+from understudy.readers import read
+from understudy.server.app import make_app
+from understudy.server.guard.limits import Limits
+from understudy.server.house import House
+from understudy.server.stage import Stage
+from understudy.storyfile import Story
+from understudy.utterances import UtteranceStore
+
+SCRIPT = [f"This is the line numbered {number}." for number in range(1, 101)]
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PATIENCE = 20_000  # ms until what a test waits for is said not to come
+FREELY = Limits(per_second=1_000, burst=10_000)
+
+
+@pytest.fixture(scope="session")
+def on_stage(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Story]:
+    return {"brass-key": read(brass_key(tmp_path_factory.mktemp("stories") / "brass-key")), "demo": read("demo")}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Closed with its module: while Playwright is awake, no other test of the process can have an event loop."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.fail("there is no Chromium to test with: install it as root with `apt-get install chromium`")
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+MakeSite = Callable[..., tuple[str, House]]
+
+
+@pytest.fixture
+def make_site(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[MakeSite]:
+    """Sites with an agent of one's own, telling a word every `pace` seconds; closed when the test ends."""
+    with ExitStack() as open_now:
+
+        def make(
+            agent: Agent | None = None, pace: float = 0.0, utterances: UtteranceStore | None = None
+        ) -> tuple[str, House]:
+            folder = tmp_path / "data"
+            opened = House.open(Stage(on_stage), agent or Scripted(SCRIPT), folder, utterances=utterances)
+            house = open_now.enter_context(opened)
+            house.chats.pace = pace
+            return open_now.enter_context(serving(make_app(house, limits=FREELY))), house
+
+        yield make
+
+
+@pytest.fixture
+def site(make_site: MakeSite) -> str:
+    """The address of a server whose characters speak from a script."""
+    return make_site()[0]

@@ -1,0 +1,86 @@
+"""`chat` and `serve` with --store: approved lines are said, in their time."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import Result
+
+from understudy.story import Moment
+from understudy.utterances import APPROVED, FILTER, REJECTED, Utterance, open_store
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+Start = Callable[..., "subprocess.Popen[str]"]
+ASKED = "What do the gulls know of the weather?"
+FOG = "The gulls know of the weather what I know of the gulls."
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    store = open_store(tmp_path / "lines.db")
+    store.add([Utterance(FOG, "Ines Vale", Moment.parse("2"))], APPROVED, FILTER)
+    store.add([Utterance("Gulls know weather, what of it.", "Ines Vale")], REJECTED, FILTER)
+    store.close()
+    return tmp_path / "lines.db"
+
+
+@pytest.mark.parametrize("agent", ["encoder", "tfidf"])
+def test_an_approved_line_is_said_from_its_moment_on(document: Document, story: Path, lines: Path, agent: str) -> None:
+    asked = ("chat", story, "Ines", "--agent", agent, "--store", lines, "--say", ASKED)
+    late = document(*asked)
+    assert late["reply"] == FOG
+    assert late["evidence"][0]["kind"] == "approved" and late["evidence"][0]["text"] == f"utterance 1: {FOG}"
+    assert late["candidates"][0]["moment"] is None
+    early = document(*asked, "--at", "1.2")
+    assert not any("gulls" in told["text"].lower() for told in early["candidates"]) and early["reply"] != FOG
+
+
+def test_why_shows_which_line_it_was(run: Run, story: Path, lines: Path) -> None:
+    asked = ("chat", story, "Ines", "--agent", "tfidf", "--store", lines, "--say", ASKED, "--why")
+    assert re.search(r"approved\s+utterance 1:", run(*asked).stdout)
+
+
+def test_moving_to_an_earlier_moment_leaves_it_unsaid(run: Run, story: Path, lines: Path) -> None:
+    typed = f"{ASKED}\n/undo\n/at 1.2\n{ASKED}\n"
+    late, early = run("chat", story, "Ines", "--agent", "tfidf", "--store", lines, stdin=typed).stdout.splitlines()
+    assert late == FOG and "gulls" not in early.lower()
+
+
+def test_a_database_that_is_not_there_and_an_agent_that_has_no_use_for_one(run: Run, story: Path, lines: Path) -> None:
+    gone = run("chat", story, "Ines", "--store", "gone.db", "--say", "Hello", status=1)
+    assert "understudy filter" in gone.stderr and not Path("gone.db").exists()
+    scripted = run("chat", story, "Ines", "--agent", "scripted", "--store", lines, "--say", "Hello", status=2)
+    assert "--store needs" in scripted.stderr
+    assert "understudy filter" in run("serve", story, "--store", "gone.db", "--port", "0", status=1).stderr
+
+
+def test_a_served_character_says_what_was_approved_while_it_was_served(
+    start: Start, story: Path, lines: Path, tmp_path: Path
+) -> None:
+    process = start(
+        "serve", story, "--agent", "tfidf", "--store", lines, "--port", "0", "--data", tmp_path / "data"
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        url = next(found[0] for told in process.stdout if (found := re.search(r"http://[^/ ]+", told)))
+        assert "/review" in next(told for told in process.stdout)
+        body = {"story": "brass-key", "character": "Ines", "at": "2.2", "message": ASKED}
+        with httpx.Client(base_url=url, timeout=30) as client:
+            assert client.post("/api/replies", json=body).json()["reply"] == FOG
+            assert client.post("/api/replies", json={**body, "at": "1.2"}).json()["reply"] != FOG
+            decided = client.post("/api/utterances/1/decision", json={"decision": "rejected", "by": "Mara"})
+            assert decided.json()["decision"] == "rejected"
+            assert client.post("/api/replies", json=body).json()["reply"] != FOG
+            assert client.post("/api/utterances/1/undo", json={"by": "Mara"}).status_code == 200
+            answer = client.post("/api/replies", json=body).json()
+            assert answer["reply"] == FOG and answer["evidence"][0]["kind"] == "approved"
+    finally:
+        process.kill()
+        process.communicate()

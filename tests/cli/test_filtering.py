@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+LINES = "Good morning.\nMara is at the lighthouse.\nKeep the brass key.\n"
+
+
+@pytest.fixture
+def asked(tmp_path: Path, story: Path) -> list[str]:
+    """The command without its rules."""
+    lines = tmp_path / "lines.txt"
+    lines.write_text(LINES)
+    words = ["filter", lines, "--story", story, "--as", "Ines", "--at", "1.2", "--no-vectors", "--store", "lines.db"]
+    return [str(word) for word in words]
+
+
+def test_lines_are_judged_kept_and_looked_at(document: Document, asked: list[str]) -> None:
+    told = document(*asked, "--rule", "anachronism<=0")
+    assert told["decided"] == {"approved": 2, "rejected": 1} and told["new"] == 3
+    again = document(*asked, "--rule", "anachronism<=0")
+    assert again["new"] == 0 and again["done_before"] == 3
+    listed = document("utterances", "list", "--store", "lines.db", "--decision", "rejected")
+    (kept,) = listed["utterances"]
+    assert kept["text"] == "Mara is at the lighthouse." and "not known yet" in kept["reasons"]["anachronism"]
+    assert {"character": "Ines Vale", "decision": "approved", "lines": 2} in listed["counts"]
+
+
+def test_a_decision_is_made_shown_and_taken_back(run: Run, document: Document, asked: list[str]) -> None:
+    run(*asked, "--rule", "anachronism<=0")
+    run("utterances", "approve", "2", "--store", "lines.db", "--by", "Mara", "--why", "it is fine")
+    shown = document("utterances", "show", "2", "--store", "lines.db")
+    assert shown["decision"] == "approved" and shown["by"] == "Mara"
+    assert [entry["decision"] for entry in shown["history"]] == ["pending", "rejected", "approved"]
+    run("utterances", "undo", "2", "--store", "lines.db")
+    assert document("utterances", "show", "2", "--store", "lines.db")["decision"] == "rejected"
+    assert "it is fine" in run("utterances", "show", "2", "--store", "lines.db").stdout
+
+
+def test_nothing_is_decided_where_one_of_several_is_not_there(run: Run, document: Document, asked: list[str]) -> None:
+    run(*asked, "--rule", "anachronism<=0")
+    assert "no utterance 99" in run("utterances", "reject", "1", "99", "--store", "lines.db", status=1).stderr
+    assert document("utterances", "show", "1", "--store", "lines.db")["decision"] == "approved"
+
+
+def test_what_is_approved_is_taken_out(run: Run, asked: list[str]) -> None:
+    run(*asked, "--rule", "anachronism<=0")
+    run("utterances", "export", "--store", "lines.db", "-o", "out.jsonl")
+    texts = [json.loads(line)["text"] for line in Path("out.jsonl").read_text().splitlines()]
+    assert texts == ["Good morning.", "Keep the brass key."]
+    assert "--force" in run("utterances", "export", "--store", "lines.db", "-o", "out.jsonl", status=1).stderr
+
+
+def test_a_share_to_keep_finds_its_bound(document: Document, asked: list[str]) -> None:
+    told = document(*asked, "--bound", "psprob", "--keep", "0.3")
+    assert told["decided"] == {"approved": 1, "rejected": 2} and told["rules"][0].startswith("psprob>=")
+
+
+def test_a_bound_found_from_labelled_lines_is_plotted_before_it_is_used(
+    run: Run, asked: list[str], tmp_path: Path
+) -> None:
+    labelled = tmp_path / "labelled.jsonl"
+    fit = [{"text": f"Keep the brass key, {number} times.", "fit": True} for number in range(12)]
+    unfit = [{"text": f"Mara went to the lighthouse {number} times.", "fit": False} for number in range(12)]
+    labelled.write_text("".join(json.dumps(one) + "\n" for one in (*fit, *unfit)))
+    wanted = [*asked, "--bound", "anachronism", "--precision", "0.9", "--labelled", str(labelled)]
+    refused = run(*wanted, stdin="n\n", status=1)
+    assert "precision 1.00" in refused.stderr and not Path("lines.db").exists()
+    taken = run(*wanted, stdin="y\n")
+    assert "anachronism<=0" in taken.stdout and "2 approved, 1 rejected" in taken.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "said"),
+    [
+        ([], 2, "at least one --rule"),
+        (["--rule", "anachronism=0"], 1, "as in psprob>=0.2"),
+        (["--rule", "charm>=1"], 1, "there is no metric 'charm'"),
+        (["--keep", "0.5"], 2, "--bound"),
+        (["--bound", "psprob"], 2, "one of --keep, --precision and --recall"),
+        (["--bound", "psprob", "--precision", "0.9"], 2, "--labelled"),
+        (["--rule", "psprob>=0", "--until", "1.1"], 2, "not after"),
+    ],
+)
+def test_what_is_wrong_is_said(run: Run, asked: list[str], more: list[str], status: int, said: str) -> None:
+    assert said in run(*asked, *more, status=status).stderr
+    assert not Path("lines.db").exists()
+
+
+def test_a_store_that_is_not_there_is_not_made_by_looking(run: Run) -> None:
+    assert "understudy filter" in run("utterances", "list", "--store", "nowhere.db", status=1).stderr
+    assert not Path("nowhere.db").exists()

@@ -1,0 +1,100 @@
+"""`understudy serve`, started as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("UNDERSTUDY_API_KEY", raising=False)
+
+
+@pytest.fixture
+def serve(start: Start) -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
+    """Start a server and wait until it has printed its address."""
+    started = []
+
+    def serve(*arguments: str | Path) -> tuple[subprocess.Popen[str], str]:
+        process = start("serve", *arguments, "--port", "0", "--agent", "scripted")
+        started.append(process)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if found := re.search(r"http://[^/ ]+", line):
+                return process, found[0]
+        raise AssertionError(process.communicate())
+
+    yield serve
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_several_stories_are_served_until_ctrl_c(
+    serve: Callable[..., tuple[subprocess.Popen[str], str]], story: Path, tmp_path: Path
+) -> None:
+    process, url = serve("demo-zh", story)
+    with httpx.Client(base_url=url, timeout=20) as client:
+        names = [one["name"] for one in client.get("/api/stories").json()["stories"]]
+        assert names == ["demo-zh", "brass-key"]
+        body = {"model": "brass-key/Ines@2.1", "messages": [{"role": "user", "content": "the secret words"}]}
+        assert client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"] == "Line 1."
+    process.send_signal(signal.SIGINT)
+    out, log = process.communicate(timeout=30)
+    assert process.returncode == 0 and out.rstrip().endswith("Stopped.")
+    assert "POST /v1/chat/completions 200" in log and "secret" not in log
+    assert (tmp_path / "data").is_dir()
+
+
+def test_a_taken_port_says_what_to_do(run: Run) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        told = run("serve", "demo-zh", "--port", str(taken.getsockname()[1]), "--agent", "scripted", status=1).stderr
+    assert "--port 0" in told
+
+
+def test_another_address_needs_a_key(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "UNDERSTUDY_API_KEY" in run("serve", "demo-zh", "--host", "0.0.0.0", "--port", "0", status=1).stderr
+    monkeypatch.setenv("UNDERSTUDY_API_KEY", "short")
+    told = run("serve", "demo-zh", "--host", "0.0.0.0", "--port", "0", status=1).stderr
+    assert "too short" in told and "'short'" not in told
+
+
+def test_an_address_of_another_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_API_KEY", "a long and quite random key")
+    assert "choose others" in run("serve", "demo-zh", "--host", "192.0.2.1", "--port", "0", status=1).stderr
+
+
+def test_without_the_extra_it_says_which_one(tmp_path: Path) -> None:
+    (tmp_path / "starlette.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'starlette'\", name='starlette')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "understudy", "serve", "demo-zh"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "pip install 'understudy[serve]'" in done.stderr
+
+
+def test_nothing_else_needs_the_server() -> None:
+    code = "import sys, understudy.cli; print([m for m in ('starlette', 'uvicorn', 'msgspec') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,169 @@
+"""Approved lines are said in their time and never outside it; what is decided now holds for the next reply."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from people import ListPast, hearing, situation
+from understudy.agents import agent_named, draws_on_lines
+from understudy.agents.encoder import EncoderAgent
+from understudy.agents.pools import Candidates
+from understudy.agents.tfidf import TfIdfAgent
+from understudy.dialogue import Agent, Situation, situation_at
+from understudy.filtering.approved import ApprovedToo
+from understudy.readers import read
+from understudy.story import Moment
+from understudy.utterances import APPROVED, DECISIONS, FILTER, PENDING, REJECTED, Utterance, UtteranceStore, open_store
+
+TOLD = (("Ines", "Where is the lamp?", "On the hook."), ("Ines", "And the oil?", "Beside it."))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[UtteranceStore]:
+    opened = open_store(tmp_path / "lines.db")
+    yield opened
+    opened.close()
+
+
+def at(moment: Moment, *told: tuple[str | None, str, str]) -> Situation:
+    made = situation(*(told or TOLD))
+    return replace(made, persona=replace(made.persona, moment=moment))
+
+
+def line(text: str, since: str = "start", until: str = "end", who: str = "Tomas") -> Utterance:
+    return Utterance(text, who, Moment.parse(since), Moment.parse(until))
+
+
+def drawn(candidates: Candidates, asked: Situation) -> list[str]:
+    return [exchange.said.text for exchange in candidates(asked)]
+
+
+moments = st.one_of(
+    st.builds(lambda numbers: Moment(tuple(numbers)), st.lists(st.integers(0, 3), min_size=1, max_size=3)),
+    st.just(Moment.end()),
+)
+spans = st.lists(st.tuples(moments, moments, st.sampled_from(DECISIONS)), max_size=12)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(spans, st.lists(moments, min_size=1, max_size=5))
+def test_an_approved_line_is_drawn_on_from_its_first_moment_until_before_its_last_and_no_other_ever(
+    told: list[tuple[Moment, Moment, str]], asked: list[Moment]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(Path(folder) / "lines.db")
+        for place, (since, until, decision) in enumerate(told):
+            store.add([Utterance(f"Lamp line {place}.", "Tomas", since, until)], decision, FILTER)
+        candidates = ApprovedToo(store)
+        agent = TfIdfAgent(candidates)
+        for moment in asked:
+            wanted = {
+                f"Lamp line {place}."
+                for place, (since, until, decision) in enumerate(told)
+                if decision == APPROVED and since <= moment and (moment < until or until.is_end)
+            }
+            found = set(drawn(candidates, at(moment)))
+            assert found - {"On the hook.", "Beside it."} == wanted
+            reply = agent.reply(at(moment), hearing("The lamp line, the lamp line?"))
+            said = {reply.text, *(candidate.text for candidate in reply.candidates)}
+            assert not {text for text in said if text.startswith("Lamp line")} - wanted
+        store.close()
+
+
+@pytest.mark.parametrize("make", [EncoderAgent, TfIdfAgent], ids=["encoder", "tfidf"])
+def test_a_reply_from_an_approved_line_says_which(store: UtteranceStore, make: Callable[..., Agent]) -> None:
+    store.add([line("The lighthouse burned oil from Livorno, and wept soot.")], APPROVED, FILTER)
+    reply = make(candidates=ApprovedToo(store)).reply(
+        at(Moment.parse("3")), hearing("What oil did the lighthouse burn? Was it oil from Livorno?")
+    )
+    assert reply.text == "The lighthouse burned oil from Livorno, and wept soot."
+    evidence = reply.evidence[0]
+    assert evidence.kind == "approved" and evidence.moment is None
+    assert evidence.text == f"utterance 1: {reply.text}" and "lighthouse" in evidence.words
+    assert reply.candidates[0].moment is None
+    own = {candidate.text: candidate.moment for candidate in reply.candidates[1:]}
+    assert own.get("Beside it.") == Moment((1, 2, 2))
+
+
+@pytest.mark.parametrize("make", [EncoderAgent, TfIdfAgent], ids=["encoder", "tfidf"])
+def test_what_is_decided_between_two_replies_holds_for_the_second(
+    store: UtteranceStore, make: Callable[..., Agent]
+) -> None:
+    store.add([line("The lighthouse burned oil from Livorno.")], PENDING, FILTER)
+    agent, asked = make(candidates=ApprovedToo(store)), at(Moment.parse("3"))
+    message = hearing("What oil did the lighthouse burn? Was it oil from Livorno?")
+
+    def says_it() -> bool:
+        reply = agent.reply(asked, message)
+        return any("Livorno" in text for text in (reply.text, *(one.text for one in reply.candidates)))
+
+    assert not says_it()
+    store.decide(1, APPROVED, "Mara")
+    assert says_it()
+    store.decide(1, REJECTED, "Ines")
+    assert not says_it()
+    store.undo(1, "Ines")
+    assert says_it()
+
+
+def test_another_programs_decision_holds_too(store: UtteranceStore, tmp_path: Path) -> None:
+    candidates = ApprovedToo(store)
+    assert drawn(candidates, at(Moment.end())) == ["On the hook.", "Beside it."]
+    other = open_store(tmp_path / "lines.db")
+    other.add([line("Ahoy.")], APPROVED, "Mara")
+    other.close()
+    assert "Ahoy." in drawn(candidates, at(Moment.end()))
+
+
+def test_lines_stand_in_story_order(store: UtteranceStore) -> None:
+    store.add(
+        [line("Late.", "1.3"), line("Early.", "1.1"), line("Between.", "1.2"), line("Never.", "5")], APPROVED, "x"
+    )
+    found = ApprovedToo(store)(at(Moment.parse("4")))
+    assert [one.said.text for one in found] == ["Early.", "On the hook.", "Between.", "Beside it.", "Late."]
+    assert [one.approved for one in ApprovedToo(store)(at(Moment.parse("4")))] == [2, None, 3, None, 1]
+
+
+def test_nothing_is_read_again_as_long_as_the_lines_stay_the_same(store: UtteranceStore) -> None:
+    store.add([line("Ahoy."), line("Rejected already.")], APPROVED, FILTER)
+    store.decide(2, REJECTED, "Mara")
+    candidates, asked = ApprovedToo(store), at(Moment.end())
+    past = asked.persona.past
+    assert isinstance(past, ListPast)
+    first = candidates(asked)
+    store.add([line("Not his.", who="Ines")], APPROVED, FILTER)
+    store.decide(2, REJECTED, "Ines")
+    assert candidates(asked) is first and past.readings == 1
+    store.decide(2, APPROVED, "Ines")
+    assert candidates(asked) is not first and past.readings == 2
+
+
+def test_who_has_no_approved_line_draws_on_the_past_alone(store: UtteranceStore) -> None:
+    store.add([line("Not his.", who="Ines"), line("Not yet.", since="9")], APPROVED, FILTER)
+    assert drawn(ApprovedToo(store), at(Moment.parse("2"))) == ["On the hook.", "Beside it."]
+
+
+def test_a_character_of_a_story_keeps_its_own_past_before_the_moment(store: UtteranceStore, story: Path) -> None:
+    store.add([line("The fog has no captain.", "2", who="Ines Vale")], APPROVED, FILTER)
+    read_story = read(str(story))
+    candidates = ApprovedToo(store)
+    early, late = (situation_at(read_story, "Ines", moment) for moment in ("1.2", "2.2"))
+    assert "The fog has no captain." not in drawn(candidates, early)
+    assert "The fog has no captain." in drawn(candidates, late)
+    assert set(drawn(candidates, early)) < set(drawn(candidates, late))
+
+
+def test_agents_that_draw_on_lines_are_handed_them(store: UtteranceStore) -> None:
+    store.add([line("The lighthouse burned oil from Livorno.")], APPROVED, FILTER)
+    assert draws_on_lines("encoder") and draws_on_lines("tfidf") and not draws_on_lines("scripted")
+    assert not draws_on_lines("") and not draws_on_lines("my_own:agent")
+    agent = agent_named("tfidf", ApprovedToo(store))
+    assert "Livorno" in agent.reply(at(Moment.end()), hearing("The lighthouse oil?")).text
+    assert agent_named("scripted", ApprovedToo(store)).reply(at(Moment.end()), hearing("Hello")).text == "Line 1."

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from brasskey import brass_key
+from understudy.dialogue import situation_at
+from understudy.filtering import Rule
+from understudy.filtering.run import Entry, filter_lines, run_of
+from understudy.metrics.grounds import Grounds
+from understudy.readers import read
+from understudy.story import Moment
+from understudy.utterances import APPROVED, PENDING, REJECTED, open_store
+
+LINES = ["Good morning.", "", "Mara is at the lighthouse.", "Keep the key.", "Good morning.", "The key again."]
+RULES = [Rule.parse("anachronism<=0")]
+
+
+@pytest.fixture
+def grounds(tmp_path: Path) -> Grounds:
+    told = read(brass_key(tmp_path / "story"))
+    return Grounds(told, situation_at(told, "Ines", "1.2"), author=True)
+
+
+@pytest.fixture
+def entry(tmp_path: Path) -> Entry:
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(LINES))
+    return Entry("Ines Vale", Moment((1, 2)), Moment.end(), file)
+
+
+def test_lines_enter_in_order_with_scores_source_and_decision(grounds: Grounds, entry: Entry, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "lines.db")
+    outcome = filter_lines([LINES[:3], LINES[3:]], [grounds.metric("anachronism")], RULES, store, entry)
+    kept = list(store.find())
+    assert [one.utterance.text for one in kept] == ["Good morning.", LINES[2], "Keep the key.", "The key again."]
+    assert [one.decision for one in kept] == [APPROVED, REJECTED, APPROVED, APPROVED]
+    assert kept[1].utterance.scores["anachronism"].reason.startswith("not known yet")
+    assert (kept[1].utterance.file, kept[1].utterance.line, kept[1].utterance.since) == ("lines.txt", 3, Moment((1, 2)))
+    assert outcome.new == 4 and outcome.decided == {APPROVED: 4, REJECTED: 1}
+    store.close()
+
+
+def test_a_run_stopped_between_any_two_pieces_goes_on_to_the_same_end(
+    grounds: Grounds, entry: Entry, tmp_path: Path
+) -> None:
+    metrics = [grounds.metric("anachronism"), grounds.metric("psprob")]
+    whole = open_store(tmp_path / "whole.db")
+    filter_lines([LINES], metrics, RULES, whole, entry)
+    expected = [(one.utterance, one.decision) for one in whole.find()]
+    for stop in range(len(LINES)):
+        store = open_store(tmp_path / f"{stop}.db")
+
+        def until_stopped(stop: int = stop) -> Iterator[list[str]]:
+            for place, line in enumerate(LINES):
+                if place == stop:
+                    raise KeyboardInterrupt
+                yield [line]
+
+        with pytest.raises(KeyboardInterrupt):
+            filter_lines(until_stopped(), metrics, RULES, store, entry)
+        outcome = filter_lines([[line] for line in LINES], metrics, RULES, store, entry)
+        assert outcome.before == stop
+        assert [(one.utterance, one.decision) for one in store.find()] == expected
+        store.close()
+    whole.close()
+
+
+def test_other_rules_another_character_or_another_file_are_another_run(entry: Entry) -> None:
+    run = run_of(entry, RULES)
+    assert run == run_of(entry, list(RULES))
+    assert run != run_of(entry, [Rule.parse("anachronism<=1")])
+    assert run != run_of(Entry("Mara", entry.since, entry.until, entry.file), RULES)
+    entry.file.write_text("Something else.")
+    assert run != run_of(entry, RULES)
+
+
+def test_only_what_is_approved_is_encoded_and_what_cannot_be_judged_waits(
+    grounds: Grounds, entry: Entry, tmp_path: Path
+) -> None:
+    encoded: list[str] = []
+
+    def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+        encoded.extend(texts)
+        return np.full((len(texts), 4), 0.5, np.float32)
+
+    store = open_store(tmp_path / "lines.db")
+    rules = [*RULES, Rule.parse("relation_fit>=0.5")]  # nobody is faced
+    metrics = [grounds.metric("anachronism"), grounds.metric("relation_fit")]
+    filter_lines([LINES[:4]], metrics, rules, store, entry, encode)
+    assert [one.decision for one in store.find()] == [PENDING, REJECTED, PENDING] and encoded == []
+    filter_lines(
+        [LINES[:4]], metrics[:1], RULES, store, Entry("Ines Vale", Moment((1, 1)), *(entry.until, entry.file)), encode
+    )
+    assert encoded == ["Good morning.", "Keep the key."]
+    assert len(store.nearest(np.full(4, 0.5, np.float32), 9, "Ines Vale", Moment((1, 1)))) == 2
+    store.close()

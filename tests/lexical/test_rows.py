@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.lexical.rows import Reals, Rows, distinct, ranges, sums
+
+MATRICES = st.integers(1, 5).flatmap(
+    lambda width: st.lists(st.lists(st.integers(0, 3), min_size=width, max_size=width), min_size=1, max_size=6)
+)
+
+
+def sparse(full: Reals) -> Rows:
+    rows, columns = np.nonzero(full)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(full)))))
+    return Rows(starts, columns, full[rows, columns], full.shape[1])
+
+
+def dense(rows: Rows) -> Reals:
+    full = np.zeros((len(rows), rows.width))
+    full[rows.owners, rows.columns] = rows.values
+    return full
+
+
+@settings(deadline=None)
+@given(MATRICES, st.integers(1, 4))
+def test_rows_are_the_matrix_they_stand_for(numbers: list[list[int]], results: int) -> None:
+    full = np.array(numbers, dtype=np.float64)
+    rows = sparse(full)
+    other = np.arange(results * full.shape[1], dtype=np.float64).reshape(results, -1)
+    assert np.allclose(rows.times(other), other @ full.T)
+    assert np.array_equal(dense(rows.turned()), full.T)
+    assert np.array_equal(dense(rows.some(np.array([0, 0]))), full[[0, 0]])
+    assert np.array_equal(dense(rows.kept(rows.values > 1)), np.where(full > 1, full, 0))
+    lengths = np.linalg.norm(dense(rows.unit()), axis=1)
+    assert np.allclose(lengths, full.any(axis=1))
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=4), max_size=6))
+def test_sums_of_stretches_some_of_them_empty(stretches: list[list[int]]) -> None:
+    values = np.array([value for one in stretches for value in one], dtype=np.float64)
+    starts = np.concatenate(([0], np.cumsum([len(one) for one in stretches], dtype=np.int64)))
+    assert sums(values, starts).tolist() == [sum(one) for one in stretches]
+    places = ranges(starts[:-1], np.diff(starts))
+    assert places.tolist() == list(range(len(values)))
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-5, 5)))
+def test_distinct_values_rise(values: list[int]) -> None:
+    assert distinct(np.array(values, dtype=np.int64)).tolist() == sorted(set(values))

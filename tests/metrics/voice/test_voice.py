@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import realdata
+import speaking
+from understudy.bench.judged_lines import judged_in
+from understudy.metrics import Samples
+from understudy.metrics.agreement import average_precision, spearman
+from understudy.metrics.voice import Cast, voice
+from understudy.metrics.voice.model import shipped_ear
+
+SAMPLES = Samples(speaking.novel(1, 40), "ja")
+
+
+def test_each_character_sounds_most_like_themselves() -> None:
+    cast = Cast(SAMPLES)
+    later = speaking.novel(2, 12)
+    means = {
+        name: {other: voice(SAMPLES, name, cast).values(SAMPLES.cut(said)).mean() for other, said in later.items()}
+        for name in later
+    }
+    for name, heard in means.items():
+        assert max(heard, key=heard.__getitem__) == name
+        assert 0 <= min(heard.values()) <= max(heard.values()) <= 1
+
+
+def test_a_score_depends_on_its_own_line_alone_and_says_what_made_it() -> None:
+    metric = voice(SAMPLES, "ゴンタ")
+    rough, polite = metric(["俺は料理なんか怖くねえぞ。", "わたくしは料理を存じませんわ。"])
+    assert metric(["わたくしは料理を存じませんわ。"])[0] == polite
+    assert rough.value is not None and polite.value is not None
+    assert rough.value > 0.5 > polite.value
+    assert rough.reason.startswith("for: ") and "俺" in rough.reason
+    assert "against: " in polite.reason and "わたくし" in polite.reason
+
+
+def test_without_evidence_there_is_no_score_but_a_reason() -> None:
+    few = Samples({"ゴンタ": ["俺だ。", "行くぜ。"], "サヨ": speaking.novel(1)["サヨ"]}, "ja")
+    assert voice(few, "ゴンタ")(["俺だ。"])[0].value is None
+    assert "has 2 sample lines" in voice(few, "ゴンタ")(["俺だ。"])[0].reason
+    assert "has no sample lines" in voice(SAMPLES, "誰か")(["俺だ。"])[0].reason
+    assert voice(SAMPLES, "サヨ")(["……"])[0].reason == "the line has no words"
+    alone = Samples({"Ines": ["Aye, the key is on its hook."] * 30})
+    assert "nobody but Ines" in voice(alone, "Ines")(["Aye."])[0].reason
+
+
+def test_other_languages_are_heard_against_the_rest_of_the_cast() -> None:
+    ines = [f"Aye, the {thing} is yours, lad." for thing in ("key", "boat", "lamp", "rope")] * 6
+    mara = [f"Oh dear, where is my {thing}?" for thing in ("key", "boat", "lamp", "rope")] * 6
+    hers, not_hers = voice(Samples({"Ines": ines, "Mara": mara}), "Ines")(["Aye, lad, the rope.", "Oh dear, the rope."])
+    assert hers.value is not None and not_hers.value is not None
+    assert hers.value > 0.5 > not_hers.value
+    assert "aye" in hers.reason
+
+
+def test_a_lone_japanese_character_is_heard_against_the_cohort() -> None:
+    alone = Samples({"ゴンタ": speaking.novel(1)["ゴンタ"]}, "ja")
+    rough, polite = voice(alone, "ゴンタ").values(alone.cut(["俺に任せろ、行くぜ！", "お願いいたしますわ。"])).tolist()
+    assert rough > polite
+
+
+def test_the_shipped_ear_is_whole() -> None:
+    ear = shipped_ear()
+    assert np.allclose(np.linalg.norm(ear.cohort, axis=1), 1, atol=1e-3)
+    assert (ear.rates > 0).all() and (ear.rates < 1).all()
+    assert sum(ear.first_person.values()) == pytest.approx(1, abs=0.02)
+
+
+def test_people_agree_with_it_about_characters_it_was_not_trained_on() -> None:
+    data = realdata.folder("personaclr")
+    correlations, precisions = [], []
+    for one in judged_in(data / "evaluation", data):
+        samples = Samples.load(one.novel)
+        values = voice(samples, one.character).values(samples.cut(one.replies))
+        correlations.append(spearman(values, one.scores))
+        precisions.append(average_precision(-values, one.unfit))
+    assert len(correlations) == 12
+    assert np.mean(correlations) > 0.56
+    assert np.mean(precisions) >= 0.74

@@ -1,0 +1,53 @@
+"""Chats asked over HTTP, and agents that can be looked into."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.server.house import House
+
+Events = list[tuple[str, Any]]
+
+
+def events_of(response: httpx.Response) -> Events:
+    """(name, data) of every event of a stream."""
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"].startswith("text/event-stream")
+    found: Events = []
+    for block in response.text.split("\n\n"):
+        if block:
+            name, data = block.split("\n")
+            found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+class Remembering:
+    """Answers with how much it has heard, and lets one look at what it was given. Considers three replies."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[Situation, tuple[Turn, ...]]] = []
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        self.heard.append((situation, tuple(history)))
+        own = sum(turn.speaker == situation.persona.name for turn in history)
+        texts = [f"{situation.persona.name} has heard {len(history)} things and said {own}.", "Second best.", "Third."]
+        moment = situation.persona.moment
+        return Reply(
+            texts[0],
+            tuple(Candidate(text, 1 - number / 10, moment) for number, text in enumerate(texts)),
+            (Evidence("exchange", "Tobias Rook: Was it?", moment), Evidence("memory", "The quay.", moment)),
+        )
+
+
+@pytest.fixture
+def remembering(make_house: Callable[..., House]) -> tuple[Remembering, House]:
+    agent = Remembering()
+    house = make_house(agent)
+    house.chats.pace = 0
+    return agent, house

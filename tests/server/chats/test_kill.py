@@ -1,0 +1,43 @@
+"""A server that is killed while it tells a reply has kept everything that was seen."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from killable import WORDS, server
+
+
+def told_until(url: str, chat: str, text: str, words: int) -> str:
+    """Listen to a reply until so many words of it have come."""
+    seen = ""
+    with httpx.stream("POST", f"{url}/api/chats/{chat}/messages", json={"text": text}, timeout=30) as stream:
+        for line in stream.iter_lines():
+            if line.startswith('data: {"message"'):
+                seen += json.loads(line.removeprefix("data: "))["text"]
+                words -= 1
+                if not words:
+                    break
+    return seen
+
+
+@pytest.mark.parametrize("words", [1, 25])
+def test_what_was_seen_is_there_after_a_kill_between_two_tokens(story: Path, tmp_path: Path, words: int) -> None:
+    begun = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
+    with server(story, tmp_path) as (process, url):
+        chat = httpx.post(f"{url}/api/chats", json=begun, timeout=30).json()["id"]
+        first = told_until(url, chat, "Where is the key?", words)
+        second = told_until(url, chat, "And the hook?", words)
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+    with server(story, tmp_path) as (_, url):
+        messages = httpx.get(f"{url}/api/chats/{chat}", timeout=30).json()["messages"]
+    assert [one["text"] for one in messages[::2]] == ["Where is the key?", "And the hook?"]
+    for reply, seen in zip(messages[1::2], [first, second], strict=True):
+        assert len(seen.split()) == words
+        assert reply["text"].startswith(seen)
+        assert len(reply["text"].split()) == WORDS  # all of it was kept before its first word was told

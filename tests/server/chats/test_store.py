@@ -1,0 +1,222 @@
+"""Whatever is done to a chat, its messages stay a tree, its tip a leaf, and nothing goes but what was taken away."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from understudy.server.chats import store
+from understudy.server.chats.store import Said
+from understudy.server.chats.tables import CHATS
+from understudy.server.problems import Refused
+
+Done = TypeVar("Done")
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
+
+
+def opened() -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.execute("PRAGMA foreign_keys = ON")
+    for statement in CHATS.split(";"):
+        db.execute(statement)
+    return db
+
+
+def said(text: str, answers: bool = False) -> Said:
+    return Said(answers, "Ines Vale" if answers else None, "Ines Vale" if answers else "You", text, "2.1")
+
+
+def within(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Done]) -> Done:
+    """As the database does it: in a transaction of its own."""
+    with db:
+        db.execute("BEGIN IMMEDIATE")
+        return work(db)
+
+
+class ChatIsATree(RuleBasedStateMachine):
+    """The same done to the tables and to a dictionary: message -> (parent, text)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.db = opened()
+        self.chat = within(self.db, lambda db: store.create(db, "brass-key", ["Ines Vale"], None, "2.1")).id
+        self.other = within(self.db, lambda db: store.create(db, "brass-key", ["Mara Quill"], None, "1.2")).id
+        self.tree: dict[int, tuple[int | None, str]] = {}
+        self.version = 1
+
+    def pick(self, place: int) -> int:
+        return sorted(self.tree)[place % len(self.tree)]
+
+    def below(self, top: int) -> set[int]:
+        found = {top}
+        for number in sorted(self.tree):  # a child's number is always larger than its parent's
+            if self.tree[number][0] in found:
+                found.add(number)
+        return found
+
+    @property
+    def tip(self) -> int | None:
+        return store.chat(self.db, self.chat).tip
+
+    @rule(text=TEXTS, answers=st.booleans())
+    def say(self, text: str, answers: bool) -> None:
+        parent = self.tip
+        kept = within(self.db, lambda db: store.append(db, self.chat, parent, said(text, answers)))
+        self.tree[kept.id] = (parent, text)
+        assert self.tip == kept.id
+
+    @precondition(lambda self: self.tree)
+    @rule(text=TEXTS, place=st.integers(0, 50))
+    def edit(self, text: str, place: int) -> None:
+        parent = self.tree[self.pick(place)][0]
+        kept = within(self.db, lambda db: store.append(db, self.chat, parent, said(text)))
+        self.tree[kept.id] = (parent, text)
+        assert self.tip == kept.id
+
+    @precondition(lambda self: self.tree)
+    @rule(place=st.integers(0, 50))
+    def remove(self, place: int) -> None:
+        wanted = self.pick(place)
+        shown = [one.id for one in store.path(self.db, self.tip)]
+        within(self.db, lambda db: store.remove(db, self.chat, wanted))
+        for number in self.below(wanted):
+            del self.tree[number]
+        if wanted not in shown:
+            assert [one.id for one in store.path(self.db, self.tip)] == shown
+
+    @precondition(lambda self: self.tree)
+    @rule(place=st.integers(0, 50))
+    def choose(self, place: int) -> None:
+        wanted = self.pick(place)
+        within(self.db, lambda db: store.choose(db, self.chat, wanted))
+        assert wanted in [one.id for one in store.path(self.db, self.tip)]
+
+    @precondition(lambda self: self.tree)
+    @rule(seen=st.integers(0, 20))
+    def stop(self, seen: int) -> None:
+        tip = self.tip
+        assert tip is not None
+        text = self.tree[tip][1][:seen]
+        within(self.db, lambda db: store.cut(db, self.chat, tip, text))
+        if text:
+            self.tree[tip] = (self.tree[tip][0], text)
+        else:
+            del self.tree[tip]
+
+    @precondition(lambda self: self.tree)
+    @rule(place=st.integers(0, 50))
+    def branch(self, place: int) -> None:
+        wanted = self.pick(place)
+        new = within(self.db, lambda db: store.branch(db, self.chat, wanted))
+        copied = [(one.text, one.shown) for one in store.path(self.db, new.tip)]
+        assert copied == [(one.text, one.shown) for one in store.path(self.db, wanted)]
+        within(self.db, lambda db: store.delete(db, new.id))
+
+    @invariant()
+    def the_messages_are_those_of_the_dictionary(self) -> None:
+        rows = self.db.execute("SELECT id, parent, text FROM messages WHERE chat = ?", (self.chat,))
+        assert {number: (parent, text) for number, parent, text in rows} == self.tree
+
+    @invariant()
+    def the_tip_is_a_leaf(self) -> None:
+        parents = {parent for parent, _ in self.tree.values()}
+        leaves = set(self.tree) - parents
+        assert self.tip in leaves if self.tree else self.tip is None
+
+    @invariant()
+    def a_path_runs_from_a_first_message_to_the_tip(self) -> None:
+        path = store.path(self.db, self.tip)
+        assert [one.parent for one in path] == [None, *(one.id for one in path)][: len(path)]
+        assert (path[-1].id if path else None) == self.tip
+
+    @invariant()
+    def the_other_chat_is_left_alone(self) -> None:
+        assert store.chat(self.db, self.other).version == 1
+
+    @invariant()
+    def a_version_stands_for_one_state(self) -> None:
+        version = store.chat(self.db, self.chat).version
+        assert version >= self.version
+        self.version = version
+
+    def teardown(self) -> None:
+        self.db.close()
+
+
+ChatIsATree.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestChatIsATree = ChatIsATree.TestCase
+
+
+@pytest.fixture
+def db() -> sqlite3.Connection:
+    return opened()
+
+
+def test_a_message_of_another_chat_cannot_be_answered(db: sqlite3.Connection) -> None:
+    one = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
+    two = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
+    first = store.append(db, one.id, None, said("Hello."))
+    with pytest.raises(Refused, match="no such message"):
+        store.append(db, two.id, first.id, said("Hello?"))
+
+
+def test_a_chat_of_thousands_of_messages_can_be_taken_away_at_once(db: sqlite3.Connection) -> None:
+    chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
+    parent = first = store.append(db, chat.id, None, said("Hello.")).id
+    for number in range(2500):
+        row = (chat.id, parent, str(number))
+        parent = int(
+            db.execute(
+                "INSERT INTO messages (chat, parent, answers, shown, text, moment, why, state, created)"
+                " VALUES (?, ?, 0, 'You', ?, '1.1', '{}', 'whole', '')",
+                row,
+            ).lastrowid
+            or 0
+        )
+    within(db, lambda db: store.change(db, chat.id, tip=parent))
+    assert len(store.path(db, parent)) == 2501
+    assert within(db, lambda db: store.remove(db, chat.id, first)).tip is None
+    assert store.texts(db, chat.id) == {}
+
+
+def test_a_chat_is_called_by_its_first_words_until_it_is_given_a_title(db: sqlite3.Connection) -> None:
+    chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
+    store.append(
+        db, chat.id, None, said("Where   was the key\nat noon, and who had looked at the hook before you did?")
+    )
+    assert store.chat(db, chat.id).title == "Where was the key at noon, and who had looked at the hook…"
+    store.change(db, chat.id, title="Keys")
+    tip = store.chat(db, chat.id).tip
+    store.append(db, chat.id, tip, said("And now?"))
+    assert store.chat(db, chat.id).title == "Keys"
+
+
+def test_stopping_a_reply_takes_replies_after_it_that_nobody_saw_but_never_what_the_user_said(
+    db: sqlite3.Connection,
+) -> None:
+    chat = store.create(db, "brass-key", ["Ines Vale", "Tobias Rook"], None, "1.1").id
+    user = store.append(db, chat, None, said("Hello, all."))
+    first = store.append(db, chat, user.id, said("Good day to you.", answers=True))
+    store.append(db, chat, first.id, said("And to you.", answers=True))
+    within(db, lambda db: store.cut(db, chat, first.id, "Good"))
+    assert [(one.text, one.state) for one in store.path(db, first.id)][-1] == ("Good", "cut")
+    assert store.chat(db, chat).tip == first.id
+    store.append(db, chat, first.id, said("What is good?"))
+    within(db, lambda db: store.cut(db, chat, first.id, ""))
+    assert [one.text for one in store.path(db, store.chat(db, chat).tip)] == ["Hello, all.", "Good", "What is good?"]
+
+
+def test_what_is_not_there_is_refused(db: sqlite3.Connection) -> None:
+    with pytest.raises(Refused, match="no such chat"):
+        store.chat(db, "nothing")
+    with pytest.raises(Refused, match="no such chat"):
+        store.delete(db, "nothing")
+    chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
+    with pytest.raises(Refused, match="no such message"):
+        store.remove(db, chat.id, 7)

@@ -1,0 +1,112 @@
+"""A server for every test: an application over the brass key and the demo, and a real one on a port of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+import uvicorn
+
+from brasskey import brass_key
+from understudy.agents.scripted import Scripted
+from understudy.dialogue import Agent
+from understudy.readers import read
+from understudy.server.app import make_app
+from understudy.server.guard import Guard
+from understudy.server.house import House
+from understudy.server.stage import Stage
+from understudy.storyfile import Story
+from understudy.utterances import UtteranceStore
+
+SCRIPT = [f"This is the line numbered {number}." for number in range(1, 101)]
+ADDRESS = "http://127.0.0.1"
+
+
+@pytest.fixture(scope="session")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Story]:
+    """The two stories that are on: `brass-key` (two acts of two scenes) and `demo`."""
+    return {"brass-key": read(brass_key(tmp_path_factory.mktemp("stories") / "brass-key")), "demo": read("demo")}
+
+
+MakeHouse = Callable[..., House]
+
+
+@pytest.fixture
+def make_house(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeHouse]:
+    """Houses on a database of their own, closed when the test ends; with an agent that speaks from a script."""
+    made: list[House] = []
+
+    def make(agent: Agent | None = None, at_once: int | None = None, utterances: UtteranceStore | None = None) -> House:
+        folder = tmp_path / f"house-{len(made) + 1}"
+        made.append(House.open(Stage(stories), agent or Scripted(SCRIPT), folder, at_once, utterances))
+        return made[-1]
+
+    yield make
+    for house in made:
+        house.close()
+
+
+@pytest.fixture
+def house(make_house: MakeHouse) -> House:
+    return make_house()
+
+
+@pytest.fixture
+def app(house: House) -> Guard:
+    return make_app(house)
+
+
+@asynccontextmanager
+async def visiting(app: Guard) -> AsyncIterator[httpx.AsyncClient]:
+    """A client within the process, as from a browser on this machine."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
+        yield client
+
+
+Ask = Callable[..., httpx.Response]
+
+
+@pytest.fixture
+def ask(app: Guard) -> Ask:
+    """One request: ask("GET", "/api/stories", params=...)."""
+
+    def ask(method: str, path: str, **told: object) -> httpx.Response:
+        async def asking() -> httpx.Response:
+            async with visiting(app) as client:
+                return await client.request(method, path, **told)  # type: ignore[arg-type]
+
+        return asyncio.run(asking())
+
+    return ask
+
+
+@contextmanager
+def serving(app: Guard) -> Iterator[str]:
+    """The application behind a real server on a free port of the loopback address; gives its URL."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(app, lifespan="on", log_config=None, access_log=False, ws="none")
+        server = uvicorn.Server(config)
+        started = Thread(target=lambda: asyncio.run(server._serve([listening])), daemon=True)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.listen(128)
+        started.start()
+        try:
+            yield url
+        finally:
+            server.should_exit = True
+            started.join(30)
+
+
+@pytest.fixture
+def served(app: Guard) -> Iterator[str]:
+    """The URL of a real server."""
+    with serving(app) as url:
+        yield url

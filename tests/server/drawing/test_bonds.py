@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from understudy.persona import persona_at
+from understudy.readers import read
+from understudy.server.drawing.bonds import bonds_of, known_since
+from understudy.story import Moment
+
+
+def test_since_when_others_are_known() -> None:
+    story = read("demo")
+    for at in ("1.2", "2.3", "end"):
+        persona = persona_at(story, "Zita", at)
+        known = known_since(story, persona)
+        for name, since in known.items():
+            true = story.character(name).name
+            assert true not in story.acquaintances(persona.name, since)[1]
+            after = next((scene for scene, _, _ in story.outline() if scene > since), persona.moment)
+            assert true in story.acquaintances(persona.name, min(after, persona.moment))[1]
+        assert {story.character(name).name for name in known} == set(
+            story.acquaintances(persona.name, persona.moment)[1]
+        ) - {persona.name}
+
+
+def test_they_go_by_the_names_the_character_knows() -> None:
+    story = read("demo")
+    assert "Aurel Benedek" in known_since(story, persona_at(story, "Zita", "2.1"))
+    assert "Danilo Reuss" in known_since(story, persona_at(story, "Zita", "end"))
+    assert "Danilo Reuss" in known_since(story, persona_at(story, "Haake", "1.2"))  # who is in on it
+
+
+def test_ties_are_gathered_by_person_in_the_order_of_acquaintance() -> None:
+    story = read("demo")
+    persona = persona_at(story, "Zita", "2.3")
+    known = known_since(story, persona)
+    bonds = bonds_of(persona, known)
+    assert {bond.name for bond in bonds} == {tie.to for tie in persona.relations}
+    assert [known[bond.name] for bond in bonds] == sorted(known[bond.name] for bond in bonds)
+    pia = next(bond for bond in bonds if bond.name == "Pia Lenk")
+    assert (pia.feeling, pia.nearness, [tie.kind for tie in pia.kinds]) == (-6, 5, ["opponent"])
+    assert len(pia.sentences) == 3
+
+
+def test_what_they_are_now_comes_before_what_they_were() -> None:
+    story = read("demo-ja")
+    persona = persona_at(story, "真鍋千夏", "end")
+    bond = next(one for one in bonds_of(persona, known_since(story, persona)) if one.name == "久我志保里")
+    assert [tie.kind for tie in bond.kinds] == ["friend", "enemy", "opponent"]
+
+
+def test_everybody_keeps_their_place_while_the_moment_changes() -> None:
+    story = read("demo")
+    places: dict[str, int] = {}
+    for scene, _, _ in story.outline():
+        persona = persona_at(story, "Zita", scene)
+        now = {story.character(one.name).name: one.place for one in bonds_of(persona, known_since(story, persona))}
+        assert places.items() & {name: now.get(name, place) for name, place in places.items()}.items() == places.items()
+        places |= now
+    assert len(set(places.values())) == len(places) > 8
+
+
+def test_somebody_only_stood_before_comes_after_all(story: Path) -> None:
+    told = read(story)
+    persona = persona_at(told, "Ines", "1.1", before=["Tobias"])
+    known = known_since(told, persona)
+    assert known == {} and [bond.name for bond in bonds_of(persona, known)] == ["Tobias Rook"]
+    assert known_since(told, persona_at(told, "Ines", "1.2")) == {"Tobias Rook": Moment((1, 1))}

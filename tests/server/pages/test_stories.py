@@ -1,0 +1,167 @@
+"""The stories view without scripts: every form works, users' words are escaped, and only one's own upload tells all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from brasskey import ACT_1, ACT_2, CAST
+from samples import TRANSCRIPT
+from understudy.server.house import House
+from understudy.server.pages.stories import bar
+from understudy.server.uploads.answers import Total
+from uploading import FORM, File, form
+
+Ask = Callable[..., httpx.Response]
+BRASS_KEY: list[File] = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]
+EVIL = '<script>alert("x")</script>'
+
+
+def send(ask: Ask, *files: File) -> httpx.Response:
+    return ask("POST", "/api/uploads/form", content=form(files), headers={"Content-Type": FORM})
+
+
+def sent(ask: Ask, *files: File) -> str:
+    """Where the report of what was sent is found."""
+    answer = send(ask, *files)
+    assert answer.status_code == 303
+    return answer.headers["location"]
+
+
+def test_every_story_on_stage_has_a_card_that_tells_its_first_chapter(ask: Ask) -> None:
+    page = ask("GET", "/stories")
+    assert page.status_code == 200
+    assert "A Clean Bill" in page.text
+    assert "The Brass Key" in page.text
+    card = page.text.partition('id="on-stage"')[2].partition(">The Brass Key<")[2].partition("</ul>")[0]
+    faces = re.findall(r'alt="([^"]+)" width="44"', card)
+    assert faces == ["Ines Vale", "Tobias Rook", "Mara Quill"]
+    assert "lighthouse" not in page.text
+
+
+def test_a_script_is_sent_and_its_report_shown(ask: Ask) -> None:
+    page = ask("GET", sent(ask, ("quarrel.txt", TRANSCRIPT.encode()))).text
+    assert "this page tells all of it" in page
+    assert re.search(r"<strong class=\"number\">7</strong>\s*lines of dialogue", page)
+    assert "Every one of 12 source lines is accounted for" in page
+    assert ask("GET", "/stories").text.count("Yours") == 1
+
+
+def test_what_was_not_read_is_listed_with_its_reason(ask: Ask) -> None:
+    page = ask("GET", sent(ask, *BRASS_KEY)).text
+    assert "Not read, and why (1)" in page
+    assert "act-1.txt:13" in page
+    assert "% Should Mara be kinder here?" in page
+
+
+def test_a_bad_upload_is_told_on_the_page(ask: Ask) -> None:
+    answer = send(ask, ("a.txt", b"\x00\x01\x02"))
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+    assert "a.txt" in answer.text
+    assert "Add a story" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"kind": "rename", "who": "Mara Quill", "to": "Mara of the Quay"}, "Renamed Mara Quill to Mara of the Quay"),
+        ({"kind": "merge", "who": "Mara Quill", "into": "Tobias Rook"}, "Merged Mara Quill into Tobias Rook"),
+        ({"kind": "add-alias", "who": "Mara Quill", "alias": "Quilly"}, "Mara Quill is also called Quilly"),
+        ({"kind": "profile", "who": "Mara Quill", "lines": "I read.\r\nI wait."}, "Profile of Mara Quill"),
+        ({"kind": "title", "title": "The Iron Key"}, "Title: The Iron Key"),
+        ({"kind": "language", "language": "ja"}, "Language: ja"),
+        ({"kind": "cast", "text": CAST.replace("Brass", "Tin")}, "Wrote cast.toml"),
+    ],
+)
+def test_every_fix_can_be_made_by_form_and_taken_back(ask: Ask, fields: dict[str, str], shown: str) -> None:
+    place = sent(ask, *BRASS_KEY)
+    before = ask("GET", place).text
+    answer = ask("POST", f"{place}/fix", data=fields)
+    assert (answer.status_code, answer.headers["location"]) == (303, place)
+    assert shown in ask("GET", place).text
+    assert ask("POST", f"{place}/undo").status_code == 303
+    assert ask("GET", place).text == before
+
+
+@pytest.mark.parametrize("fields", [{"kind": "rename", "who": "Nobody", "to": "x"}, {"kind": "burn"}, {}])
+def test_a_wrong_fix_is_told_on_the_page(ask: Ask, fields: dict[str, str]) -> None:
+    place = sent(ask, *BRASS_KEY)
+    answer = ask("POST", f"{place}/fix", data=fields)
+    assert answer.status_code == 400
+    assert 'role="alert" data-problem>' in answer.text
+    assert "What you put right" not in answer.text
+
+
+def test_deleting_and_bringing_back_by_form(ask: Ask) -> None:
+    place = sent(ask, *BRASS_KEY)
+    assert ask("POST", f"{place}/delete").headers["location"] == "/stories#put-away"
+    page = ask("GET", "/stories").text
+    assert "Put away" in page
+    assert f'action="{place}/restore"' in page
+    assert "This story was deleted" in ask("GET", place).text
+    assert ask("POST", f"{place}/restore").status_code == 303
+    assert "Put away" not in ask("GET", "/stories").text
+
+
+def test_what_is_not_there_is_told_on_the_page(ask: Ask) -> None:
+    answer = ask("GET", "/stories/nobody")
+    assert answer.status_code == 404
+    assert "there is no such upload here" in answer.text
+
+
+def test_what_users_wrote_is_escaped_everywhere(ask: Ask, house: House) -> None:
+    script = f"# act 1: {EVIL}\n## scene 1: {EVIL}\n{EVIL.replace(':', '')}: {EVIL}\nODILE: No.\n% {EVIL}\n"
+    cast = f"title = '{EVIL}'\n[[character]]\nname = '{EVIL}'\naliases = ['<b>bold</b>']\nprofile = ['{EVIL}']\n"
+    place = sent(ask, (f"{EVIL}.txt", script.encode()), ("cast.toml", cast.encode()))
+    for path in (place, "/stories"):
+        page = ask("GET", path).text
+        assert "alert" in page
+        assert "<script>alert" not in page
+        assert "<b>bold" not in page
+    assert (
+        ask(
+            "POST", f"{place}/fix", data={"kind": "title", "title": f'"><img src=x onerror=alert(1)> {EVIL}'}
+        ).status_code
+        == 303
+    )
+    page = ask("GET", place).text
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    wrong = ask("POST", f"{place}/fix", data={"kind": "rename", "who": EVIL * 2, "to": "x"})
+    assert "<script>alert" not in wrong.text
+
+
+def test_pages_carry_no_inline_scripts_or_styles(ask: Ask) -> None:
+    place = sent(ask, *BRASS_KEY)
+    for path in ("/stories", place):
+        page = ask("GET", path).text
+        assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\ssrc=)", page)
+        assert not re.search(r'(?:src|href|action)="(?!/|#)', page)
+
+
+def test_every_field_has_a_label(ask: Ask) -> None:
+    place = sent(ask, *BRASS_KEY)
+    for path in ("/stories", place):
+        page = re.sub(r"<label.*?</label>", "", ask("GET", path).text, flags=re.S)
+        assert re.findall(r'<(?:input(?![^>]*type="hidden")|select|textarea)[^>]*>', page) == []
+
+
+def test_a_large_cast_is_shown_in_full_when_asked_for(ask: Ask) -> None:
+    script = "".join(f"# act {number}\n## scene 1\nPERSON {number}: I am number {number}.\n" for number in range(1, 61))
+    place = sent(ask, ("crowd.txt", script.encode()))
+    shown = ask("GET", place).text
+    assert shown.count('class="cast-member"') == 50
+    assert "Show all 60 people" in shown
+    everybody = ask("GET", f"{place}?all=1").text
+    assert everybody.count('class="cast-member"') == 60
+    assert "Show all" not in everybody
+
+
+def test_a_bar_is_whole() -> None:
+    pieces = bar(Total(units=8, lines=4, descriptions=0, headings=2, unread=2))
+    assert pieces == [("lines", 0.0, 50.0), ("headings", 50.0, 25.0), ("unread", 75.0, 25.0)]
+    assert bar(Total(0, 0, 0, 0, 0)) == []

@@ -1,0 +1,96 @@
+"""The Talk page as the server draws it: readable without scripts, and nothing in it from after the moment."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from server.chats.conftest import events_of
+from server.conftest import Ask
+from understudy.server.house import House
+from understudy.storyfile import Story
+
+
+@pytest.fixture(autouse=True)
+def at_once(house: House) -> None:
+    house.chats.pace = 0
+
+
+def begun(ask: Ask, at: str = "1.2") -> str:
+    told = {"story": "brass-key", "characters": ["Tobias Rook"], "at": at, "speaker": "Ines Vale"}
+    return str(ask("POST", "/api/chats", json=told).json()["id"])
+
+
+def test_the_first_page_introduces_somebody_at_the_end_of_the_first_chapter(ask: Ask) -> None:
+    page = ask("GET", "/", params={"story": "demo"})
+    assert page.status_code == 200
+    assert 'data-at="1.2.1"' in page.text
+    assert "Talk with Zita Karst" in page.text
+    assert "I smoke the letters" in page.text
+    assert 'role="slider"' in page.text
+    assert "/api/stories/demo/characters/Zita%20Karst/portrait.svg" in page.text
+
+
+def test_without_a_story_the_first_one_is_shown(ask: Ask) -> None:
+    assert 'data-story="brass-key"' in ask("GET", "/").text
+
+
+def test_nothing_on_the_page_comes_from_after_its_moment(ask: Ask, stories: dict[str, Story]) -> None:
+    page = ask("GET", "/", params={"story": "demo", "at": "1.2", "who": "Zita"}).text
+    at = stories["demo"].moment("1.2")
+    later = [title for moment, title in stories["demo"].headings() if moment > at]
+    later += [setting for moment, setting, _ in stories["demo"].outline() if moment >= at]
+    earlier = [setting for moment, setting, _ in stories["demo"].outline() if moment < at]
+    assert later and earlier
+    assert [title for title in set(later) - set(earlier) if title in page] == []
+    assert "Danilo" not in page and "Sool" not in page
+    assert page.count('data-scenes="1"') == len(list(stories["demo"].outline()))  # that there is more is no secret
+
+
+def test_who_is_chosen_and_as_whom_one_speaks_are_in_the_address(ask: Ask) -> None:
+    page = ask(
+        "GET", "/", params=[("story", "demo"), ("at", "2.3"), ("who", "Zita"), ("who", "Pia Lenk"), ("as", "Benedek")]
+    )
+    assert "Talk with Zita Karst and Pia Lenk" in page.text
+    assert re.search(r'<option value="Aurel Benedek" selected>', page.text)
+    chosen = re.findall(r'name="who" value="([^"]+)"[^>]* checked', page.text)
+    assert set(chosen) == {"Zita Karst", "Pia Lenk"}
+
+
+def test_a_chat_can_be_read_without_scripts_with_what_each_reply_was_made_from(ask: Ask) -> None:
+    chat = begun(ask)
+    events_of(ask("POST", f"/api/chats/{chat}/messages", json={"text": "Where is my key?"}))
+    page = ask("GET", f"/chats/{chat}").text
+    assert "Where is my key?" in page
+    assert "This is the line numbered 1." in page
+    assert "reply 1 of 100" in page
+    assert f"/api/chats/{chat}/export?format=markdown" in page
+    assert "Talking needs JavaScript" in page
+
+
+def test_a_chat_moved_back_marks_what_is_not_remembered_there(ask: Ask) -> None:
+    chat = begun(ask, "2.2")
+    events_of(ask("POST", f"/api/chats/{chat}/messages", json={"text": "Where is my key?"}))
+    ask("PATCH", f"/api/chats/{chat}", json={"at": "1.2"})
+    events_of(ask("POST", f"/api/chats/{chat}/messages", json={"text": "And now?"}))
+    page = ask("GET", f"/chats/{chat}").text
+    assert page.count("not remembered here") == 2
+    assert "Back to Act 1, scene 2" in page
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [("/?story=nothing", 404), ("/?story=demo&at=9.9", 404), ("/?story=demo&who=Nobody", 404), ("/chats/nothing", 404)],
+)
+def test_what_cannot_be_shown_is_a_page_that_says_where_to_go(ask: Ask, address: str, status: int) -> None:
+    page = ask("GET", address)
+    assert page.status_code == status
+    assert 'role="alert"' in page.text and 'href="/stories"' in page.text
+    assert "Sool" not in page.text and "Danilo" not in page.text
+
+
+def test_before_anybody_has_spoken_nobody_can_be_talked_to(ask: Ask) -> None:
+    page = ask("GET", "/", params={"story": "demo", "at": "start"}).text
+    assert "Nobody has spoken yet" in page
+    assert "Move along the timeline" in page

@@ -1,0 +1,225 @@
+"""No route sends what lies after the moment it was asked for: in no body, header or error, nor inside a picture."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from generated import NAMES, Plan, plans
+from understudy.agents import agent_named
+from understudy.readers import read
+from understudy.server.app import make_app
+from understudy.server.guard import Limits
+from understudy.server.house import House
+from understudy.server.stage import Stage
+from understudy.sofar import scenes_before
+from understudy.story import Moment
+from understudy.storyfile import Story
+from walking import Walk, every_template, walk
+
+ANY_NUMBER = Limits(per_second=1e9, burst=10**9)
+
+# Every word in capitals is a canary: it belongs to the place its number tells, and nothing before that may hold it.
+CAST = """
+title = "The Canaries"
+language = "en"
+
+[[character]]
+name = "Ann Zqname11"
+aliases = ["Ann"]
+profile = ["I keep the harbour."]
+
+[[character]]
+name = "Bob Zqname11"
+aliases = ["Bob"]
+
+[[character]]
+name = "Cora Zqname21"
+aliases = ["Cora", "Zqalias21"]
+profile = ["I am zqprofile21 of the harbour."]
+
+[[character]]
+name = "Dov Zqname32"
+aliases = ["Dov"]
+profile = ["I am zqprofile32."]
+
+[[fact]]
+who = "Ann Zqname11"
+attribute = "belongings"
+value = ["the zqfact11 key"]
+from = "1.1"
+
+[[fact]]
+who = "Ann Zqname11"
+attribute = "belongings"
+value = ["the zqfact22 key"]
+from = "2.2"
+
+[[fact]]
+who = "Bob Zqname11"
+attribute = "goes by"
+value = "Bob Masked"
+from = "1.1"
+until = "3.1"
+
+[[fact]]
+who = "Dov Zqname32"
+attribute = "born"
+value = "then"
+from = "3.2"
+
+[[relation]]
+of = "Ann Zqname11"
+to = "Bob Zqname11"
+affection = 3
+from = "1.1"
+
+[[relation]]
+of = "Ann Zqname11"
+to = "Cora Zqname21"
+kind = "friend"
+from = "1.1"
+
+[[relation]]
+of = "Ann Zqname11"
+to = "Cora Zqname21"
+affection = 7
+from = "2.2"
+"""
+
+
+def script() -> dict[str, str]:
+    """Three acts of two scenes; Cora comes in the middle of 2.1, Dov in 3.2."""
+    acts = {}
+    for act in (1, 2, 3):
+        text = f"# act {act}: The zqtitle{act}1 water\n"
+        for scene in (1, 2):
+            place = f"{act}{scene}"
+            text += f"## scene {scene}: The zqsetting{place} quay\nPresent: Ann Zqname11, Bob Zqname11\n"
+            text += f"ANN: The harbour is zqline{place} today.\nBOB: So the harbour zqanswer{place} it is.\n"
+            if place == "21":
+                text += "[Cora Zqname21 enters.]\nCORA: I come to the harbour zqentrance21 late.\n"
+            if place == "32":
+                text += "[Dov Zqname32 enters.]\nDOV: The harbour zqbirth32 again.\n"
+            text += f"ANN: We shall see the harbour zqlast{place} then.\n\n"
+        acts[f"act-{act}.txt"] = text
+    return acts
+
+
+PLACE = re.compile(r"(?i)zq[a-z]+?(\d)(\d)")
+MOMENTS = ("start", "1.1", "1.1.2", "1.2", "2.1", "2.1.3", "2.2", "3.1", "end")
+
+
+@pytest.fixture(scope="module")
+def canaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("canaries")
+    for name, text in {"cast.toml": CAST, **script()}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("at", MOMENTS)
+def test_no_route_tells_of_later_places(canaries: Path, tmp_path: Path, at: str) -> None:
+    story = read(canaries)
+    with House.open(Stage({"canaries": story}), agent_named("tfidf"), tmp_path) as house:
+        people = ["Ann", "Bob", "Bob Masked", "Cora", "Dov"]
+        walked = asyncio.run(walk(make_app(house, limits=ANY_NUMBER), "canaries", at, people))
+    assert walked.walked == every_template()
+    moment = story.moment(at)
+    later = {
+        (asked, found[0])
+        for asked, told in walked.told
+        for found in PLACE.finditer(told)
+        if not _known(found[0], (int(found[1]), int(found[2])), moment)
+    }
+    assert not later
+    if moment.is_end:
+        assert "zqlast32" in "".join(told for _, told in walked.told)
+
+
+def _known(word: str, place: tuple[int, int], at: Moment) -> bool:
+    """May it be told? A scene's words once it has begun; a title, a fact and who opens the play where they stand."""
+    if word.lower().startswith(("zqtitle", "zqfact")):
+        return Moment(place[:1] if "title" in word else place) <= at
+    if word.lower().startswith(("zqentrance", "zqname21", "zqalias21", "zqprofile21")) and place == (2, 1):
+        return Moment((2, 1, 3)) < at
+    if word.lower().startswith(("zqbirth", "zqname32", "zqprofile32")):
+        return Moment((3, 2)) <= at
+    return "zqname11" in word.lower() or Moment(place) < at
+
+
+def test_who_goes_by_a_false_name_is_shown_by_it(canaries: Path, tmp_path: Path) -> None:
+    story = read(canaries)
+    with House.open(Stage({"canaries": story}), agent_named("tfidf"), tmp_path) as house:
+        app = make_app(house, limits=ANY_NUMBER)
+        early = asyncio.run(walk(app, "canaries", "2.2", ["Ann", "Bob Masked"]))
+        late = asyncio.run(walk(app, "canaries", "3.2", ["Ann", "Bob"]))
+    assert "Bob Masked" in "".join(told for _, told in early.told)
+    for asked, told in early.told:
+        assert "Bob Zqname11" not in told, f"{asked} tells who Bob Masked is"
+    assert "Bob Zqname11" in "".join(told for _, told in late.told)
+
+
+@pytest.mark.parametrize("at", ["1.1", "1.1.2", "1.2", "2.1"])
+def test_no_route_tells_what_comes_later_in_the_demo(tmp_path: Path, at: str) -> None:
+    story = read("demo")
+    moment = story.moment(at)
+    later = {line.text for scene in story.scenes(moment) for line in scene.lines if len(line.text) > 40}
+    later |= {scene.setting for scene in story.scenes(moment) if scene.setting}
+    later |= {title for place, title in story.headings() if place > moment}
+    before = " ".join(f"{scene.setting} {line.text}" for scene in scenes_before(story, moment) for line in scene.lines)
+    later = {thing for thing in later if thing not in before}  # what was said already is no secret
+    unheard = {member.character.name for member in story.cast()} - _named_before(story, moment)
+    with House.open(Stage({"demo": story}), agent_named("tfidf"), tmp_path) as house:
+        walked = asyncio.run(walk(make_app(house, limits=ANY_NUMBER), "demo", at, ["Zita", "Benedek"]))
+    assert len(later) > 100
+    leaks = {(asked, thing) for asked, told in walked.told for thing in later | unheard if thing in told}
+    assert not leaks
+
+
+def _named_before(story: Story, at: Moment) -> set[str]:
+    """Whoever was in a scene that has begun or was named in one, was on when the curtain rose, or has a dated tie."""
+    opening = next(story.outline())[0]
+    seen = {name for name, *_ in story.spells(opening)}
+    text = ""
+    for scene in scenes_before(story, at):
+        seen |= set(scene.present)
+        text += " ".join(line.text for line in scene.lines)
+    seen |= {member.character.name for member in story.cast() if member.character.name in text}
+    for member in story.cast():
+        seen |= {tie.to for tie in story.relations(of=member.character.name) if tie.since <= at}
+    return seen
+
+
+@settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(plan=plans(), data=st.data())
+def test_no_route_tells_what_comes_later_in_a_made_up_story(plan: Plan, data: st.DataObject) -> None:
+    cast = NAMES[: sum(type(event).__name__ == "CastEntry" for event in plan.events)]
+    at = data.draw(st.sampled_from(list(plan.moments())))
+    people = data.draw(st.lists(st.sampled_from(cast), min_size=1, max_size=2, unique=True))
+    with tempfile.TemporaryDirectory() as folder:
+        story = plan.story(Path(folder))
+        with House.open(Stage({"made": story}), agent_named("tfidf"), Path(folder)) as house:
+            walked = asyncio.run(walk(make_app(house, limits=ANY_NUMBER), "made", at.dotted, people))
+    _tells_nothing_later(walked, plan, at, set(cast) - set(people))
+
+
+def _tells_nothing_later(walked: Walk, plan: Plan, at: Moment, unasked: set[str]) -> None:
+    later = {text for moment, _, text, _ in plan.lines if moment >= at}
+    later |= {setting for moment, setting in plan.scenes if moment >= at}
+    later |= {fact.values[0] for fact in plan.facts if fact.since > at}
+    later |= {f"chapter-title-{m.numbers[0]}-{m.numbers[1]}" for m, _ in plan.scenes if Moment(m.numbers[:2]) > at}
+    seen = {name for moment, _, text, there in plan.lines if moment < at for name in (*there, *_names_in(text))}
+    for asked, told in walked.told:
+        for thing in later | (unasked - seen):
+            assert thing not in told, f"{asked} tells '{thing}', which comes later than {at.dotted}"
+
+
+def _names_in(text: str) -> list[str]:
+    return [name for name in NAMES if name in text]

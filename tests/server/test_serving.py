@@ -1,0 +1,121 @@
+"""A real server and its clients: slow ones, ones that go away, and ones that are being answered when it stops."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from threading import Event
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from server.conftest import MakeHouse, serving
+from understudy.dialogue import Reply, Situation, Turn
+from understudy.server.app import make_app
+
+
+class Held:
+    """Says back what it hears, once it may; at great length where that is asked for."""
+
+    def __init__(self) -> None:
+        self.may, self.heard = Event(), list[str]()
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        text = history[-1].text
+        self.heard.append(text)
+        assert self.may.wait(60)
+        return Reply(f"You said {text}." if text != "long" else "ha" * 4_000_000)
+
+
+@pytest.fixture
+def clients() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as threads:
+        yield threads
+
+
+def body(text: str) -> dict[str, object]:
+    return {"model": "brass-key/Ines", "messages": [{"role": "user", "content": text}], "stream": True}
+
+
+def streamed(url: str, text: str) -> str:
+    """What a client reads of a stream, if it comes to its end."""
+    answer = httpx.post(f"{url}/v1/chat/completions", json=body(text), timeout=60)
+    *events, last = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
+    assert last == "[DONE]"
+    return "".join(json.loads(event)["choices"][0]["delta"].get("content", "") for event in events)
+
+
+def rude(url: str, text: str) -> socket.socket:
+    """A client that asks and reads nothing."""
+    place = urlsplit(url)
+    assert place.hostname is not None
+    client = socket.create_connection((place.hostname, place.port or 80))
+    told = json.dumps(body(text))
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
+    client.sendall(f"{head}Content-Length: {len(told)}\r\n\r\n{told}".encode())
+    return client
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_a_client_that_reads_nothing_holds_nobody_up(make_house: MakeHouse) -> None:
+    agent = Held()
+    agent.may.set()
+    house = make_house(agent, 1)
+    with serving(make_app(house)) as url, closing(rude(url, "long")):
+        until(lambda: house.speaking.given == 1)
+        assert [streamed(url, str(number)) for number in range(5)] == [f"You said {number}." for number in range(5)]
+        figures = httpx.get(f"{url}/metrics").text
+        assert "understudy_streams_open 1.0" in figures  # the rude one's is still under way
+
+
+def test_a_client_that_goes_away_leaves_the_queue(make_house: MakeHouse, clients: ThreadPoolExecutor) -> None:
+    agent = Held()
+    house = make_house(agent, 1)
+    with serving(make_app(house)) as url:
+        first = clients.submit(streamed, url, "first")
+        until(lambda: agent.heard == ["first"])
+        leaving = rude(url, "leaving")
+        until(lambda: house.speaking.waiting == 1)
+        last = clients.submit(streamed, url, "last")
+        until(lambda: house.speaking.waiting == 2)
+        leaving.close()
+        until(lambda: house.speaking.waiting == 1)
+        agent.may.set()
+        assert (first.result(60), last.result(60)) == ("You said first.", "You said last.")
+    assert agent.heard == ["first", "last"]
+
+
+def test_a_server_that_stops_finishes_what_was_asked(make_house: MakeHouse, clients: ThreadPoolExecutor) -> None:
+    agent = Held()
+    house = make_house(agent, 1)
+    asked: list[Future[str]] = []
+    with serving(make_app(house)) as url:
+        asked += [clients.submit(streamed, url, str(number)) for number in range(4)]
+        until(lambda: house.speaking.waiting == 3)
+        clients.submit(_release_when_closed, url, agent)
+    assert sorted(one.result(60) for one in asked) == [f"You said {number}." for number in range(4)]
+
+
+def _release_when_closed(url: str, agent: Held) -> None:
+    place = urlsplit(url)
+
+    def closed() -> bool:
+        try:
+            socket.create_connection((place.hostname or "", place.port or 80), timeout=1).close()
+        except OSError:
+            return True
+        return False
+
+    until(closed)
+    agent.may.set()

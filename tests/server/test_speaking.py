@@ -1,0 +1,149 @@
+"""The queue: first come, first served; those who go away leave it; beyond its end one is told to come back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from threading import Event
+
+import pytest
+
+from understudy.dialogue import Reply, Situation, Turn
+from understudy.errors import AgentError
+from understudy.persona import Persona
+from understudy.server.problems import Refused
+from understudy.server.speaking import Speaking
+
+NOBODY = Situation(Persona("Nobody"))
+
+
+class Held:
+    """Says back what it hears, once it may."""
+
+    def __init__(self) -> None:
+        self.may, self.heard = Event(), list[str]()
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        self.heard.append(history[-1].text)
+        assert self.may.wait(20)
+        if history[-1].text == "fail":
+            raise AgentError("cannot")
+        return Reply(history[-1].text)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
+def asking(speaking: Speaking, text: str) -> asyncio.Task[Reply]:
+    return asyncio.ensure_future(speaking.reply(NOBODY, [Turn("You", text)]))
+
+
+def test_first_come_first_served_and_each_gets_their_own() -> None:
+    agent = Held()
+    speaking = Speaking(agent, at_once=1)
+
+    async def run() -> list[str]:
+        waiting = [asking(speaking, str(number)) for number in range(20)]
+        await until(lambda: speaking.waiting == 19)
+        agent.may.set()
+        return [(await one).text for one in waiting]
+
+    assert asyncio.run(run()) == [str(number) for number in range(20)]
+    assert agent.heard == [str(number) for number in range(20)]
+    assert speaking.given == 20 and speaking.waiting == 0
+    speaking.close()
+
+
+def test_who_goes_away_leaves_the_queue_and_is_never_answered() -> None:
+    agent = Held()
+    speaking = Speaking(agent, at_once=1)
+
+    async def run() -> None:
+        first, second, third = (asking(speaking, name) for name in ("first", "second", "third"))
+        await until(lambda: speaking.waiting == 2)
+        second.cancel()
+        await asyncio.wait([second])
+        assert speaking.waiting == 1
+        agent.may.set()
+        assert (await first).text == "first" and (await third).text == "third"
+
+    asyncio.run(run())
+    assert agent.heard == ["first", "third"]
+    speaking.close()
+
+
+def test_a_client_that_has_gone_while_waiting_is_left_out() -> None:
+    agent = Held()
+    speaking = Speaking(agent, at_once=1)
+
+    async def run() -> None:
+        gone = asyncio.Event()
+
+        async def leaves() -> None:
+            await gone.wait()
+
+        first = asking(speaking, "first")
+        second = asyncio.ensure_future(speaking.reply(NOBODY, [Turn("You", "second")], leaves))
+        await until(lambda: speaking.waiting == 1)
+        gone.set()
+        with pytest.raises(Refused):
+            await second
+        agent.may.set()
+        assert (await first).text == "first"
+        assert (await asking(speaking, "third")).text == "third"
+
+    asyncio.run(run())
+    assert agent.heard == ["first", "third"]
+    speaking.close()
+
+
+def test_whoever_leaves_while_being_answered_frees_the_place_when_it_is_done() -> None:
+    agent = Held()
+    speaking = Speaking(agent, at_once=1)
+
+    async def run() -> None:
+        first = asking(speaking, "first")
+        await until(lambda: agent.heard == ["first"])
+        first.cancel()
+        second = asking(speaking, "second")
+        await until(lambda: speaking.waiting == 1)
+        assert agent.heard == ["first"]
+        agent.may.set()
+        assert (await second).text == "second"
+
+    asyncio.run(run())
+    speaking.close()
+
+
+def test_a_reply_that_fails_frees_its_place() -> None:
+    agent = Held()
+    agent.may.set()
+    speaking = Speaking(agent, at_once=1)
+
+    async def run() -> None:
+        with pytest.raises(AgentError):
+            await asking(speaking, "fail")
+        assert (await asking(speaking, "next")).text == "next"
+
+    asyncio.run(run())
+    speaking.close()
+
+
+def test_beyond_its_end_the_queue_says_when_to_come_back() -> None:
+    agent = Held()
+    speaking = Speaking(agent, at_once=1, waiting=2)
+
+    async def run() -> None:
+        kept = [asking(speaking, str(number)) for number in range(3)]
+        await until(lambda: speaking.waiting == 2)
+        with pytest.raises(Refused) as refused:
+            await asking(speaking, "one too many")
+        assert refused.value.status == 503 and refused.value.retry_after
+        agent.may.set()
+        assert [(await one).text for one in kept] == ["0", "1", "2"]
+
+    asyncio.run(run())
+    speaking.close()

@@ -1,0 +1,191 @@
+"""Uploads over HTTP: sent, asked about, put right, saved again; and what is refused, with its status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from brasskey import ACT_1, ACT_2, CAST
+from samples import SAMPLES, TRANSCRIPT
+from understudy.server.app import make_app
+from understudy.server.house import House
+from understudy.storyfile import Story
+from uploading import FORM, form
+
+Ask = Callable[..., httpx.Response]
+BRASS_KEY = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]
+
+
+def send(ask: Ask, *files: tuple[str, bytes], path: str = "/api/uploads") -> httpx.Response:
+    return ask("POST", path, content=form(files), headers={"Content-Type": FORM})
+
+
+def test_a_story_is_sent_listed_and_asked_about(ask: Ask) -> None:
+    answer = send(ask, *BRASS_KEY)
+    assert answer.status_code == 201
+    told = answer.json()
+    assert (told["state"], told["title"], told["language"]) == ("ready", "The Brass Key", "en")
+    assert told["report"]["total"]["unread"] == 1
+    assert told["report"]["unread"][0]["text"] == "% Should Mara be kinder here?"
+    assert {person["name"]: person["aliases"] for person in told["report"]["cast"]}["Ines Vale"] == ["Ines"]
+    assert told["cast_toml"].strip() == CAST.strip()
+    (listed,) = ask("GET", "/api/uploads").json()["uploads"]
+    assert listed["id"] == told["id"]
+    assert "report" not in listed
+    one = ask("GET", f"/api/uploads/{told['id']}", params={"unread": 0}).json()
+    assert one["report"]["unread"] == []
+    assert one["report"]["total"] == told["report"]["total"]
+    cast = ask("GET", f"/api/stories/{told['story']}/cast", params={"at": "1.2"}).json()["cast"]
+    assert [member["name"] for member in cast] == ["Ines Vale", "Tobias Rook"]  # elsewhere only as far as the moment
+
+
+def test_where_it_is_stored_is_not_told(ask: Ask, house: House) -> None:
+    folder = str(house.database.path.parent)
+    told = send(ask, *BRASS_KEY)
+    bad = send(ask, ("a.bin", b"\x00\x01"))
+    assert folder not in told.text + bad.text + ask("GET", "/api/uploads").text
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "told"),
+    [
+        ([("act.txt", b"")], 400, "act.txt: is empty"),
+        ([("a.png", b"\x89PNG\r\n\x1a\n no picture")], 400, "a.png"),
+        ([], 400, "no file was sent"),
+    ],
+)
+def test_a_bad_upload_is_refused_in_the_readers_words(
+    ask: Ask, files: list[tuple[str, bytes]], status: int, told: str
+) -> None:
+    answer = send(ask, *files)
+    assert answer.status_code == status
+    assert told in answer.json()["error"]["message"]
+
+
+def test_what_is_no_form_is_refused(ask: Ask) -> None:
+    assert ask("POST", "/api/uploads", json={"file": "a"}).status_code == 415
+
+
+def test_a_fix_is_made_and_taken_back(ask: Ask, house: House) -> None:
+    upload = send(ask, *BRASS_KEY).json()["id"]
+    path = f"/api/uploads/{upload}"
+    told = ask("PATCH", path, json={"fix": {"kind": "add-alias", "who": "Tobias Rook", "alias": "Toby"}})
+    assert told.status_code == 200
+    assert [fix["what"] for fix in told.json()["fixes"]] == ["Tobias Rook is also called Toby"]
+    assert house.stage.story("the-brass-key").character("Toby").name == "Tobias Rook"
+    told = ask("PATCH", path, json={"fix": {"kind": "merge", "who": "Mara Quill", "into": "Tobias Rook"}})
+    assert told.json()["change"]["gone"] == ["Mara Quill"]
+    assert told.json()["change"]["lines"] == {"Tobias Rook": [4, 5]}
+    told = ask("POST", f"{path}/undo")
+    assert told.json()["change"] == {
+        "what": "Undone: Merged Mara Quill into Tobias Rook",
+        "gone": [],
+        "new": ["Mara Quill"],
+        "lines": {"Tobias Rook": [5, 4]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("fix", "status", "told"),
+    [
+        ({"kind": "rename", "who": "Nobody", "to": "Somebody"}, 400, "nobody in this story is called 'Nobody'"),
+        ({"kind": "rename", "who": "Mara Quill"}, 400, "to"),
+        ({"kind": "rename", "who": "Mara Quill", "to": "Tobias"}, 400, "merge the two"),
+        ({"kind": "burn"}, 400, "burn"),
+        ({"kind": "language", "language": "tlh"}, 400, "tlh"),
+        ({"kind": "cast", "text": "[[character]]\nnme = 1"}, 400, "cast.toml:1: 'nme' is unknown"),
+    ],
+)
+def test_a_wrong_fix_is_refused(ask: Ask, fix: dict[str, Any], status: int, told: str) -> None:
+    upload = send(ask, *BRASS_KEY).json()["id"]
+    answer = ask("PATCH", f"/api/uploads/{upload}", json={"fix": fix})
+    assert answer.status_code == status
+    assert told in answer.json()["error"]["message"]
+    assert ask("GET", f"/api/uploads/{upload}").json()["fixes"] == []
+
+
+def test_files_come_back_as_they_were_sent_to_be_saved_not_shown(ask: Ask) -> None:
+    page = b"<html><script>alert(1)</script><p>ODILE: No.</p>\n<p>BASTIEN: Yes.</p></html>\n"
+    upload = send(ask, ("évil quarrel.html", page), ("b.txt", TRANSCRIPT.encode())).json()
+    assert upload["state"] == "ready"
+    answer = ask("GET", f"/api/uploads/{upload['id']}/files/1")
+    assert answer.content == page
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%C3%A9vil%20quarrel.html"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    for number in ("0", "3", "-1", "x", "²", "9" * 5000):
+        assert ask("GET", f"/api/uploads/{upload['id']}/files/{number}").status_code == 404
+
+
+def test_the_story_file_can_be_saved_and_sent_again(ask: Ask, tmp_path: Any) -> None:
+    upload = send(ask, *BRASS_KEY).json()["id"]
+    saved = ask("GET", f"/api/uploads/{upload}/story")
+    assert "the-brass-key.story" in saved.headers["content-disposition"]
+    (tmp_path / "saved.story").write_bytes(saved.content)
+    assert Story.open(tmp_path / "saved.story").title == "The Brass Key"
+    again = send(ask, ("saved.story", saved.content)).json()
+    assert (again["state"], again["fixable"]) == ("ready", False)
+    refused = ask("PATCH", f"/api/uploads/{again['id']}", json={"fix": {"kind": "title", "title": "Other"}})
+    assert refused.status_code == 409
+
+
+def test_deleting_and_bringing_back(ask: Ask) -> None:
+    upload = send(ask, *BRASS_KEY).json()
+    assert ask("DELETE", f"/api/uploads/{upload['id']}").json()["state"] == "deleted"
+    assert ask("GET", f"/api/stories/{upload['story']}/cast").status_code == 404
+    assert ask("POST", f"/api/uploads/{upload['id']}/restore").json()["state"] == "ready"
+    assert ask("GET", f"/api/stories/{upload['story']}/cast").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", ""), ("GET", "/progress"), ("GET", "/story"), ("GET", "/files/1"), ("DELETE", ""), ("POST", "/undo"),
+        ("POST", "/restore"), ("PATCH", ""),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_said_to_be_not_there(ask: Ask, method: str, path: str) -> None:
+    body = {"json": {"fix": {"kind": "title", "title": "x"}}} if method == "PATCH" else {}
+    answer = ask(method, f"/api/uploads/nobody{path}", **body)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["message"] == "there is no such upload here"
+
+
+def test_a_reading_can_be_followed(house: House) -> None:
+    async def followed() -> None:
+        transport = httpx.ASGITransport(make_app(house), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            for kind, state in (("script", "ready"), ("nothing", "failed")):
+                name, make = SAMPLES.get(kind, ("act.bin", lambda: b"\x00\x01"))
+                answer = await client.post(
+                    "/api/uploads?wait=false", content=form([(name, make())]), headers={"Content-Type": FORM}
+                )
+                assert answer.json()["state"] == "reading"
+                events = await client.get(f"/api/uploads/{answer.json()['id']}/progress")
+                assert events.headers["content-type"].startswith("text/event-stream")
+                blocks = [block.split("\n") for block in events.text.strip().split("\n\n")]
+                told = [
+                    (name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks
+                ]
+                assert {name for name, _ in told[:-1]} == {"progress"}
+                assert all(0 <= data["share"] <= 1 for _, data in told[:-1])
+                assert told[-1][0] == "done"
+                assert told[-1][1]["state"] == state
+                listed = (await client.get("/api/uploads")).json()["uploads"]
+                assert state in {one["state"] for one in listed}
+
+    asyncio.run(followed())
+
+
+def test_the_guard_lets_uploads_bring_more_than_others(ask: Ask) -> None:
+    long = b"ODILE: No.\n" * 150_000
+    assert send(ask, ("long.txt", long), path="/api/uploads").status_code == 201
+    answer = ask(
+        "PATCH", "/api/uploads/nobody", content=b" " * 70_000_000, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == 413

@@ -1,0 +1,70 @@
+"""What tests of uploads share: forms as a browser sends them, and the uploads of a server that starts and stops."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from understudy.server.database import Database
+from understudy.server.stage import Stage
+from understudy.server.uploads.answers import UploadReport
+from understudy.server.uploads.limits import Limits
+from understudy.server.uploads.routes import told_fully
+from understudy.server.uploads.stories import Uploads
+
+__all__ = ["FORM", "File", "form", "opened", "sent", "zipped"]
+
+BOUNDARY = "----a-boundary-of-a-form"
+FORM = f"multipart/form-data; boundary={BOUNDARY}"
+
+File = tuple[str, bytes]
+"""A name and a content."""
+
+
+def form(files: Iterable[File], fields: Mapping[str, str] | None = None) -> bytes:
+    """A form's body: files, and fields beside them."""
+    parts = [(f'name="file"; filename="{name}"', content) for name, content in files]
+    parts += [(f'name="{name}"', value.encode()) for name, value in (fields or {}).items()]
+    lines = (
+        f"--{BOUNDARY}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + content + b"\r\n"
+        for head, content in parts
+    )
+    return b"".join(lines) + f"--{BOUNDARY}--\r\n".encode()
+
+
+async def in_chunks(body: bytes, size: int = 4096) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), size):
+        yield body[start : start + size]
+
+
+@asynccontextmanager
+async def opened(folder: Path, stage: Stage | None = None, limits: Limits | None = None) -> AsyncIterator[Uploads]:
+    """The uploads of a server from its start to its end."""
+    database = Database(folder / "server.sqlite")
+    uploads = Uploads(database, Stage({}) if stage is None else stage, folder, limits)
+    try:
+        await uploads.open()
+        yield uploads
+    finally:
+        await uploads.close()
+        database.close()
+
+
+async def sent(uploads: Uploads, *files: File) -> UploadReport:
+    """Files sent and read; what is wrong with them comes through."""
+    upload, already = await uploads.take(FORM, in_chunks(form(files)))
+    await uploads.readings.wait(upload)
+    report = await told_fully(uploads, upload)
+    report.already = already
+    return report
+
+
+def zipped(files: Iterable[File]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return stream.getvalue()

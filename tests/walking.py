@@ -1,0 +1,152 @@
+"""A walk over every route of the server at one moment of a story: everything that can be asked for there, asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import unescape
+
+import httpx
+
+from understudy.readers.card.document import json_of
+from understudy.readers.card.file import parse_card
+from understudy.server.app import OPERATIONS, PAGES
+from understudy.server.guard import Guard
+
+CHATS = "/api/chats"
+
+
+class Walk:
+    """What was asked for, and all that was sent back: body, headers, and what lies packed in a picture."""
+
+    def __init__(self, client: httpx.AsyncClient, story: str, at: str) -> None:
+        self.client, self.story, self.at = client, story, at
+        self.told: list[tuple[str, str]] = []
+        self.walked: set[str] = set()
+
+    async def ask(self, template: str, query: dict[str, str] | None = None, **parts: str) -> httpx.Response:
+        """Ask by a route's template; `json` or `files` make the body."""
+        method, _, path = template.partition(" ")
+        self.walked.add(template)
+        body = {kind: parts.pop(kind) for kind in ("json", "data", "files") if kind in parts}
+        for name, value in parts.items():
+            path = re.sub(
+                rf"\{{{name}(:path)?\}}", httpx.QueryParams({"": value}).__str__()[1:].replace("+", "%20"), path
+            )
+        response = await self.client.request(method, path, params=query, **body)  # type: ignore[arg-type]
+        shown = unescape(response.text)
+        if response.headers.get("content-type") == "image/png":
+            shown = json_of(parse_card(response.content)).decode()
+        asked = f"{method} {path} {query or ''} {body or ''}"
+        self.told.append((asked, f"{response.headers}\n{shown}"))
+        return response
+
+    async def everywhere(self, people: Sequence[str]) -> None:
+        here = {"at": self.at}
+        await self._stories(here)
+        for who in people:
+            others = [None, *(other for other in people if other != who)]
+            for facing in others:
+                await self._one(who, facing, here)
+            await self._chat(who)
+        await self._the_rest(here)
+
+    async def _stories(self, here: dict[str, str]) -> None:
+        await self.ask("GET /api/stories")
+        await self.ask("GET /v1/models", {"story": self.story, **here})
+        for what in ("cast", "timeline", "scenes"):
+            await self.ask(f"GET /api/stories/{{story}}/{what}", here, story=self.story)
+        await self.ask("GET /api/stories/{story}/scenes", {**here, "limit": "1"}, story=self.story)
+        await self.ask("GET /api/stories/{story}/scenes", {**here, "since": "2"}, story=self.story)
+        for word in ("harbour", "utterance", "number"):
+            await self.ask("GET /api/stories/{story}/search", {**here, "q": word}, story=self.story)
+            await self.ask("GET /story/{story}", {**here, "q": word}, story=self.story)
+        await self.ask("GET /story/{story}", here, story=self.story)
+        await self.ask("GET /character/{story}", here, story=self.story)
+
+    async def _one(self, who: str, facing: str | None, here: dict[str, str]) -> None:
+        asked = {**here, **({"facing": facing} if facing else {})}
+        model = f"{self.story}/{who}@{self.at}" + (f"#{facing}" if facing else "")
+        one = "GET /api/stories/{story}/characters/{name}"
+        for what in ("", "/card.json", "/card.png", "/portrait.svg", "/relations.svg", "/course.svg"):
+            query = asked if what not in ("/portrait.svg",) else None
+            await self.ask(one + what, query, story=self.story, name=who)
+        if facing:
+            await self.ask(f"{one}/course.svg", {**here, "to": facing}, story=self.story, name=who)
+        await self.ask("GET /v1/models/{model:path}", model=model)
+        await self.ask("GET /character/{story}/{name:path}", {**asked, "scenes": "all"}, story=self.story, name=who)
+        await self.ask("GET /", {"story": self.story, "who": who, **here, **({"as": facing} if facing else {})})
+        messages = [{"role": "user", "content": "What do you know of the harbour, and what comes next?"}]
+        for stream in (False, True):
+            body = {"model": model, "messages": messages, "stream": stream, "n": 5}
+            await self.ask("POST /v1/chat/completions", json=body)  # type: ignore[arg-type]
+        question = {"story": self.story, "character": who, "at": self.at, "message": "What happens in the harbour?"}
+        await self.ask("POST /api/replies", json={**question, **({"facing": facing} if facing else {})})  # type: ignore[arg-type]
+
+    async def _chat(self, who: str) -> None:
+        new = {"story": self.story, "characters": [who], "at": self.at}
+        made = await self.ask(f"POST {CHATS}", json=new)  # type: ignore[arg-type]
+        chat = made.json().get("id", "nobody")
+        one, message = f"{CHATS}/{{chat}}", f"{CHATS}/{{chat}}/messages/{{message}}"
+        await self.ask(f"POST {one}/messages", json={"text": "What of the harbour?"}, chat=chat)  # type: ignore[arg-type]
+        read = await self.ask(f"GET {one}", chat=chat)
+        numbers = [str(said["id"]) for said in read.json().get("messages", [])] or ["1"]
+        await self.ask(f"POST {message}/retry", chat=chat, message=numbers[-1])
+        await self.ask(f"POST {message}/edit", json={"text": "And the harbour?"}, chat=chat, message=numbers[0])  # type: ignore[arg-type]
+        await self.ask(f"POST {one}/stop", json={}, chat=chat)  # type: ignore[arg-type]
+        await self.ask(f"POST {message}/branch", chat=chat, message=numbers[0])
+        for written in ("jsonl", "sillytavern", "markdown"):
+            await self.ask(f"GET {one}/export", {"format": written}, chat=chat)
+        await self.ask("GET /chats/{chat}", chat=chat)
+        await self.ask(f"PATCH {one}", json={"title": "Renamed"}, chat=chat)  # type: ignore[arg-type]
+        await self.ask(f"DELETE {message}", chat=chat, message=numbers[-1])
+        await self.ask(f"GET {CHATS}")
+        await self.ask(f"DELETE {one}", chat=chat)
+
+    async def _the_rest(self, here: dict[str, str]) -> None:
+        """Routes that tell nothing of a story; and errors."""
+        for plain in ("/health", "/metrics", "/openapi.json", "/docs", "/stories", "/api/uploads"):
+            await self.ask(f"GET {plain}")
+        await self.ask("POST /v1/embeddings", json={"model": "encoder", "input": "harbour"})  # type: ignore[arg-type]
+        await self.ask("GET /stories/{upload}", upload="none")
+        for change in ("fix", "undo", "delete", "restore"):
+            await self.ask(f"POST /stories/{{upload}}/{change}", upload="none")
+        await self.ask("POST /api/uploads/form")
+        await self.ask("POST /api/uploads")
+        one = "/api/uploads/{upload}"
+        for asked in ("GET", "DELETE"):
+            await self.ask(f"{asked} {one}", upload="none")
+        await self.ask(f"PATCH {one}", json={}, upload="none")  # type: ignore[arg-type]
+        for asked in ("GET {}/progress", "POST {}/undo", "POST {}/restore", "GET {}/story"):
+            await self.ask(asked.format(one), upload="none")
+        await self.ask(f"GET {one}/files/{{number}}", upload="none", number="1")
+        await self._review()
+        for who in ("Nobody", "a", ""):
+            await self.ask("GET /v1/models/{model:path}", model=f"{self.story}/{who}@{self.at}")
+        await self.ask("GET /api/stories/{story}/cast", {"at": "99.99"}, story=self.story)
+        await self.ask("GET /api/stories/{story}/cast", here, story="another")
+
+    async def _review(self) -> None:
+        """An author's routes, of a server without an utterance database: there they tell nothing."""
+        for path in ("/review", "/api/utterances", "/api/utterances/agreement"):
+            assert (await self.ask(f"GET {path}", {"first": "a", "second": "b"})).status_code == 404
+        for what in ("name", "decide", "undo"):
+            await self.ask(f"POST /review/{what}", data={"name": "Mara", "number": "1"})  # type: ignore[arg-type]
+        for what, body in (("decision", {"decision": "approved", "by": "Mara"}), ("undo", {"by": "Mara"})):
+            await self.ask(f"POST /api/utterances/{{number}}/{what}", json=body, number="1")  # type: ignore[arg-type]
+
+
+def every_template() -> set[str]:
+    templates = {f"{one.method} {one.path}" for one in OPERATIONS}
+    for page in PAGES:
+        templates |= {f"{method} {page.path}" for method in (page.methods or set()) - {"HEAD"}}
+    return templates
+
+
+async def walk(app: Guard, story: str, at: str, people: Sequence[str]) -> Walk:
+    """Ask for everything there is at a moment, of these people."""
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:
+        walking = Walk(client, story, at)
+        await walking.everywhere(people)
+        return walking
