@@ -222,7 +222,7 @@ def test_what_is_there_is_not_written_over(data: Path, trained: dict[str, Path],
 @pytest.mark.parametrize(
     ("told", "word"),
     [
-        ({"agent": "tfidf"}, "no agent to train 'tfidf'"),
+        ({"agent": "tfidf"}, "no model to train 'tfidf'"),
         ({"personas": "new"}, "no kind of personas 'new'"),
         ({"condition": "all"}, "no condition 'all'"),
         ({"device": "abacus"}, "not one of cpu, cuda, auto"),

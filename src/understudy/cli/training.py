@@ -14,21 +14,20 @@ from understudy.cli.options import json_option
 from understudy.cli.show import print_json, screen
 
 if TYPE_CHECKING:
-    from understudy.training.cross_encoder import CrossEncoderSettings
-    from understudy.training.encoder import EncoderSettings
-    from understudy.training.loop import Progress, Settings
+    from understudy.training.loop import Progress
 
 __all__ = ["train"]
 
 BAGS = ("starspace", "profile-memory", "kv-memory")
 TRANSFORMERS = ("encoder", "cross-encoder")
+VOICE = "voice"
 
 
-@click.command(short_help="Train an agent on dialogues.")
-@click.argument("agent", metavar="AGENT", type=click.Choice([*BAGS, *TRANSFORMERS]))
+@click.command(short_help="Train an agent on dialogues, or `voice` on novels.")
+@click.argument("agent", metavar="AGENT", type=click.Choice([*BAGS, *TRANSFORMERS, VOICE]))
 @click.option(
     "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
-    help="The folder with PersonaChat's train_*.txt files.",
+    help="The folder with PersonaChat's train_*.txt files; for voice, that of the novels.",
 )  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="MODEL", help="Where the model goes.")
 @click.option(
@@ -66,7 +65,7 @@ def train(
     runs: int | None, batch: int | None, width: int | None, held_back: float | None, seed: int, device: str,
     origin: Path | None, base: Path | None, embeddings: Path | None, fresh: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Train AGENT (starspace, profile-memory, kv-memory, encoder or cross-encoder) and write a model folder.
+    """Train AGENT (starspace, profile-memory, kv-memory, encoder, cross-encoder or voice) and write a model folder.
 
     A training that was stopped goes on where it was when the same command is given again. Some people of the data are
     held back; at the end their dialogues say how good the model is.
@@ -78,6 +77,7 @@ def train(
         understudy train kv-memory --from my-memory --data pc/ --out my-kv
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
+        understudy train voice --data data/personaclr --out my-voice
     """
     from understudy import training
 
@@ -86,6 +86,8 @@ def train(
         "--hops": hops,
         "--runs": runs,
         "--width": width,
+        "--batch": batch,
+        "--held-back": held_back,
         "--base": base,
         "--embeddings": embeddings,
     }
@@ -118,8 +120,10 @@ FOR = {
     "--from": ("kv-memory", "cross-encoder"),
     "--hops": ("profile-memory",),
     "--runs": ("encoder",),
-    "--width": BAGS,
+    "--width": (*BAGS, VOICE),
     "--embeddings": BAGS,
+    "--batch": (*BAGS, *TRANSFORMERS),
+    "--held-back": (*BAGS, *TRANSFORMERS),
     "--base": TRANSFORMERS,
 }
 """Which agents an option is for, where it is not for all."""
@@ -133,20 +137,25 @@ def _refuse(agent: str, told: Mapping[str, object]) -> None:
         raise click.UsageError("kv-memory uses the weights of a profile-memory model: name its folder with --from")
 
 
-def _settings(agent: str, **told: float | None) -> Settings | EncoderSettings | CrossEncoderSettings:
+def _settings(agent: str, **told: float | None) -> Any:
     from understudy.training.cross_encoder import CrossEncoderSettings
     from understudy.training.encoder import EncoderSettings
     from understudy.training.loop import Settings
+    from understudy.training.speaker_vectors import VoiceSettings
 
-    kinds: dict[str, Any] = {"encoder": EncoderSettings, "cross-encoder": CrossEncoderSettings}
-    chosen: Settings | EncoderSettings | CrossEncoderSettings = kinds.get(agent, Settings)(
-        **{name: value for name, value in told.items() if value is not None}
-    )
-    return chosen
+    kinds: dict[str, Any] = {"encoder": EncoderSettings, "cross-encoder": CrossEncoderSettings, VOICE: VoiceSettings}
+    return kinds.get(agent, Settings)(**{name: value for name, value in told.items() if value is not None})
 
 
 def _tell(out: Path, card: dict[str, Any]) -> None:
     show = screen()
+    if card["agent"] == VOICE:
+        figures = card["figures"]
+        show.print(f"Trained voice on {card['novels']:,} novels: {out}")
+        show.print(
+            f"AUC {figures['auc']:.3f}, calibration error {figures['calibration_error']:.3f} on novels left out."
+        )
+        return
     data = card["data"]
     show.print(f"Trained {card['agent']} on {data['dialogues']:,} dialogues of {data['file']}: {out}")
     if figures := card["figures"]:

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from understudy.training.cross_encoder import CrossEncoderSettings
     from understudy.training.encoder import EncoderSettings
     from understudy.training.loop import Progress, Settings
+    from understudy.training.speaker_vectors import VoiceSettings
 
 __all__ = ["BAGS", "TRAINERS", "train"]
 
 BAGS = ("starspace", "profile-memory", "kv-memory")
-TRAINERS = (*BAGS, "encoder", "cross-encoder")
+TRAINERS = (*BAGS, "encoder", "cross-encoder", "voice")
 
 
 def train(
@@ -30,7 +31,7 @@ def train(
     data: Path,
     out: Path,
     *,
-    settings: Settings | EncoderSettings | CrossEncoderSettings | None = None,
+    settings: Settings | EncoderSettings | CrossEncoderSettings | VoiceSettings | None = None,
     personas: str = "original",
     condition: str = "self",
     seed: int = 0,
@@ -41,23 +42,28 @@ def train(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> ModelFolder:
-    """Train an agent on the PersonaChat files of a folder and write its model folder.
+    """Train an agent on the PersonaChat files of a folder, or `voice` on novels, and write its model folder.
 
     `personas` are those of the training file to show, `condition` whose ('none', 'self', 'their', 'both'; the
     transformers mix them); `origin` is the model that kv-memory takes its weights from, or the encoder that the
     cross-encoder stands beside; `base` the weights a transformer begins with; `embeddings` a file of word vectors to
     begin with; `fresh` starts over and replaces what is there.
     """
-    from understudy.training import cross_encoder, encoder, kv_memory, profile_memory, starspace
+    from understudy.training import cross_encoder, encoder, kv_memory, profile_memory, starspace, voice
     from understudy.training.course import Task
     from understudy.training.data import CONDITIONS, PERSONAS
     from understudy.training.loop import Settings, unwatched
 
-    kinds = {"encoder": encoder.EncoderSettings, "cross-encoder": cross_encoder.CrossEncoderSettings}
-    functions = (starspace.train, profile_memory.train, kv_memory.train, encoder.train, cross_encoder.train)
+    kinds: dict[str, Any] = {
+        "encoder": encoder.EncoderSettings,
+        "cross-encoder": cross_encoder.CrossEncoderSettings,
+        "voice": voice.VoiceSettings,
+    }
+    bags = (starspace.train, profile_memory.train, kv_memory.train)
+    functions = (*bags, encoder.train, cross_encoder.train, voice.train)
     trainers: dict[str, Callable[[Task[Any], Progress], ModelFolder]] = dict(zip(TRAINERS, functions))
     for what, told, known in (
-        ("agent to train", agent, TRAINERS),
+        ("model to train", agent, TRAINERS),
         ("kind of personas", personas, PERSONAS),
         ("condition", condition, tuple(CONDITIONS)),
     ):
