@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote, urlencode
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -68,9 +69,9 @@ class State:
 
     def asked(self, by: str) -> QueueAsked:
         try:
-            bound = float(self.bound)
+            bound: float | msgspec.UnsetType = float(self.bound)
         except ValueError:
-            bound = None
+            bound = msgspec.UNSET
         return QueueAsked(by, self.show, self.character or None, self.metric or None, bound)  # type: ignore[arg-type]
 
 

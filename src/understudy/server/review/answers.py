@@ -32,7 +32,7 @@ class QueueAsked(msgspec.Struct):
     character: Plain | None = None
     metric: Plain | None = None
     """Lines come in the order of how near this score is to the bound."""
-    bound: float | None = None
+    bound: float | msgspec.UnsetType = msgspec.UNSET
     """Unless given, where the filter's bound seems to have been."""
     limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
 

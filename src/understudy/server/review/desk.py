@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
 from anyio import to_thread
 
 from understudy.errors import InputError
@@ -50,7 +51,7 @@ async def at_desk(house: House, work: Callable[[UtteranceStore], Found]) -> Foun
 
 
 def look(store: UtteranceStore, asked: QueueAsked, skipped: Collection[int] = ()) -> Look:
-    if asked.bound is not None and not math.isfinite(asked.bound):
+    if asked.bound is not msgspec.UNSET and not math.isfinite(asked.bound):
         raise Refused("a bound is a number", 400, param="bound")
     review = Review(store, asked.by, asked.character)
     metrics = review.metrics()
@@ -114,5 +115,5 @@ def _near(review: Review, asked: QueueAsked, metrics: Sequence[str]) -> Near | N
     if not metrics:
         return None
     metric = asked.metric or next((one for one in metrics if one not in LOWER_IS_CLOSER), metrics[0])
-    bound = review.bound(metric, metric not in LOWER_IS_CLOSER) if asked.bound is None else asked.bound
+    bound = review.bound(metric, metric not in LOWER_IS_CLOSER) if asked.bound is msgspec.UNSET else asked.bound
     return Near(metric, bound)
