@@ -19,15 +19,14 @@ import numpy as np
 
 from understudy.agents.hearing import heard_words, last_heard, said_before
 from understudy.agents.own_words import from_profile, plainly
-from understudy.agents.pools import Candidates, Pool, Pools, own_past, said_at, taken_from
+from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
 from understudy.agents.wordvectors import WordVectors, unit
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.dialogue import Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats
 from understudy.modelfolder import ModelFolder, read_model
 
 __all__ = ["BagRanker", "Hop", "Query", "Question", "attention", "message_of"]
 
-SHOWN = 5
 BLOCK = 8192  # lines whose vectors are kept together
 KEPT_BLOCKS = 8
 SENTENCES = 3  # of the profile that are shown
@@ -92,23 +91,15 @@ class BagRanker(ABC):
         query = self.query(situation, history)
         scores = self._scores(pool, query, persona.language)
         ranked = np.argsort(-scores, kind="stable")
-        shown = _distinct(pool, ranked.tolist(), said)
+        shown = distinct(pool, ranked.tolist(), said)
         if not shown:
             message = heard_words(persona, last_heard(persona, history))
             if (told := from_profile(situation, message, said)) is not None:
                 return told
-            shown = _distinct(pool, ranked.tolist(), ())
+            shown = distinct(pool, ranked.tolist(), ())
         if not shown:
             return plainly(situation, said)
-        exchanges = [pool.exchanges[place] for place in shown]
-        return Reply(
-            exchanges[0].said.text.strip(),
-            tuple(
-                Candidate(exchange.said.text.strip(), float(scores[place]), said_at(exchange))
-                for place, exchange in zip(shown, exchanges)
-            ),
-            tuple(_evidence(pool, shown[0], query)),
-        )
+        return reply_from(pool, shown, scores, _evidence(pool, shown[0], query))
 
     def profile(self, situation: Situation) -> list[str]:
         """The sentences of whatever profiles the situation carries: one's own, the other's, both or none."""
@@ -150,19 +141,6 @@ def attention(query: Floats, rows: Floats, sharpness: float = 1.0) -> Floats:
     grown = np.exp(np.float32(sharpness) * (cosines - cosines.max(initial=-1.0)))
     shares: Floats = grown / grown.sum()
     return shares
-
-
-def _distinct(pool: Pool, ranked: Sequence[int], said: Sequence[str]) -> list[int]:
-    """The first few with different texts, none of them said already."""
-    passed, kept = set(said), list[int]()
-    for place in ranked:
-        text = pool.exchanges[place].said.text.strip()
-        if text not in passed:
-            passed.add(text)
-            kept.append(place)
-            if len(kept) == SHOWN:
-                break
-    return kept
 
 
 def _evidence(pool: Pool, place: int, query: Query) -> Iterator[Evidence]:

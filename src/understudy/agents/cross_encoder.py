@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Option, Question, unsaid
-from understudy.agents.fit import PROFILE, context_of
+from understudy.agents.fit import PROFILE, context_of, shortened
 from understudy.agents.hearing import said_before
 from understudy.agents.pools import Candidates, own_past
 from understudy.dialogue import Situation, Turn
@@ -167,10 +167,8 @@ class CrossEncoder(EncoderAgent):
         context = context_of(situation, history)
         if len(context.own) <= PROFILE:
             return context
-        told = Context(turns=context.turns)
-        likeness = self._english.of(context.own) @ self._english.encoder.encode_contexts([told])[0]
-        kept = sorted(np.argsort(-likeness, kind="stable")[:PROFILE].tolist())
-        return replace(context, own=tuple(context.own[place] for place in kept))
+        turns = self._english.encoder.encode_contexts([Context(turns=context.turns)])[0]
+        return shortened(context, turns, self._english)
 
     def _chosen(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
         found = unsaid(options, said_before(situation.persona, history), RERANKED)

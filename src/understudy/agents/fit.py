@@ -25,7 +25,7 @@ from understudy.encoding import Context, Encoder, Floats
 from understudy.text import fold
 from understudy.wording import tie_sentence
 
-__all__ = ["Fit", "Vectors", "context_of", "fits"]
+__all__ = ["PROFILE", "Fit", "Vectors", "context_of", "fits", "shortened"]
 
 PROFILE = 8  # sentences of a profile that are read together
 THEIRS = 6
@@ -118,7 +118,7 @@ def fits(vectors: Vectors, asked: Sequence[tuple[Situation, Sequence[Turn]]], ke
     if weights.get("history") or long:
         parts["history"] = encoder.encode_contexts(turns, keep)
     if long:
-        full = [_shortened(context, place, parts["history"], vectors) for place, context in enumerate(full)]
+        full = [shortened(context, turns, vectors) for context, turns in zip(full, parts["history"])]
     if weights.get("query"):
         parts["query"] = encoder.encode_contexts(full, keep)
     if weights.get("last"):
@@ -138,10 +138,10 @@ def fits(vectors: Vectors, asked: Sequence[tuple[Situation, Sequence[Turn]]], ke
     ]
 
 
-def _shortened(context: Context, place: int, turns: Floats, vectors: Vectors) -> Context:
-    """The sentences of the profile that would make the best replies, in their order."""
+def shortened(context: Context, turns: Floats, vectors: Vectors) -> Context:
+    """The sentences of the profile that would make the best replies to the turns (one vector), in their order."""
     if len(context.own) <= PROFILE:
         return context
-    likeness = vectors.of(context.own) @ turns[place]
+    likeness = vectors.of(context.own) @ turns
     kept = sorted(np.argsort(-likeness, kind="stable")[:PROFILE].tolist())
     return Context(tuple(context.own[sentence] for sentence in kept), context.theirs, context.turns)

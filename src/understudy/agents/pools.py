@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.kept import Kept
-from understudy.dialogue import Evidence, Situation
-from understudy.lexical import TfIdf
+from understudy.dialogue import Candidate, Evidence, Reply, Situation
+from understudy.lexical import Floats, TfIdf
 from understudy.persona import Persona
 from understudy.story import Exchange, Moment
 
-__all__ = ["Candidates", "Pool", "Pools", "key_of", "own_past", "said_at", "taken_from"]
+__all__ = [
+    "Candidates",
+    "Pool",
+    "Pools",
+    "distinct",
+    "key_of",
+    "own_past",
+    "reply_from",
+    "said_at",
+    "taken_from",
+]
+
+SHOWN = 5  # replies that are considered
 
 Candidates = Callable[[Situation], Iterable[Exchange]]
 
@@ -55,6 +67,32 @@ def taken_from(exchange: Exchange, shared: tuple[str, ...] = ()) -> Evidence:
     prompt = exchange.heard or exchange.said
     told = f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text
     return Evidence("exchange", told, prompt.moment, shared)
+
+
+def distinct(pool: Pool, ranked: Iterable[int], said: Sequence[str]) -> list[int]:
+    """The first few with different texts, none of them said already."""
+    passed, kept = set(said), list[int]()
+    for place in ranked:
+        text = pool.exchanges[place].said.text.strip()
+        if text not in passed:
+            passed.add(text)
+            kept.append(int(place))
+            if len(kept) == SHOWN:
+                break
+    return kept
+
+
+def reply_from(pool: Pool, shown: Sequence[int], scores: Floats, evidence: Iterable[Evidence]) -> Reply:
+    """The first of some exchanges, said; the others were considered."""
+    exchanges = [pool.exchanges[place] for place in shown]
+    return Reply(
+        exchanges[0].said.text.strip(),
+        tuple(
+            Candidate(exchange.said.text.strip(), float(scores[place]), said_at(exchange))
+            for place, exchange in zip(shown, exchanges)
+        ),
+        tuple(evidence),
+    )
 
 
 class Pools:

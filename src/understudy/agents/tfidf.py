@@ -22,15 +22,14 @@ from numpy.typing import NDArray
 
 from understudy.agents.hearing import content, heard_words, last_heard, light_words, own_names, said_before
 from understudy.agents.own_words import from_profile, plainly, ties_to_faced
-from understudy.agents.pools import Candidates, Pool, Pools, own_past, said_at, taken_from
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
+from understudy.dialogue import Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats, TfIdf
 from understudy.text import words
 from understudy.wording import tie_sentence
 
 __all__ = ["TfIdfAgent"]
 
-SHOWN = 5
 STOP_WEIGHT = 0.2
 PERSONA_IN_REPLY = 0.2
 PERSONA_IN_SCORE = 1.0
@@ -56,21 +55,13 @@ class TfIdfAgent:
         said = said_before(persona, history)
         pool = self._pools.of(situation)
         ranked, scores = _ranked(pool, situation, message)
-        fresh = _distinct(pool, ranked, said)
+        fresh = distinct(pool, ranked, said)
         if not fresh and (told := from_profile(situation, message, said)) is not None:
             return told
-        shown = fresh or _distinct(pool, ranked, ())
+        shown = fresh or distinct(pool, ranked, ())
         if not shown:
             return plainly(situation, said)
-        exchanges = [pool.exchanges[place] for place in shown]
-        return Reply(
-            exchanges[0].said.text.strip(),
-            tuple(
-                Candidate(exchange.said.text.strip(), float(scores[place]), said_at(exchange))
-                for place, exchange in zip(shown, exchanges)
-            ),
-            tuple(_evidence(pool, shown[0], situation, message)),
-        )
+        return reply_from(pool, shown, scores, _evidence(pool, shown[0], situation, message))
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
         persona = situation.persona
@@ -94,19 +85,6 @@ def _ranked(pool: Pool, situation: Situation, message: Sequence[str]) -> tuple[N
     if situation.faced is not None:
         scores[pool.heard_from(situation.faced.name)] *= FACED_BONUS
     return common[np.argsort(-scores[common], kind="stable")], scores
-
-
-def _distinct(pool: Pool, ranked: NDArray[np.intp], said: Sequence[str]) -> list[int]:
-    """The first few with different texts, none of them said already."""
-    passed, kept = set(said), list[int]()
-    for place in ranked:
-        text = pool.exchanges[place].said.text.strip()
-        if text not in passed:
-            passed.add(text)
-            kept.append(int(place))
-            if len(kept) == SHOWN:
-                break
-    return kept
 
 
 def _evidence(pool: Pool, place: int, situation: Situation, message: Sequence[str]) -> Iterator[Evidence]:

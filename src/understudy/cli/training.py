@@ -12,19 +12,18 @@ from rich.console import Console
 
 from understudy.cli.options import json_option
 from understudy.cli.show import print_json, screen
+from understudy.training import BAGS, TRAINERS, TRANSFORMERS
 
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
 __all__ = ["train"]
 
-BAGS = ("starspace", "profile-memory", "kv-memory")
-TRANSFORMERS = ("encoder", "cross-encoder")
 VOICE = "voice"
 
 
 @click.command(short_help="Train an agent on dialogues, or `voice` on novels.")
-@click.argument("agent", metavar="AGENT", type=click.Choice([*BAGS, *TRANSFORMERS, VOICE]))
+@click.argument("agent", metavar="AGENT", type=click.Choice(TRAINERS))
 @click.option(
     "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
     help="The folder with PersonaChat's train_*.txt files; for voice, that of the novels.",

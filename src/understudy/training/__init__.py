@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from understudy.training.loop import Progress, Settings
     from understudy.training.speaker_vectors import VoiceSettings
 
-__all__ = ["BAGS", "TRAINERS", "train"]
+__all__ = ["BAGS", "TRAINERS", "TRANSFORMERS", "train"]
 
 BAGS = ("starspace", "profile-memory", "kv-memory")
-TRAINERS = (*BAGS, "encoder", "cross-encoder", "voice")
+TRANSFORMERS = ("encoder", "cross-encoder")
+TRAINERS = (*BAGS, *TRANSFORMERS, "voice")
 
 
 def train(

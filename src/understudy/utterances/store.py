@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -245,13 +245,23 @@ class UtteranceStore:
 
     def kept(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Kept]:
         """What rows of FIELDS tell of, with their scores."""
-        for number, text, character, since, until, file, line, decision, by, at in rows:
-            utterance = Utterance(text, character, unpacked(since), unpacked(until), self._scores(number), file, line)
-            yield Kept(number, utterance, decision, by, at)
+        for first in range(0, len(rows), PAGE):
+            some = rows[first : first + PAGE]
+            scores = self._scores([row[0] for row in some])
+            for number, text, character, since, until, file, line, decision, by, at in some:
+                span = unpacked(since), unpacked(until)
+                utterance = Utterance(text, character, *span, scores.get(number, {}), file, line)
+                yield Kept(number, utterance, decision, by, at)
 
-    def _scores(self, number: int) -> Mapping[str, Score]:
-        rows = self._db.rows("SELECT metric, value, reason FROM scores WHERE utterance = ? ORDER BY metric", (number,))
-        return {metric: Score(metric, value, reason) for metric, value, reason in rows}
+    def _scores(self, numbers: Sequence[int]) -> dict[int, dict[str, Score]]:
+        """The scores of a page of utterances, asked for at once."""
+        found: dict[int, dict[str, Score]] = {}
+        asked = ", ".join("?" * len(numbers))
+        for number, metric, value, reason in self._db.rows(
+            f"SELECT utterance, metric, value, reason FROM scores WHERE utterance IN ({asked}) ORDER BY metric", numbers
+        ):
+            found.setdefault(number, {})[metric] = Score(metric, value, reason)
+        return found
 
 
 def _known(decision: str) -> str:

@@ -17,7 +17,7 @@ from understudy.server.pages.search import Findings, Marked, marked, query_words
 from understudy.server.pages.timeline import Timeline, moment_asked, timeline_at
 from understudy.server.standing import shown_names
 from understudy.sofar import Stop, scenes_before, timeline
-from understudy.story import Line, Moment, Scene
+from understudy.story import Line, Moment
 from understudy.storyfile import Story
 
 __all__ = ["ROUTES"]
@@ -119,20 +119,12 @@ def _scenes(story: Story, at: Moment, leaf: Leaf, words: tuple[str, ...]) -> lis
                 above,
                 scene.moment.dotted,
                 scene.setting,
-                tuple(names.get(name, name) for name in _present(story, scene, at)),
+                tuple(names.get(name, name) for name in scene.present),
                 tuple(_line(line, names, words) for line in lines),
                 piece.first == 1,
             )
         )
     return shown
-
-
-def _present(story: Story, scene: Scene, at: Moment) -> tuple[str, ...]:
-    """Who has been in a scene; of one that is under way only those who have come by then."""
-    if not at.within(scene.moment):
-        return scene.present
-    come = {name for name, first, _ in story.spells(scene.moment) if first <= max(len(scene.lines), 1)}
-    return tuple(name for name in scene.present if name in come)
 
 
 def _line(line: Line, names: dict[str, str], words: tuple[str, ...]) -> ShownLine:
