@@ -26,7 +26,7 @@ from understudy.readers.transcript.labels import looks_like_label, read_label
 from understudy.readers.transcript.survey import Survey
 from understudy.story import Source
 
-__all__ = ["READER", "events", "recognises"]
+__all__ = ["READER", "ShowScene", "events", "recognises", "show_scenes"]
 
 LEVELS = ("show", "season", "episode", "scene", "line")
 TELLING = (b'"show"', b'"episode_id"', b'"lines"')
@@ -36,7 +36,7 @@ SCENE_LABEL = re.compile(r"(?:act \w+\W+)?scene\b(?:\s*:|(?: \w+)?\s*(?:[:–-]|
 BACKGROUND = "background"
 
 
-class _Scene(NamedTuple):
+class ShowScene(NamedTuple):
     """A record that has been checked; `lines` are (speaker, text)."""
 
     show: str
@@ -45,6 +45,29 @@ class _Scene(NamedTuple):
     number: int
     title: str
     lines: tuple[tuple[str, str], ...]
+    main_characters: tuple[str, ...] = ()
+    split: str | None = None
+
+    @property
+    def setting(self) -> str:
+        return _setting(self.title)
+
+    def said(self) -> Iterator[tuple[str | None, str]]:
+        """Who says what, by the file's own names for them; nobody says what is described."""
+        for speaker, text in self.lines:
+            label = None if speaker == BACKGROUND else read_label(text)
+            if label is None or not looks_like_label(label.name):  # its own splitting takes '[Time: 3' for a name
+                if text.strip() and not BREAK.fullmatch(text):
+                    yield None, text.strip()
+            elif label.text.strip():
+                yield speaker, label.text.strip()
+
+
+def show_scenes(path: Path) -> Iterator[ShowScene]:
+    """The scenes of a file as they come, with what is known of them besides their lines."""
+    source = SourceFile(path)
+    for spot, record in json_lines(source):
+        yield _scene(source, spot, record)
 
 
 def recognises(head: bytes, _path: Path) -> bool:
@@ -74,7 +97,7 @@ def events(source: SourceFile) -> Iterator[Event]:
         yield from _told(source, spot.line, scene)
 
 
-def _told(source: SourceFile, line: int, scene: _Scene) -> Iterator[Event]:
+def _told(source: SourceFile, line: int, scene: ShowScene) -> Iterator[Event]:
     at = source.at(line)
     yield SceneStart(at, _setting(scene.title), takes=int(bool(scene.title.strip())))
     for speaker, text in scene.lines:
@@ -108,7 +131,7 @@ def _setting(title: str) -> str:
     return SCENE_LABEL.sub("", text, count=1) if SCENE_LABEL.match(text) else text
 
 
-def _scene(source: SourceFile, spot: Spot, record: Any) -> _Scene:
+def _scene(source: SourceFile, spot: Spot, record: Any) -> ShowScene:
     def problem(message: str) -> Exception:
         return source.error(f"is no TVShowGuess scene: {message}", spot.line)
 
@@ -127,7 +150,13 @@ def _scene(source: SourceFile, spot: Spot, record: Any) -> _Scene:
         raise problem('"scene_id" should be a number and "title" a text')
     if not isinstance(lines, list) or not all(_is_line(item) for item in lines):
         raise problem('"lines" should be a list of [speaker, text]')
-    return _Scene(show.strip(), int(match[1]), int(match[2]), number, title, tuple((who, text) for who, text in lines))
+    main, split = record.get("main_characters") or [], record.get("tvsg_split")
+    if not isinstance(main, list) or not all(isinstance(name, str) for name in main):
+        raise problem('"main_characters" should be a list of names')
+    if split is not None and not isinstance(split, str):
+        raise problem('"tvsg_split" should be a name, or null')
+    said = tuple((who, text) for who, text in lines)
+    return ShowScene(show.strip(), int(match[1]), int(match[2]), number, title, said, tuple(main), split)
 
 
 def _is_line(item: Any) -> bool:

@@ -1,0 +1,109 @@
+"""Each mask is one person, and no two are the same: from scores of all pairs to probabilities of each.
+
+    score(a)      = sum over masks m of s[m, a(m)]                    a: an assignment, one candidate for each mask
+    P(a)          = exp(score(a)) / sum over all assignments b of exp(score(b))
+    P(m is c)     = sum of P(a) over the assignments with a(m) = c
+
+With six people there are 720 assignments, and all are looked at. Beyond some thousands the probabilities come from
+rescaling rows and columns until each sums to one (Sinkhorn), and the best assignment from shortest augmenting paths.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+
+from understudy.lexical.rows import Ints, Reals
+
+__all__ = ["all_assignments", "best_assignment", "can_list", "marginals"]
+
+LISTED = 5040  # assignments that are looked at one by one: seven people
+ROUNDS = 200
+
+
+def can_list(masks: int, candidates: int) -> bool:
+    return math.perm(candidates, masks) <= LISTED
+
+
+@lru_cache(32)
+def all_assignments(masks: int, candidates: int) -> Ints:
+    """A row for each way to give every mask a candidate of its own."""
+    return np.array(list(permutations(range(candidates), masks)), dtype=np.int64).reshape(-1, masks)
+
+
+def marginals(scores: Reals) -> Reals:
+    """How probable each candidate (column) is for each mask (row); rows sum to one, columns to at most one."""
+    masks, candidates = scores.shape
+    if masks > candidates:
+        raise ValueError(f"{masks} masks, but only {candidates} candidates")
+    if not can_list(masks, candidates):
+        return _balanced(scores)
+    ways = all_assignments(masks, candidates)
+    total = scores[np.arange(masks), ways].sum(axis=1)
+    return spread_over(ways, _softmax(total), candidates)
+
+
+def spread_over(ways: Ints, probabilities: Reals, candidates: int) -> Reals:
+    """From probabilities of whole assignments to those of each candidate for each mask."""
+    return np.stack([np.bincount(column, probabilities, minlength=candidates) for column in ways.T])
+
+
+def best_assignment(scores: Reals) -> Ints:
+    """The candidate of each mask in the assignment with the largest sum."""
+    masks, candidates = scores.shape
+    if can_list(masks, candidates):
+        ways = all_assignments(masks, candidates)
+        best: Ints = ways[scores[np.arange(masks), ways].sum(axis=1).argmax()]
+        return best
+    return _by_paths(-scores)
+
+
+def _softmax(values: Reals) -> Reals:
+    raised = np.exp(values - values.max())
+    found: Reals = raised / raised.sum()
+    return found
+
+
+def _balanced(scores: Reals) -> Reals:
+    masks, candidates = scores.shape
+    square = np.zeros((candidates, candidates))  # what no mask takes is taken by rows that prefer nobody
+    square[:masks] = scores - scores.max(axis=1, keepdims=True)
+    for _ in range(ROUNDS):
+        square -= np.logaddexp.reduce(square, axis=0, keepdims=True)
+        square -= np.logaddexp.reduce(square, axis=1, keepdims=True)
+    return np.exp(square[:masks])
+
+
+def _by_paths(costs: Reals) -> Ints:
+    """Least total cost, one row after another, each along its shortest augmenting path."""
+    rows, columns = costs.shape
+    price_row, price_column = np.zeros(rows), np.zeros(columns)
+    owner = np.full(columns, -1)
+    for row in range(rows):
+        distance, before = np.full(columns, np.inf), np.full(columns, -1)
+        done = np.zeros(columns, dtype=np.bool_)
+        here, at, reached = row, -1, 0.0
+        while True:
+            through = reached + costs[here] - price_row[here] - price_column
+            shorter = ~done & (through < distance)
+            distance[shorter], before[shorter] = through[shorter], at
+            at = int(np.where(done, np.inf, distance).argmin())
+            reached = float(distance[at])
+            done[at] = True
+            if owner[at] < 0:
+                break
+            here = int(owner[at])
+        price_row[row] += reached
+        crossed = np.flatnonzero(done & (np.arange(columns) != at))
+        price_row[owner[crossed]] += reached - distance[crossed]
+        price_column[crossed] -= reached - distance[crossed]
+        while at >= 0:
+            previous = int(before[at])
+            owner[at] = row if previous < 0 else owner[previous]
+            at = previous
+    taken = np.empty(rows, dtype=np.int64)
+    taken[owner[owner >= 0]] = np.flatnonzero(owner >= 0)
+    return taken

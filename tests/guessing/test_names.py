@@ -1,0 +1,73 @@
+"""Names inside texts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.guessing.names import HIDDEN, Names, derangement
+
+FRIENDS = Names(
+    {
+        "Rose Tyler": ("Rose Tyler", "Rosie"),
+        "Ann Bell": ("Ann Bell",),
+        "Anna Bell": ("Anna Bell", "Captain Bell"),
+    }
+)
+
+
+def called(text: str, names: Names = FRIENDS) -> list[tuple[str, str | None]]:
+    return [(text[call.start : call.end], call.who) for call in names.calls(text)]
+
+
+def test_a_name_inside_another_is_not_found() -> None:
+    assert called("Anna, where is Ann? Annabel knows.") == [("Anna", "Anna Bell"), ("Ann", "Ann Bell")]
+
+
+def test_the_longest_name_counts_once() -> None:
+    assert called("Rose Tyler's coat, Rosie.") == [("Rose Tyler", "Rose Tyler"), ("Rosie", "Rose Tyler")]
+
+
+def test_a_shared_name_is_nobodys_in_particular() -> None:
+    assert called("Miss Bell?") == [("Bell", None)]
+
+
+def test_small_letters_are_no_name_and_titles_are_nobody() -> None:
+    assert called("a rose is a rose, captain") == []
+
+
+def test_hidden_covers_shared_names_too() -> None:
+    assert FRIENDS.hidden("Rosie, is Bell with Anna's aunt?") == f"{HIDDEN}, is {HIDDEN} with {HIDDEN}'s aunt?"
+
+
+def test_swapped_puts_full_names_for_full_names_and_first_for_first() -> None:
+    instead = {"Rose Tyler": "Ann Bell", "Ann Bell": "Anna Bell", "Anna Bell": "Rose Tyler"}
+    assert FRIENDS.swapped("Rose Tyler, Rose, Tyler; Ann; Anna; Bell.", instead) == (
+        "Ann Bell, Ann, Bell; Anna; Rose; Bell."
+    )
+
+
+@pytest.mark.parametrize(("language", "name", "text"), [("ja", "太郎", "太郎さん、来て"), ("zh", "小明", "你好小明啊")])
+def test_names_are_found_where_words_are_not_spaced(language: str, name: str, text: str) -> None:
+    assert called(text, Names({name: (name,)}, language)) == [(name, name)]
+
+
+def test_nobody_has_no_names() -> None:
+    assert Names({}).calls("Rose") == []
+    assert Names({}).hidden("Rose") == "Rose"
+
+
+@given(st.lists(st.text(min_size=1), min_size=2, max_size=8, unique=True), st.integers(0, 2**31))
+def test_a_derangement_gives_everybody_anothers_name(people: list[str], seed: int) -> None:
+    found = derangement(people, seed)
+    assert sorted(found.values()) == sorted(people)
+    assert all(who != other for who, other in found.items())
+
+
+@given(st.text())
+def test_calls_are_apart_and_in_order(text: str) -> None:
+    calls = FRIENDS.calls(text)
+    assert all(a.end <= b.start for a, b in pairwise(calls))
