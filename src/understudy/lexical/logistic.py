@@ -6,26 +6,22 @@
 Intercepts b are not held back. Of two classes only the difference w_1 - w_0 matters, and it is held back once, as
 |w_1 - w_0|^2 / (2 C): that is what binary regression does, and what scikit-learn does.
 
-The least loss is found by L-BFGS. Frequent words bend the loss a hundred times as much as rare ones, so steps are
-measured in the curvature that each weight has at the start; that saves most of the passes over the data.
+Frequent words bend the loss a hundred times as much as rare ones, so the steps down are measured in the curvature that
+each weight has at the start (see `understudy.lexical.descent`); that saves most of the passes over the data.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.lexical.descent import Slope, least
 from understudy.lexical.rows import Ints, Reals, Rows
 
 __all__ = ["Logistic", "fit"]
 
-Slope = Callable[[Reals], tuple[float, Reals]]
-
-REMEMBERED = 5  # steps from which the curvature is told
-LONGEST = 300  # steps
 PRECISION = 1e-7  # what a row's loss may still be above the least
 FREQUENT = 128  # features that are kept as a full matrix
 WORTH_COMPILING = 500_000  # values times classes from which loading the compiled loops pays
@@ -58,7 +54,7 @@ def fit(rows: Rows, labels: Ints, classes: int, c: float = 1.0, compiled: bool |
     bent = even * np.bincount(rows.columns, rows.values**2, minlength=rows.width)
     curvature = held_back + np.append(bent, even * max(len(rows), 1))
     spread = np.repeat if compiled else np.tile
-    best = _least(
+    best = least(
         _held(slope, spread(held_back, classes)),
         np.zeros(classes * (rows.width + 1)),
         spread(curvature, classes),
@@ -133,45 +129,3 @@ def _softmax(scores: Reals) -> Reals:
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=0)
     return scores
-
-
-def _least(slope: Slope, at: Reals, curvature: Reals, precision: float) -> Reals:
-    """Where a convex function is least, by L-BFGS. It ends when half the squared Newton step is below `precision`."""
-    steps: deque[tuple[Reals, Reals, float]] = deque(maxlen=REMEMBERED)
-    height, gradient = slope(at)
-    for _ in range(LONGEST):
-        direction = _downhill(gradient, steps, curvature)
-        fall = float(direction @ gradient)
-        if -fall / 2 <= precision:
-            break
-        length = 1.0
-        while True:
-            there = at + length * direction
-            new_height, new_gradient = slope(there)
-            if new_height <= height + 1e-4 * length * fall or length < 1e-10:
-                break
-            length /= 2
-        moved, turned = there - at, new_gradient - gradient
-        agreement = float(moved @ turned)
-        if agreement > 0:
-            steps.append((moved, turned, agreement))
-        at, height, gradient = there, new_height, new_gradient
-    return at
-
-
-def _downhill(gradient: Reals, steps: deque[tuple[Reals, Reals, float]], curvature: Reals) -> Reals:
-    """The Newton step, as far as the last steps tell the curvature."""
-    left = -gradient
-    part = np.empty_like(left)  # written over again and again: making large arrays costs more than filling them
-    shares = []
-    for moved, turned, agreement in reversed(steps):
-        share = float(moved @ left) / agreement
-        shares.append(share)
-        left -= np.multiply(turned, share, out=part)
-    left /= curvature
-    if steps:
-        _, turned, agreement = steps[-1]
-        left *= agreement / float(turned @ np.divide(turned, curvature, out=part))
-    for (moved, turned, agreement), share in zip(steps, reversed(shares)):
-        left += np.multiply(moved, share - float(turned @ left) / agreement, out=part)
-    return left
