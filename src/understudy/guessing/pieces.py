@@ -1,0 +1,107 @@
+"""What of a scene an encoder reads for each mask: three ways to cut it into texts.
+
+    whole      all that the mask says in the scene, as one text (the paper's vanilla model)
+    rows       at most twelve rows a scene: an utterance, then what was said just before it, nearest first, up to a
+               row's length; `from_end` takes the rows from the scene's end, `fill_empty` gives a mask that got none
+               its last utterance (MR. BERT)
+    windows    the scene in stretches of at most so many words, each read once for every mask that speaks in it, its
+               own lines marked (Longformer-P, whose attention is held to the tokens of the mask)
+
+Lengths are in words, which every encoder's own tokens more or less follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from understudy.story import Line, Scene
+
+__all__ = ["masks_of", "rows", "whole", "windows"]
+
+ROWS = 12
+ROW_WORDS = 48
+WINDOW_WORDS = 90
+SCENE_WORDS = 1500  # the paper's 2,000 tokens
+OWN, OTHER = "I", "you"
+
+Pieces = dict[str, list[str]]
+"""For each mask the texts to read."""
+
+
+def masks_of(scene: Scene) -> tuple[str, ...]:
+    """The masks of a scene in the order in which they first speak."""
+    spoken = dict.fromkeys(line.speaker for line in scene.lines if line.speaker is not None)
+    return tuple(who for who in spoken if _is_mask(who))
+
+
+def _is_mask(who: str) -> bool:
+    return who[0] == "P" and who[1:].isdigit()
+
+
+def whole(scene: Scene) -> Pieces:
+    found: Pieces = {mask: [] for mask in masks_of(scene)}
+    for line in scene.lines:
+        if line.speaker in found:
+            found[line.speaker].append(line.text)
+    return {mask: [" ".join(said)] for mask, said in found.items()}
+
+
+def rows(scene: Scene, from_end: bool = True, fill_empty: bool = True) -> Pieces:
+    """Rows of an utterance and its nearest history."""
+    found: Pieces = {mask: [] for mask in masks_of(scene)}
+    said = [line for line in scene.lines if line.speaker is not None]
+    own = [place for place, line in enumerate(said) if line.speaker in found]
+    for place in islice(reversed(own) if from_end else iter(own), ROWS):
+        found[str(said[place].speaker)].append(_row(said, place))
+    if fill_empty:
+        last = {said[place].speaker: place for place in own}
+        for mask, texts in found.items():
+            if not texts:
+                texts.append(_row(said, last[mask]))
+    return found
+
+
+def _row(said: Sequence[Line], place: int) -> str:
+    parts, length = [said[place].text], len(said[place].text.split())
+    for line in reversed(said[:place]):
+        length += len(line.text.split())
+        if length > ROW_WORDS:
+            break
+        parts.append(line.text)
+    return " / ".join(parts)
+
+
+def windows(scene: Scene, longest: int = SCENE_WORDS) -> Pieces:
+    """Stretches of the whole scene, from its beginning, as each mask hears them."""
+    found: Pieces = {mask: [] for mask in masks_of(scene)}
+    for stretch in _stretches(scene, longest):
+        for mask in dict.fromkeys(line.speaker for line in stretch if line.speaker in found):
+            found[str(mask)].append(" ".join(_heard(line, str(mask)) for line in stretch))
+    for mask, texts in found.items():
+        if not texts:  # one who speaks only beyond the longest scene
+            texts.append(next(_heard(line, mask) for line in scene.lines if line.speaker == mask))
+    return found
+
+
+def _stretches(scene: Scene, longest: int) -> Iterator[list[Line]]:
+    stretch: list[Line] = []
+    length = total = 0
+    for line in scene.lines:
+        words = len(line.text.split())
+        total += words
+        if total > longest:
+            break
+        if stretch and length + words > WINDOW_WORDS:
+            yield stretch
+            stretch, length = [], 0
+        stretch.append(line)
+        length += words
+    if stretch:
+        yield stretch
+
+
+def _heard(line: Line, mask: str) -> str:
+    if line.speaker is None:
+        return f"({line.text})"
+    return f"{OWN if line.speaker == mask else OTHER if _is_mask(line.speaker) else line.speaker}: {line.text}"
