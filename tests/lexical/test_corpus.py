@@ -63,6 +63,23 @@ def test_words_that_are_new_have_numbers_of_that_cut_alone() -> None:
     assert lines.valued({"moon": 2.0, "the": 1.0, "unsaid": 9.0}).tolist() == [0.0, 1.0, 0.0, 2.0, 0.0]
 
 
+def test_plain_lines_are_without_marks() -> None:
+    corpus = Corpus(["The tide... is out!", "...", "No"], marks=True)
+    assert corpus.lines.words(0) == ["the", "tide", "...", "is", "out", "!"]
+    assert [corpus.lines.plain.words(place) for place in range(3)] == [["the", "tide", "is", "out"], [], ["no"]]
+    asked = corpus.cut(["Out?? Moon, tide"])
+    assert asked.plain.words(0) == ["out", "moon", "tide"]
+    assert asked.plain.ids[0] == asked.plain.ids[-1] == BOUNDARY
+    assert asked.plain.plain is asked.plain
+    bare = Corpus(["The tide... is out!"])
+    assert bare.lines.plain is bare.lines
+
+
+def test_marks_are_written_next_to_their_word() -> None:
+    assert Corpus([]).joined(["well", "...", "no", "!"]) == "well... no!"
+    assert Corpus([], "ja").joined(["行く", "ぞ", "！"]) == "行くぞ！"
+
+
 def test_a_language_without_a_tokenizer_is_named() -> None:
     with pytest.raises(InputError, match="'tlh' is not one of en, ja, zh"):
         Corpus(["nuqneH"], "tlh")

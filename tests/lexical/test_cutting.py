@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -8,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.lexical import cutting
-from understudy.lexical.cutting import cut_all
+from understudy.lexical.cutting import cut_all, is_mark
 from understudy.text import words
 
-AWKWARD = st.text(st.sampled_from("abΣσİ’''_- \n1é漢\ud800😀"), max_size=12)
+AWKWARD = st.text(st.sampled_from("abΣσİ’''_-.!?\"“( \n1é漢\ud800😀"), max_size=12)
 
 
-def cut(texts: Sequence[str], language: str = "en") -> list[list[str]]:
+def cut(texts: Sequence[str], language: str = "en", marks: bool = False) -> list[list[str]]:
     found = []
-    for different, places, lengths in cut_all(texts, language):
+    for different, places, lengths in cut_all(texts, language, marks):
         said = [different[place] for place in places.tolist()]
         for length in lengths.tolist():
             found.append(said[:length])
@@ -29,6 +31,31 @@ def cut(texts: Sequence[str], language: str = "en") -> list[list[str]]:
 @given(st.lists(st.one_of(AWKWARD, st.text(max_size=30)), max_size=5))
 def test_english_is_cut_as_one_text_at_a_time_is(texts: list[str]) -> None:
     assert cut(texts) == [words(text) for text in texts]
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(AWKWARD, st.text(max_size=30)), max_size=5))
+def test_marks_stand_among_the_words_where_they_were_written(texts: list[str]) -> None:
+    found = cut(texts, marks=True)
+    assert [[token for token in line if not is_mark(token)] for line in found] == [words(text) for text in texts]
+    for text, line in zip(texts, found):
+        runs = [sign * len(list(run)) for sign, run in groupby(text.lower())]
+        assert [token for token in line if is_mark(token)] == [run for run in runs if is_mark(run)]
+        assert [cut([text, "x" * 300], marks=True)[0]] == [line], "the slow way finds the same"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "found"),
+    [
+        ("en", "Well... \"no!!\" (I'm-- 'off')", ["well", "...", "no", "!!", "i'm", "--", "off"]),
+        ("ja", "「……行くぞ！？」", ["……", "行く", "ぞ", "！", "？"]),
+        ("zh", "“好……走！”", ["好", "……", "走", "！"]),
+        ("en", "'\"()", []),
+        ("en", "?!", ["?", "!"]),
+    ],
+)
+def test_a_mark_is_a_run_of_one_sign_and_no_bracket_or_quote(language: str, text: str, found: list[str]) -> None:
+    assert cut([text, text], language, marks=True) == [found, found]
 
 
 @pytest.mark.parametrize(
@@ -50,12 +77,32 @@ def test_different_words_come_in_the_order_they_come_up() -> None:
     assert (places.tolist(), lengths.tolist()) == ([0, 1, 0, 2, 2], [4, 1])
 
 
+@settings(deadline=None)
+@given(st.lists(st.one_of(AWKWARD, st.text(max_size=30)), max_size=5))
+def test_compiled_loops_tell_the_same_words_apart(texts: list[str]) -> None:
+    import understudy.lexical.fast
+
+    assert understudy.lexical.fast.__name__ in sys.modules
+    assert cut([*texts, "x" * 300]) == [words(text) for text in [*texts, "x" * 300]]
+    loaded = sys.modules.pop("understudy.lexical.fast")
+    try:
+        plain = list(cut_all(texts, "en", marks=True))
+    finally:
+        sys.modules["understudy.lexical.fast"] = loaded
+    compiled = list(cut_all(texts, "en", marks=True))
+    assert [(one[0], one[1].tolist(), one[2].tolist()) for one in compiled] == [
+        (one[0], one[1].tolist(), one[2].tolist()) for one in plain
+    ]
+
+
 def test_words_with_the_same_hash_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "understudy.lexical.fast", raising=False)
     monkeypatch.setattr(cutting, "BASE", np.uint64(0))  # now a word's hash is its last letter
     assert cut(["tide made ride", "side"]) == [["tide", "made", "ride"], ["side"]]
 
 
 def test_a_word_too_long_to_be_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "understudy.lexical.fast", raising=False)
     assert cut(["x" * 300 + " y"]) == [["x" * 300, "y"]]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.lexical import Corpus
-from understudy.lexical.kneserney import KneserNey
+from understudy.lexical.kneserney import KneserNey, spoken
 
 WORDS = ["key", "lamp", "boat", "tide"]
 LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), min_size=1, max_size=8)
@@ -28,9 +28,10 @@ def next_words(model: KneserNey, corpus: Corpus, history: list[str]) -> dict[str
 def test_probabilities_after_any_history_sum_to_one(lines: list[str], history: list[str], data: st.DataObject) -> None:
     corpus = Corpus(lines)
     chosen = data.draw(st.lists(st.booleans(), min_size=len(lines), max_size=len(lines)))
-    found = next_words(KneserNey(corpus, np.array(chosen)), corpus, history)
-    assert sum(found.values()) == pytest.approx(1.0, abs=1e-12)
-    assert all(value > 0 for value in found.values())
+    for base in (None, spoken(corpus)):
+        found = next_words(KneserNey(corpus, np.array(chosen), base), corpus, history)
+        assert sum(found.values()) == pytest.approx(1.0, abs=1e-12)
+        assert all(value > 0 for value in found.values())
 
 
 def test_a_pair_by_hand() -> None:
@@ -55,3 +56,11 @@ def test_lines_that_are_not_chosen_teach_nothing() -> None:
     first = KneserNey(corpus, np.array([True, False]))
     assert next_words(first, corpus, ["my", "key"])["is"] == next_words(first, corpus, ["unheard", "unheard"])["is"]
     assert next_words(first, corpus, [])["my"] == next_words(first, corpus, [])["?"]
+
+
+def test_words_that_were_not_chosen_are_as_probable_as_everybody_says_them() -> None:
+    corpus = Corpus(["the tide is out", "my key is gone", "my lamp is gone"])
+    first = KneserNey(corpus, np.array([True, False, False]), spoken(corpus))
+    found = next_words(first, corpus, [])
+    assert found["my"] > found["key"] == found["?"], "an unknown word counts as one that was said once"
+    assert found["my"] - found["key"] == pytest.approx(found["gone"] - found["lamp"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.lexical import Corpus, Rows
-from understudy.lexical.logistic import fit
+from understudy.lexical.logistic import evened, fit
 from understudy.lexical.rows import Ints, Reals
 
 SAID = (
@@ -39,7 +39,7 @@ def full(rows: Rows) -> Reals:
 @pytest.mark.parametrize("c", [0.1, 1.0, 30.0])
 def test_the_loss_has_no_slope_where_it_ends(c: float, compiled: bool) -> None:
     _, rows, labels = data()
-    model = fit(rows, labels, 3, c, compiled)
+    model = fit(rows, labels, 3, c, compiled, precision=1e-8)
     x, wrong = full(rows), model.probabilities(rows) - np.eye(3)[labels]
     assert np.abs(wrong.T @ x + model.weights / c).max() < 2e-3
     assert np.abs(wrong.sum(axis=0)).max() < 2e-3
@@ -66,6 +66,24 @@ def test_compiled_loops_find_the_same() -> None:
     plain, compiled = fit(rows, labels, 3, compiled=False), fit(rows, labels, 3, compiled=True)
     assert np.allclose(plain.weights, compiled.weights, atol=1e-9)
     assert np.allclose(plain.intercepts, compiled.intercepts, atol=1e-9)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_row_that_counts_twice_is_as_good_as_two(compiled: bool) -> None:
+    _, rows, labels = data()
+    counts = np.array([1.0] * 11 + [2.0])
+    twice = np.append(np.arange(12), 11)
+    once = fit(rows, labels, 3, compiled=compiled, counts=counts)
+    assert np.allclose(once.weights, fit(rows.some(twice), labels[twice], 3, compiled=compiled).weights, atol=1e-3)
+    assert not np.allclose(once.weights, fit(rows, labels, 3, compiled=compiled).weights, atol=1e-2)
+
+
+def test_evened_classes_count_alike() -> None:
+    labels = np.array([0, 0, 0, 1])
+    counts = evened(labels, 2)
+    assert counts.tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3, 2])
+    nothing = Rows(np.zeros(5, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), 3)
+    assert fit(nothing, labels, 2, counts=counts).probabilities(nothing)[0] == pytest.approx([0.5, 0.5], abs=1e-3)
 
 
 def test_frequent_and_rare_features_count_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from understudy.metrics.agreement import (
     auc,
     average_precision,
     calibration_error,
+    cohens_kappa,
     precision_recall,
     ranks,
     spearman,
@@ -71,3 +72,10 @@ def test_calibration_is_the_gap_between_what_was_said_and_what_was_so() -> None:
     assert calibration_error([0.95, 0.95], [0, 1]) == pytest.approx(0.45)
     assert calibration_error([1.0, 0.0], [0, 0]) == pytest.approx(0.5)
     assert calibration_error([1.0, 0.0], [0, 0], weights=[0, 1]) == 0
+
+
+def test_kappa_is_agreement_beyond_what_chance_gives() -> None:
+    # 35 of 50 agree; by chance (25 * 30 + 25 * 20) / 50^2 = 0.5 of them would
+    assert float(cohens_kappa([[20, 5], [10, 15]])) == pytest.approx(0.4)
+    assert cohens_kappa([[[9, 0], [0, 3]], [[0, 5], [5, 0]]]).tolist() == [1.0, -1.0]
+    assert math.isnan(float(cohens_kappa([[7, 0], [0, 0]])))

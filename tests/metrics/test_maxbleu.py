@@ -50,7 +50,7 @@ def test_pieces_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_reason_is_the_nearest_sample_line_the_first_of_equals() -> None:
     samples = Samples({"Ines": ["We are out.", "The tide is out.", "the tide is out!"], "Tobias": ["The tide is in."]})
-    (near, far, short) = maxbleu(samples, "Ines")(["The tide is out", "No tide today", "Out"])
+    (near, far, short) = maxbleu(samples, "Ines")(["The tide is out.", "No tide today", "Out!"])
     assert (near.value, near.reason) == (1.0, "nearest: The tide is out.")
     assert (far.value, far.reason) == (0.0, "shares no 3 words in a row with a line of Ines")
     assert (short.value, short.reason) == (0.0, "has fewer than 3 words")

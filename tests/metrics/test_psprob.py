@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from understudy.metrics import Samples, Speakers, psprob
-from understudy.metrics.psprob import balanced
+from understudy.metrics.psprob import told_apart
 
 SAID = {
     "Ines": ["The key was on its hook.", "My key, my hook.", "Keys of the harbour.", "Who has the key?"] * 3,
@@ -17,49 +16,54 @@ def test_the_one_who_talks_like_this_is_the_most_probable() -> None:
     samples = Samples(SAID)
     speakers = Speakers(samples)
     found = {name: psprob(samples, name, speakers)(["Is the key on the hook?"])[0].value for name in speakers.names}
-    assert set(found) == {"Ines", "Tobias"}, "two lines of Mara would leave two lines of everybody"
+    assert set(found) == {"Ines", "Tobias"}
     assert found["Ines"] is not None and found["Tobias"] is not None
-    assert found["Ines"] > 0.55
-    assert found["Ines"] + found["Tobias"] == pytest.approx(1.0)
+    assert found["Ines"] > 0.5 > found["Tobias"]
+    assert found["Ines"] + found["Tobias"] < 1, "it may have been somebody else"
 
 
-def test_a_persona_with_two_lines_is_told_apart_by_two_of_everybody() -> None:
+def test_a_persona_with_two_lines_counts_as_much_as_the_others() -> None:
     samples = Samples(SAID)
     metric = psprob(samples, "Mara")
-    lamp, boat = metric(["Light the lamp!", "Row the boat!"])
-    assert lamp.value is not None and boat.value is not None
+    lamp, boat, unheard = metric(["Light the lamp!", "Row the boat!", "Supercalifragilistic"])
+    assert lamp.value is not None and boat.value is not None and unheard.value is not None
     assert lamp.value > 1 / 3 > boat.value
+    assert unheard.value > 1 / 6, "she is not unlikely to speak for having two lines of 26"
     assert lamp.reason.startswith("for: ")
     assert "lamp" in lamp.reason
-    assert Speakers(samples, always="Mara").lines_each == 2
 
 
 @pytest.mark.parametrize(
     ("counts", "always", "expected"),
     [
-        ({"a": 100, "b": 90, "c": 5}, None, (("a", "b"), 90)),
-        ({"a": 100, "b": 50, "c": 40}, None, (("a", "b", "c"), 40)),
-        ({"a": 100, "b": 90, "c": 5}, "c", (("a", "b", "c"), 5)),
-        ({"a": 100, "b": 9}, "a", (("a", "b"), 9)),
-        ({"a": 3, "b": 0}, "a", ((), 0)),
-        ({}, None, ((), 0)),
+        ({"a": 100, "b": 90, "c": 5}, None, ("a", "b")),
+        ({"a": 100, "b": 90, "c": 5}, "c", ("a", "b", "c")),
+        ({"a": 100, "b": 9, "c": 8}, "a", ("a", "b")),
+        ({"a": 3, "b": 0}, "a", ("a",)),
+        ({f"{n}": 30 - n for n in range(15)}, "14", (*(f"{n}" for n in range(11)), "14")),
+        ({}, None, ()),
     ],
 )
-def test_as_many_lines_as_use_the_most_in_all(
-    counts: dict[str, int], always: str | None, expected: tuple[tuple[str, ...], int]
+def test_those_who_talk_most_are_told_apart(
+    counts: dict[str, int], always: str | None, expected: tuple[str, ...]
 ) -> None:
-    assert balanced(counts, always) == expected
+    assert told_apart(counts, always) == expected
 
 
-def test_the_seed_chooses_the_lines() -> None:
-    samples = Samples({"a": [f"word{n} and" for n in range(30)], "b": ["and so"] * 8})
-    first, same, other = (Speakers(samples, seed=seed).probabilities(samples.cut(["word3 and"])) for seed in (1, 1, 2))
-    assert np.array_equal(first, same)
-    known = [Speakers(samples, seed=seed) for seed in range(3)]
-    words = [{n for n in range(30) if one.telling("a", samples.cut([f"word{n}"]), 0)} for one in known]
-    assert all(len(one) == 8 for one in words)
-    assert words[0] != words[1]
-    assert other.shape == (1, 2)
+def test_who_is_not_told_apart_is_one_of_the_others() -> None:
+    samples = Samples(SAID)
+    (score,) = psprob(samples, "Mara", Speakers(samples))(["Light the lamp!"])
+    assert (score.value, score.reason) == (None, "Mara is not among those told apart")
+    assert Speakers(samples).probabilities(samples.cut(["Light the lamp!"])).argmax() == 2
+
+
+def test_marks_are_part_of_how_somebody_talks() -> None:
+    samples = Samples({"Ines": ["Well... the tide", "The boat..."] * 6, "Tobias": ["Well! The tide", "The boat!"] * 6})
+    off, shouted = psprob(samples, "Ines")(["The hook...", "The hook!"])
+    assert off.value is not None and shouted.value is not None
+    assert off.value > 0.6 > 0.4 > shouted.value
+    assert off.reason.startswith("for: ...")
+    assert "against: !" in shouted.reason
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,7 @@ def test_without_evidence_there_is_no_value(said: dict[str, list[str]], name: st
 
 def test_unheard_words_are_said_to_be() -> None:
     (score,) = psprob(Samples(SAID), "Ines")(["Supercalifragilistic"])
-    assert score.value == pytest.approx(0.5, abs=0.2)
+    assert score.value == pytest.approx(1 / 3, abs=0.1)
     assert "none of its words" in score.reason
 
 

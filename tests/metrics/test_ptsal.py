@@ -9,21 +9,25 @@ from hypothesis import strategies as st
 
 from understudy.metrics import Samples, ptsal
 
-LINES = st.lists(st.lists(st.sampled_from(["key", "lamp", "boat"]), min_size=1, max_size=5).map(" ".join), min_size=1)
+WORDS = st.sampled_from(["key", "lamp", "boat", "...", "!"])
+LINES = st.lists(st.lists(WORDS, min_size=1, max_size=5).map(lambda words: " ".join(["key", *words])), min_size=1)
 
 
 def terms(line: str) -> list[tuple[str, str]]:
-    return list(pairwise(line.split()))
+    return list(pairwise(["", *line.split(), ""]))
 
 
-def obvious(said: dict[str, list[str]], name: str, line: str) -> float | None:
+def obvious(said: dict[str, list[str]], name: str, line: str) -> float:
+    asked = [own for own in said.values() if len(own) >= 5]
+    asked = list(said.values()) if len(asked) < 2 else asked
+
     def salience(term: tuple[str, str]) -> float:
         containing = sum(term in terms(one) for one in said[name])
-        users = sum(any(term in terms(one) for one in own) for own in said.values())
-        return containing / len(said[name]) * math.log(len(said) / users) if users else 0.0
+        users = sum(any(term in terms(one) for one in own) for own in asked)
+        return containing / len(said[name]) * math.log(len(asked) / max(users, 1))
 
     found = [salience(term) for term in terms(line)]
-    return sum(found) / len(found) if found else None
+    return sum(found) / len(found)
 
 
 @settings(deadline=None)
@@ -32,16 +36,22 @@ def test_it_is_the_formula(ours: list[str], theirs: list[str], others: list[str]
     said = {"a": ours, "b": theirs, "c": others}
     scores = ptsal(Samples(said), "a")([*lines, "lamp unheard key"])
     for line, score in zip([*lines, "lamp unheard key"], scores):
-        expected = obvious(said, "a", line)
-        assert score.value == (None if expected is None else pytest.approx(expected, abs=1e-12))
+        assert score.value == pytest.approx(obvious(said, "a", line), abs=1e-12)
 
 
 def test_reasons_name_the_terms_that_are_the_personas_own() -> None:
     samples = Samples({"Ines": ["My key is gone", "my key, my word"], "Tobias": ["The tide is gone"]})
-    own, none, one = ptsal(samples, "Ines")(["Where is my key?", "The tide is gone", "Key!"])
+    own, none, one, ends = ptsal(samples, "Ines")(["Where is my key?", "The tide is gone", "Key!", "My own word"])
     assert own.reason == "Ines's own: my key"
     assert (none.value, none.reason) == (0.0, "no pair of its words is Ines's own")
-    assert (one.value, one.reason) == (None, "a line of one word has no pair of words")
+    assert one.value == 0.0
+    assert ends.reason == "Ines's own: my at the beginning, word at the end"
+
+
+def test_marks_are_written_as_they_are() -> None:
+    samples = Samples({"Ines": ["My key... gone"], "Tobias": ["The tide"]})
+    (score,) = ptsal(samples, "Ines")(["The key..."])
+    assert score.reason == "Ines's own: key..."
 
 
 def test_japanese_terms_are_written_without_spaces() -> None:

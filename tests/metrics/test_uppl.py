@@ -36,23 +36,20 @@ def test_it_is_the_perplexity_of_the_models_own_probabilities() -> None:
     assert np.isnan(values[2])
 
 
-def test_the_share_is_told_from_lines_held_back() -> None:
-    alike = {"a": ["the tide is out and so are we"] * 40, "b": ["the tide is out and so are we"] * 40}
-    apart = {"a": ["the tide is out and so are we"] * 40, "b": ["a lamp went dark on some far shore"] * 40}
-    assert PersonaModel(Samples(apart), "a").share > 0.95
-    assert PersonaModel(Samples(alike), "a").share < 0.9
-    assert PersonaModel(Samples({"a": ["the tide"] * 20}), "a").share == 1.0, "there is nobody else"
-    assert PersonaModel(Samples({"a": ["the tide"], "b": ["out"]}), "a").share == 0.5, "too few to hold any back"
+def test_a_word_that_others_say_often_surprises_less_than_one_they_say_once() -> None:
+    samples = Samples({**SAID, "Mara": ["a lamp is lit"]})
+    metric = uppl(samples, "Ines")
+    usual, rare, unknown = (score.value for score in metric(["my boat is gone", "my lamp is gone", "my moon is gone"]))
+    assert usual is not None and rare is not None and unknown is not None
+    assert usual < rare
+    assert unknown > usual
 
 
 def test_background_is_talk_of_everybody() -> None:
-    said = {"Ines": ["my key is gone"]}
-    bare, backed = (
-        uppl(Samples(said, background=lines), "Ines")(["the tide is out"])[0].value
-        for lines in ([], ["the tide is out", "the tide is in"] * 5)
-    )
-    assert bare is not None and backed is not None
-    assert backed < bare
+    samples = Samples({"Ines": ["my key is gone"]}, background=["the tide is out", "the tide is in"] * 5)
+    usual, unheard = (score.value for score in uppl(samples, "Ines")(["my tide is gone", "my moon is gone"]))
+    assert usual is not None and unheard is not None
+    assert usual < unheard
 
 
 SOMEWHERE = Situation(None)  # type: ignore[arg-type]

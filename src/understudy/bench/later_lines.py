@@ -44,7 +44,7 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
     lines = samples.cut(texts)
     heard = np.stack([voice(samples, name).values(lines) for name in names], axis=1)
     heard = np.where(np.isnan(heard), 0.0, heard)
-    speakers = Speakers(Samples({name: samples.lines(name) for name in names}, samples.language), seed=seed)
+    speakers = Speakers(Samples({name: samples.lines(name) for name in names}, samples.language))
     psprob = speakers.probabilities(speakers.samples.cut(texts))[:, [speakers.names.index(name) for name in names]]
     rows = [
         *_rows("voice", heard, own, names, seed),
@@ -62,7 +62,7 @@ def _said_since(story: Story, at: Moment, names: Sequence[str], samples: Samples
         for line in scene.lines
         if line.speaker is not None and line.speaker in names and not line.moment < at
     ]
-    lengths = samples.cut([text for text, _ in found]).lengths
+    lengths = samples.cut([text for text, _ in found]).plain.lengths
     return [one for one, length in zip(found, lengths.tolist()) if length >= SHORTEST]
 
 

@@ -4,7 +4,8 @@
     recall      of a character's held-back lines, the share given to it
     uppl        mean perplexity of a character's held-back lines under a model of the same or another character
 
-Every tenth line is held back. Chance gives a line to each character alike, so both are 1 / characters by chance.
+Every tenth line is held back, and characters count alike, however many lines that is. Chance gives a line to each
+character alike, so both are 1 / characters by chance.
 """
 
 from __future__ import annotations
@@ -15,21 +16,23 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.judged_lines import Judged
+from understudy.lexical.logistic import evened
 from understudy.metrics import Samples, Speakers, uppl
 
 __all__ = ["classifier_rows", "cross_rows"]
 
 HELD_BACK = 10  # every tenth line
+NONE = {"precision": "no line was given to it", "recall": "it has too few lines to hold one back"}
 
 Row = dict[str, Any]
 
 
-def classifier_rows(samples: Samples, characters: Sequence[str], novel: str, seed: int) -> list[Row]:
-    """Precision and recall of each character among the speakers of its novel that have enough lines."""
+def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> list[Row]:
+    """Precision and recall of each character among the speakers of its novel that are told apart."""
     kept = Samples({name: _parted(samples.lines(name))[0] for name in samples.names}, samples.language)
     rows: list[Row] = []
     for name in characters:
-        speakers = Speakers(kept, always=name, seed=seed)
+        speakers = Speakers(kept, always=name)
         told = {"scorer": "speaker classifier", "character": name, "novel": novel}
         if name not in speakers:
             rows += [
@@ -39,15 +42,17 @@ def classifier_rows(samples: Samples, characters: Sequence[str], novel: str, see
             ]  # fmt: skip
             continue
         asked = {other: _parted(samples.lines(other))[1] for other in speakers.names}
-        fewest = min(len(lines) for lines in asked.values())
-        lines = [line for some in asked.values() for line in some[:fewest]]
-        given = speakers.probabilities(kept.cut(lines)).argmax(axis=1)
-        own, to_it = np.repeat(np.arange(len(asked)), fewest), speakers.names.index(name)
-        right = int(np.count_nonzero((given == to_it) & (own == to_it)))
-        for metric, among in (("precision", int((given == to_it).sum())), ("recall", fewest)):
-            row: Row = {**told, "metric": metric, "value": right / among if among else None, "low": None, "high": None}
-            row |= {"n": among, "paper": None, "chance": 1 / len(asked)}
-            rows.append(row if among else {**row, "reason": "no line was given to it"})
+        lines = [line for some in asked.values() for line in some]
+        given = speakers.probabilities(kept.cut(lines))[:, : len(asked)].argmax(axis=1)
+        own = np.repeat(np.arange(len(asked)), [len(some) for some in asked.values()])
+        counts = evened(own, len(asked))
+        it = speakers.names.index(name)
+        for metric, among in (("precision", given == it), ("recall", own == it)):
+            right = counts[among & (given == own)].sum()
+            value = float(right / counts[among].sum()) if among.any() else None
+            row: Row = {**told, "metric": metric, "value": value, "low": None, "high": None}
+            row |= {"n": int(among.sum()), "paper": None, "chance": 1 / len(asked)}
+            rows.append(row if among.any() else {**row, "reason": NONE[metric]})
     return rows
 
 

@@ -49,7 +49,7 @@ def bench_voice(data: Path, judge: Path | None = None, seed: int = 0, progress: 
             found.append((one, _scores(samples, one, cast)))
             done += 1
             progress("Judging", done, len(judged))
-        rows += classifier_rows(samples, [one.character for one in members], novel.name, seed)
+        rows += classifier_rows(samples, [one.character for one in members], novel.name)
     rows = [*_judged_rows(found, seed), *rows, *cross_rows(judged)]
     settings = {"scorers": list(SCORERS), "unfit": UNFIT, "resamples": RESAMPLES, "paper": "other characters"}
     files = [*{one.novel for one in judged}, *(one.file for one in judged)]
@@ -71,7 +71,7 @@ def _scores(samples: Samples, one: Judged, cast: Cast | None) -> Scores:
         "ptsal": ptsal(samples, name).values,
         "uppl": lambda lines: -uppl(samples, name).values(lines),
         "maxbleu": maxbleu(samples, name).values,
-        "length": lambda lines: -lines.lengths.astype(np.float64),
+        "length": lambda lines: -lines.plain.lengths.astype(np.float64),
     }
     return {scorer: _filled(made[scorer](lines)) for scorer in SCORERS}
 

@@ -7,7 +7,8 @@ numbers, and what comes first or last in a line can be counted as well:
 
 An n-gram is numbered by the number of its first n - 1 words and its last word, so that all orders fit 64 bits. Numbers
 are given by the corpus alone; a line that is cut later is looked up in it. Words the corpus does not have get numbers
-of that cut's own, from the corpus's size up, and their n-grams the number -1.
+of that cut's own, from the corpus's size up, and their n-grams the number -1. Where marks were asked for (see
+`understudy.lexical.cutting`), they are words like others, and `plain` lines are without them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from understudy.lexical.cutting import cut_all
+from understudy.lexical.cutting import cut_all, is_mark
 from understudy.lexical.rows import Ints, Reals, Rows
 
 __all__ = ["BOUNDARY", "UNKNOWN", "Corpus", "Lines"]
@@ -28,8 +29,8 @@ UNKNOWN = -1
 class Corpus:
     """Texts of one language, cut; what is cut by it later goes by its numbers."""
 
-    def __init__(self, texts: Sequence[str], language: str = "en") -> None:
-        self.language = language
+    def __init__(self, texts: Sequence[str], language: str = "en", marks: bool = False) -> None:
+        self.language, self.marks = language, marks
         self._keys: dict[int, Ints] = {}
         self._numbers: dict[str, int] = {"": BOUNDARY}
         self._words = [""]
@@ -42,6 +43,11 @@ class Corpus:
         """How many words there are, the boundary among them."""
         return len(self._words)
 
+    @property
+    def known(self) -> Sequence[str]:
+        """All words in the order of their numbers."""
+        return self._words
+
     def word(self, number: int) -> str:
         return self._words[number]
 
@@ -49,8 +55,9 @@ class Corpus:
         return self._numbers.get(word, UNKNOWN)
 
     def joined(self, words: Iterable[str]) -> str:
-        """Words as they are written one after another."""
-        return (" " if self.language == "en" else "").join(words)
+        """Words and marks as they are written one after another."""
+        between = " " if self.language == "en" else ""
+        return "".join(word if is_mark(word) else between + word for word in words).strip()
 
     def cut(self, texts: Sequence[str]) -> Lines:
         """Other texts, in the numbers of this corpus."""
@@ -78,7 +85,7 @@ class Corpus:
         """The words of the texts as numbers, with boundaries, and where these are; what is unknown goes into `new`."""
         known, beyond = self._numbers, self.size if new is not self._numbers else 0
         pieces, lengths = [], []
-        for words, places, counts in cut_all(texts, self.language):
+        for words, places, counts in cut_all(texts, self.language, self.marks):
             numbers = [known[word] if word in known else new.setdefault(word, beyond + len(new)) for word in words]
             pieces.append(np.array(numbers, dtype=np.int64)[places])
             lengths.append(counts)
@@ -143,6 +150,7 @@ class Lines:
         self._new, self._new_words = new, list(new)
         self._grams: dict[int, Ints] = {1: ids}
         self._bags: dict[int, Rows] = {}
+        self._plain: Lines | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -167,6 +175,19 @@ class Lines:
 
     def words(self, line: int) -> list[str]:
         return [self.word(number) for number in self.ids[self.starts[line] + 1 : self.starts[line + 1]].tolist()]
+
+    @property
+    def plain(self) -> Lines:
+        """The same lines without marks, words alone."""
+        if not self.corpus.marks:
+            return self
+        if self._plain is None:
+            marks = np.array([is_mark(word[:1]) for word in (*self.corpus.known, *self._new_words)], dtype=np.bool_)
+            words = ~marks[self.ids]
+            before = np.concatenate(([0], np.cumsum(words)))
+            self._plain = Lines(self.corpus, self.texts, self.ids[words], before[self.starts], self._new)
+            self._plain._plain = self._plain
+        return self._plain
 
     def valued(self, values: Mapping[str, float]) -> Reals:
         """For every number the value of its word, 0 where it has none."""

@@ -2,12 +2,15 @@
 
     P_3(w | u v) = max(c(u v w) - D_3, 0) / c(u v .)  +  D_3 * N(u v .) / c(u v .) * P_2(w | v)
     P_2(w | v)   = the same with a(v w) in the place of c, and P_1
-    P_1(w)       = the same with a(w), and 1 / V
+    P_1(w)       = the same with a(w), and P_0(w)
 
 c counts; a counts how many different words come before; N(h .) is how many different words come after h, and
 D = n_1 / (n_1 + 2 n_2), n_k being how many counts are k. The first word of a line has only the boundary before it, and
-nothing stands before that, so there P_2 counts as P_3 does. V are the words of the corpus, the end of a line, and one
-that stands for all unknown words: over these every P sums to 1. A history that was never seen leaves it to the next.
+nothing stands before that, so there P_2 counts as P_3 does. The words of the corpus, the end of a line, and one that
+stands for all unknown words: over these every P sums to 1. A history that was never seen leaves it to the next. P_0 is
+the same for all words unless it is given, for instance by how often everybody says them (`spoken`):
+
+    P_0(w) = 1/2 c(w) / c(.) + 1/2 1 / V          an unknown word counts as one that was said once
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from numpy.typing import NDArray
 from understudy.lexical.corpus import BOUNDARY, Corpus, Lines
 from understudy.lexical.rows import Ints, Reals
 
-__all__ = ["KneserNey"]
+__all__ = ["KneserNey", "spoken"]
 
 LEAST, MOST = 0.05, 0.95  # what a discount may be, however few counts it is told from
 
@@ -26,7 +29,7 @@ LEAST, MOST = 0.05, 0.95  # what a discount may be, however few counts it is tol
 class KneserNey:
     """The model of some lines of a corpus; histories and words go by the corpus's numbers."""
 
-    def __init__(self, corpus: Corpus, chosen: NDArray[np.bool_]) -> None:
+    def __init__(self, corpus: Corpus, chosen: NDArray[np.bool_], base: Reals | None = None) -> None:
         self._size = corpus.size
         lines = corpus.lines
         places = np.append(np.repeat(chosen, lines.lengths + 1), False)  # the last boundary begins nothing
@@ -45,7 +48,8 @@ class KneserNey:
         self._triples, self._after_pair = _shares(seen_triples, corpus.split(3)[0], corpus.grams(2))
         self._pairs, self._after_word = _shares(before_pair, firsts, self._size)
         words, left = _shares(before_word, np.zeros(self._size, dtype=np.int64), 1)
-        self._words = words + left[0] / (self._size + 1)  # the last of them stands for unknown words
+        # The last of them stands for unknown words.
+        self._words = words + left[0] * (np.full(self._size + 1, 1 / (self._size + 1)) if base is None else base)
 
     def probabilities(self, lines: Lines) -> Reals:
         """For every place of the lines but the first, how probable its word (or the end of the line) is there."""
@@ -55,6 +59,14 @@ class KneserNey:
         found = self._pairs[pairs[:-1]] + self._after_word[words[:-1]] * found
         found[1:] = self._triples[triples[:-2]] + self._after_pair[pairs[:-2]] * found[1:]
         return found
+
+
+def spoken(corpus: Corpus) -> Reals:
+    """How often each word of a corpus is said, the end of a line among them; the last stands for unknown words."""
+    counts = np.bincount(corpus.lines.ids[1:], minlength=corpus.size)
+    counts = np.append(counts, 1)
+    found: Reals = (counts / counts.sum() + 1 / len(counts)) / 2
+    return found
 
 
 def _shares(counts: Ints, histories: Ints, size: int) -> tuple[Reals, Reals]:

@@ -43,7 +43,7 @@ def _share_of(metric: str, speakers: Speakers, name: str) -> SetMetric:
         cut = lines if isinstance(lines, Lines) else speakers.samples.cut(lines)
         if name not in speakers:
             return Score(metric, None, f"no sample lines to tell '{name}' from others by")
-        spoken = cut.lengths > 0
+        spoken = cut.plain.lengths > 0
         if not spoken.any():
             return Score(metric, None, "no line has words")
         won = speakers.probabilities(cut)[spoken].argmax(axis=1) == speakers.names.index(name)

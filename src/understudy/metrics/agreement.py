@@ -4,6 +4,8 @@ r_s    Spearman: the correlation of ranks, equal values sharing the mean of thei
 p      (1 + |{shuffles : |r_s| at least as large}|) / (1 + shuffles)
 AUPR   average precision: sum over thresholds of (recall gained) * (precision there), equal scores together
 AUC    the share of pairs (one wanted, one not) that are in the right order, equal scores counting half
+kappa  Cohen: (observed - expected) / (1 - expected), the shares of items on which two people agree, and on which they
+       would by chance if each gave their answers as often as they did
 ECE    sum over tenths of (share of items in it) * |mean probability - share that was so|
 """
 
@@ -14,7 +16,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["auc", "average_precision", "calibration_error", "precision_recall", "ranks", "spearman", "spearman_p"]
+__all__ = [
+    "auc",
+    "average_precision",
+    "calibration_error",
+    "cohens_kappa",
+    "precision_recall",
+    "ranks",
+    "spearman",
+    "spearman_p",
+]
 
 Reals = NDArray[np.float64]
 SHUFFLES = 10_000
@@ -74,6 +85,20 @@ def auc(scores: ArrayLike, wanted: ArrayLike) -> float:
         raise ValueError("some must be wanted and some not")
     above = float(ranks(scores)[found].sum()) - hits * (hits + 1) / 2
     return above / (hits * misses)
+
+
+def cohens_kappa(counts: ArrayLike) -> Reals:
+    """From how often one said the row while the other said the column; several tables at once give several kappas.
+
+    NaN where both gave one and the same answer throughout: then chance explains all there is.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    total = table.sum(axis=(-2, -1))
+    agreed = total * np.trace(table, axis1=-2, axis2=-1)
+    by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
+    left = total**2 - by_chance
+    found: Reals = np.where(left > 0, (agreed - by_chance) / np.where(left > 0, left, 1.0), np.nan)
+    return found
 
 
 def calibration_error(probabilities: ArrayLike, so: ArrayLike, weights: ArrayLike | None = None) -> float:

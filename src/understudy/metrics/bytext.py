@@ -17,6 +17,8 @@ __all__ = ["ByText"]
 class ByText(LineMetric):
     """Made from a function that gives a text's value and what made it; `samples` say how lines are cut."""
 
+    words_alone = True
+
     def __init__(
         self, name: str, samples: Samples, told: Callable[[str], tuple[float, str]], missing: str = ""
     ) -> None:

@@ -32,6 +32,8 @@ def copying(samples: Samples, profile: Sequence[str]) -> LineMetric:
 
 
 class Copying(LineMetric):
+    words_alone = True
+
     def __init__(self, samples: Samples, profile: Sequence[str]) -> None:
         cut = tokenizer(samples.language)
         self._sentences = [words for words in map(cut, profile) if len(words) >= SHORTEST]

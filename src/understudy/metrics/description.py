@@ -20,6 +20,7 @@ import numpy as np
 
 from understudy.errors import InputError
 from understudy.lexical import Lines, Rows
+from understudy.lexical.corpus import BOUNDARY
 from understudy.lexical.rows import Reals, sums
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
@@ -59,13 +60,16 @@ def glove_ranks(path: Path) -> dict[str, int]:
 
 def _corpus_ranks(samples: Samples) -> dict[str, int]:
     corpus = samples.corpus
-    counts = np.bincount(corpus.lines.ids, minlength=corpus.size)[1:]  # without the boundary
-    order = np.argsort(-counts, kind="stable") + 1
+    counts = np.bincount(corpus.lines.plain.ids, minlength=corpus.size)
+    counts[BOUNDARY] = 0
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     return {corpus.word(number): place for place, number in enumerate(order.tolist(), 1)}
 
 
 class Described(LineMetric):
     """What both have in common: the telling words of each sentence, and how many of them a line has."""
+
+    words_alone = True
 
     def __init__(self, name: str, samples: Samples, description: Sequence[str]) -> None:
         cut, stops = tokenizer(samples.language), stop_words(samples.language)

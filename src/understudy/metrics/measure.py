@@ -26,6 +26,8 @@ NO_WORDS = "the line has no words"
 class LineMetric(ABC):
     """A metric of lines for one persona. `missing` says why it can score nothing at all; empty where it can."""
 
+    words_alone = False  # are marks left out before lines are looked at?
+
     def __init__(self, name: str, samples: Samples, missing: str = "") -> None:
         self.name, self.samples, self.missing = name, samples, missing
 
@@ -41,15 +43,17 @@ class LineMetric(ABC):
         """The value of each line; NaN where there is none."""
         if self.missing or not len(lines):
             return np.full(len(lines), np.nan)
-        return np.where(lines.lengths > 0, self.measured(lines), np.nan)
+        measured = self.measured(lines.plain if self.words_alone else lines)
+        return np.where(lines.plain.lengths > 0, measured, np.nan)
 
     def reason(self, lines: Lines, place: int, value: float) -> str:
         """What made the value of one line, or why it has none."""
+        lines = lines.plain if self.words_alone else lines
         return (self.missing or self.lack(lines, place)) if math.isnan(value) else self.why(lines, place)
 
     @abstractmethod
     def measured(self, lines: Lines) -> Reals:
-        """The value of each line that has words, NaN where it has none; of the other lines, anything."""
+        """The value of each line that has words, NaN where there is none; of the other lines, anything."""
 
     def lack(self, lines: Lines, place: int) -> str:  # noqa: ARG002
         """Why one line has no value."""

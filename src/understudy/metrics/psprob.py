@@ -2,8 +2,11 @@
 
     PSProb(u, p) = P(p | u) = exp(w_p . x(u) + b_p) / sum over q of exp(w_q . x(u) + b_q)
 
-x(u) are the words of u weighted by tf-idf and brought to length 1; w and b are a multinomial logistic regression
-(see `understudy.lexical.logistic`) on sample lines, the same number of each persona. The larger, the closer.
+x(u) are the words and marks of u weighted by tf-idf and brought to length 1; w and b are a multinomial logistic
+regression (see `understudy.lexical.logistic`) on sample lines. Personas count alike, however much they talk: a line
+counts the less the more lines its speaker has, which is what drawing the same number of lines from each aims at, and no
+line is lost. Those who talk most are told apart one by one, all the others together are one more q. The larger, the
+closer.
 """
 
 from __future__ import annotations
@@ -13,58 +16,58 @@ from collections.abc import Mapping
 import numpy as np
 
 from understudy.lexical import Lines, Rows
-from understudy.lexical.logistic import fit
-from understudy.lexical.rows import Reals
+from understudy.lexical.logistic import evened, fit
+from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
 
-__all__ = ["Speakers", "balanced", "psprob"]
+__all__ = ["Speakers", "psprob", "told_apart"]
 
 TELLING = 3  # words named as reasons
+MOST = 12  # personas that are told apart one by one
+ENOUGH_LINES = 10  # that one of them must have
 
 
-def balanced(counts: Mapping[str, int], always: str | None = None) -> tuple[tuple[str, ...], int]:
-    """Which personas are told apart, and by how many lines each, so that the most lines are used in all.
+def told_apart(counts: Mapping[str, int], always: str | None = None) -> tuple[str, ...]:
+    """Which personas are told apart one by one, from how many lines each has: two at least, where there are two.
 
-    n lines of everybody who has n: a few lines of many personas, or many lines of a few. `always` is one of them, and
-    there are at least two, where there are two.
+    `always` is one of them if it has a line; the others are those who talk most.
     """
-    most = counts.get(always, 0) if always is not None else max(counts.values(), default=0)
-    sizes = sorted((count for count in counts.values() if count), reverse=True)
-    choices = [(rank * min(count, most), min(count, most)) for rank, count in enumerate(sizes, 1) if rank > 1]
-    each = max(choices, default=(0, 0))[1]
-    return tuple(name for name, count in counts.items() if count >= each > 0), each
+    most = sorted((name for name in counts if counts[name]), key=lambda name: (name != always, -counts[name]))
+    chosen = {name for place, name in enumerate(most[:MOST]) if place < 2 or counts[name] >= ENOUGH_LINES}
+    return tuple(name for name in counts if name in chosen)
 
 
 class Speakers:
-    """Who says a line like this? A classifier of the personas that have enough sample lines."""
+    """Who says a line like this? A classifier of the personas with the most sample lines, and of all the others."""
 
-    def __init__(self, samples: Samples, always: str | None = None, seed: int = 0, c: float = 1.0) -> None:
+    def __init__(self, samples: Samples, always: str | None = None, c: float = 1.0) -> None:
         self.samples = samples
-        counts = {name: samples.count(name) for name in samples.names}
-        self.names, self.lines_each = balanced(counts, always)
+        self.names = told_apart({name: samples.count(name) for name in samples.names}, always)
         self._trained = len(self.names) > 1
         if not self._trained:
             return
-        rng = np.random.default_rng(seed)
-        drawn = [
-            samples.span(name)[0] + np.sort(rng.choice(counts[name], self.lines_each, replace=False))
-            for name in self.names
-        ]
-        bags = samples.corpus.lines.bags().some(np.concatenate(drawn))
+        labels = self._labels()
+        bags = samples.corpus.lines.bags().some(np.arange(samples.said))
         frequencies = np.bincount(bags.columns, minlength=bags.width)
         words = np.flatnonzero(frequencies)
         self._idf = np.log((1 + len(bags)) / (1 + frequencies[words])) + 1
         self._features = np.full(samples.corpus.size, -1)
         self._features[words] = np.arange(len(words))
-        labels = np.repeat(np.arange(len(self.names)), self.lines_each)
-        self._model = fit(self._weighted(bags), labels, len(self.names), c)
+        classes = int(labels.max()) + 1
+        self._model = fit(self._weighted(bags), labels, classes, c, counts=evened(labels, classes))
+
+    def _labels(self) -> Ints:
+        """For each sample line the place of its speaker among the names; all others have the place after the last."""
+        places = {name: place for place, name in enumerate(self.names)}
+        spoken = [(places.get(name, len(places)), self.samples.count(name)) for name in self.samples.names]
+        return np.repeat([place for place, _ in spoken], [count for _, count in spoken])
 
     def __contains__(self, name: str) -> bool:
         return self._trained and name in self.names
 
     def probabilities(self, lines: Lines) -> Reals:
-        """A row for each line, a column for each of `names`."""
+        """A row for each line, a column for each of `names`, and one for all others where there are any."""
         return self._model.probabilities(self._weighted(lines.bags()))
 
     def telling(self, name: str, lines: Lines, place: int) -> list[tuple[str, float]]:
@@ -80,22 +83,22 @@ class Speakers:
         return number < len(self._features) and self._features[number] >= 0
 
     def _weighted(self, bags: Rows) -> Rows:
-        """Bags of words as tf-idf of length 1, over the words that were drawn."""
-        drawn = np.zeros(max(bags.width, len(self._features)), dtype=np.bool_)
-        drawn[: len(self._features)] = self._features >= 0
-        known = bags.kept(drawn[bags.columns])
+        """Bags of words as tf-idf of length 1, over the words that the personas have said."""
+        said = np.zeros(max(bags.width, len(self._features)), dtype=np.bool_)
+        said[: len(self._features)] = self._features >= 0
+        known = bags.kept(said[bags.columns])
         columns = self._features[known.columns]
         return Rows(known.starts, columns, known.values * self._idf[columns], len(self._idf)).unit()
 
 
-def psprob(samples: Samples, name: str, speakers: Speakers | None = None, seed: int = 0) -> LineMetric:
+def psprob(samples: Samples, name: str, speakers: Speakers | None = None) -> LineMetric:
     """The metric for a persona; `speakers` may be shared by several."""
     if not samples.count(name):
         return PSProb(samples, name, None, f"no sample lines of {name}")
     if len(samples.names) < 2:
         return PSProb(samples, name, None, f"nobody but {name} has sample lines: there is no one to tell apart")
-    told = speakers or Speakers(samples, always=name, seed=seed)
-    return PSProb(samples, name, told, "" if name in told else f"{name} has too few sample lines")
+    told = speakers or Speakers(samples, always=name)
+    return PSProb(samples, name, told, "" if name in told else f"{name} is not among those told apart")
 
 
 class PSProb(LineMetric):

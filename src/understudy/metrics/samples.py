@@ -1,7 +1,8 @@
 """Sample lines by character: what every metric of 'how much like this character is this line' is made from.
 
 Lines are cut into words once, and the words and n-grams of all characters go by the same numbers, so that a second
-metric, or a second persona, costs little.
+metric, or a second persona, costs little. Marks (... ! ? 〜) are among the words, because they are part of how somebody
+talks; metrics of what is said look at the plain words.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from understudy.text import guess_language
 
 __all__ = ["Samples"]
 
+HEARD_FROM = 5  # lines that a character must have to count among those who use a term or do not
+UNASKED = -1
+
 
 class Samples:
     """Independent lines of several characters, in one language; `background` is talk of nobody in particular."""
@@ -38,7 +42,7 @@ class Samples:
                 self._spans[name] = first, len(texts)
         self._said = len(texts)
         texts.extend(background)
-        self.corpus = Corpus(texts, language)
+        self.corpus = Corpus(texts, language, marks=True)
         self._rarity: dict[int, Reals] = {}
 
     @classmethod
@@ -93,21 +97,31 @@ class Samples:
         return self.corpus.lines.texts[first:last]
 
     def uses(self, name: str, order: int) -> Ints:
-        """For each n-gram of the corpus, how many lines of a character have it."""
-        bags = self.corpus.lines.bags(order)
+        """For each n-gram of the corpus, those at a line's ends too, how many lines of a character have it."""
         first, last = self.span(name)
-        return np.bincount(bags.columns[bags.starts[first] : bags.starts[last]], minlength=bags.width)
+        return self._havers(order, first, last, np.arange(first, last))
 
     def rarity(self, order: int) -> Reals:
-        """For each n-gram of the corpus, ln(how many characters there are / how many of them use it)."""
+        """For each n-gram of the corpus, ln(how many characters there are / how many of them use it).
+
+        Who has said next to nothing uses next to nothing: such characters are not asked, where there are others.
+        """
         if order not in self._rarity:
-            bags = self.corpus.lines.bags(order)
-            ends = bags.starts[[last for _, last in self._spans.values()]]
-            speakers = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-            pairs = distinct(speakers * bags.width + bags.columns[: len(speakers)])
-            users = np.bincount(pairs % bags.width, minlength=bags.width)
-            self._rarity[order] = np.log(len(ends) / np.maximum(users, 1))  # background alone has no user
+            spans = np.array(list(self._spans.values()), dtype=np.int64).reshape(-1, 2)
+            asked = spans[:, 1] - spans[:, 0] >= HEARD_FROM
+            asked |= np.count_nonzero(asked) < 2
+            speakers = np.repeat(np.where(asked, np.arange(len(spans)), UNASKED), spans[:, 1] - spans[:, 0])
+            users = self._havers(order, 0, self._said, speakers)
+            self._rarity[order] = np.log(np.count_nonzero(asked) / np.maximum(users, 1))  # some have no user among them
         return self._rarity[order]
+
+    def _havers(self, order: int, first: int, last: int, owners: Ints) -> Ints:
+        """For each n-gram of the corpus, how many different owners have it in their lines from `first` to `last`."""
+        lines, width = self.corpus.lines, self.corpus.grams(order)
+        grams = lines.grams(order)[lines.starts[first] : lines.starts[last]]
+        keepers = np.repeat(owners, lines.lengths[first:last] + 1)  # a place for each word, and one for the boundary
+        there = (grams >= 0) & (keepers != UNASKED)
+        return np.bincount(distinct(keepers[there] * width + grams[there]) % max(width, 1), minlength=width)
 
     def cut(self, lines: Sequence[str]) -> Lines:
         """Lines to be scored, cut once for all metrics."""

@@ -31,7 +31,7 @@ def test_the_skeleton_is_the_same_for_another_topic() -> None:
 
 @pytest.mark.parametrize("line", ["", "。。。", "!?", "ok", "\x00", "あ" * 5000])
 def test_any_line_has_traits(line: str) -> None:
-    assert traits_of(line).letters == len(line)
+    assert traits_of(line).text == line
 
 
 def test_of_a_line_of_a_megabyte_the_beginning_is_heard() -> None:

@@ -77,5 +77,5 @@ def test_people_agree_with_it_about_characters_it_was_not_trained_on() -> None:
         correlations.append(spearman(values, one.scores))
         precisions.append(average_precision(-values, one.unfit))
     assert len(correlations) == 12
-    assert np.mean(correlations) > 0.56
-    assert np.mean(precisions) >= 0.74
+    assert np.mean(correlations) > 0.58
+    assert np.mean(precisions) >= 0.75

@@ -3,8 +3,8 @@
 The value is the probability that the character said it, if it is as likely that the character speaks as that somebody
 else does. Nothing is known of the character but sample lines, and no reference is needed.
 
-In Japanese six parts are weighed by a model trained on the characters of other novels (see `hearing`), so that it works
-for a character that nobody has trained on:
+In Japanese nine parts are weighed by a model trained on the characters of other novels (see `hearing`), so that it
+works for a character that nobody has trained on:
 
     voice = 1 / (1 + exp(-(w . parts + w_0)))
 
@@ -60,6 +60,8 @@ def voice(samples: Samples, name: str, cast: Cast | None = None) -> LineMetric:
 
 class Heard(LineMetric):
     """By the model that was trained on other stories' characters."""
+
+    words_alone = True
 
     def __init__(self, samples: Samples, name: str, cast: Cast | None, missing: str) -> None:
         super().__init__("voice", samples, missing)

@@ -1,4 +1,4 @@
-"""One character against everybody else: the six parts of how much a line sounds like the character.
+"""One character against everybody else: the parts of how much a line sounds like the character.
 
 For a line u with marks f, a character p with n lines, others o of the same story and a cohort of other stories'
 characters; e(u) and v(p) are the model's vectors:
@@ -10,8 +10,12 @@ characters; e(u) and v(p) are the model's vectors:
     ending         the same over the endings of sentences
     own_things     sum of rarity over nouns that the character's lines have / sqrt(1 + nouns of u)
     foreign_things the same over nouns that nobody in the story has said
+    speaker        ln(PSProb / (1 - PSProb))
+    salient        ln(PTSal + 0.0001)
+    usual          - ln(uPPL)
 
-What is not there counts nothing: a line without 'I' has a first_person of 0.
+What is not there counts nothing: a line without 'I' has a first_person of 0. The last three are the metrics of those
+names, from the words and marks of the same lines: they hear which words are used, whatever the turn of phrase.
 """
 
 from __future__ import annotations
@@ -22,6 +26,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from understudy.lexical.rows import Reals, sums
+from understudy.metrics.psprob import psprob
+from understudy.metrics.ptsal import ptsal
+from understudy.metrics.samples import Samples
+from understudy.metrics.uppl import uppl
 from understudy.metrics.voice.model import EarModel, Speech
 
 __all__ = ["Hearing"]
@@ -30,6 +38,9 @@ PHRASES_HELD = 100.0  # lines of everybody's talk that a character's own are mix
 OTHERS_HELD = 100.0
 CHOICES_HELD = 3.0
 ENOUGH_LINES = 8  # of another speaker, to have a vector of their own
+SURE = 1e-6  # a probability is at least so far from 0 and 1
+UNSALIENT = 1e-4
+OWN = "own"
 
 
 class Hearing:
@@ -48,6 +59,10 @@ class Hearing:
         self._own_things = {thing for told in own.traits for thing in told.things}
         self._known = self._own_things.union(*(told.things for speech in others for told in speech.traits))
 
+        said_by = {OWN: own.texts, **{f"{number}": speech.texts for number, speech in enumerate(others)}}
+        self._samples = Samples(said_by, "ja")
+        self._psprob, self._ptsal, self._uppl = (make(self._samples, OWN) for make in (psprob, ptsal, uppl))
+
     def parts(self, speech: Speech) -> Reals:
         """A row for each line, a column for each of PARTS."""
         vectors = self._model.line_vectors(speech)
@@ -60,9 +75,18 @@ class Hearing:
                 np.array([_mean(self._ending, told.endings) for told in speech.traits]),
                 np.array([self._rarities(told.things, told.things & self._own_things) for told in speech.traits]),
                 np.array([self._rarities(told.things, told.things - self._known) for told in speech.traits]),
+                *self._by_words(speech.texts),
             ],
             axis=1,
         )
+
+    def _by_words(self, texts: Sequence[str]) -> tuple[Reals, Reals, Reals]:
+        """Where a line has no words, or there is nobody else to tell apart, nothing speaks for or against."""
+        lines = self._samples.cut(texts)
+        speaker = np.clip(np.nan_to_num(self._psprob.values(lines), nan=0.5), SURE, 1 - SURE)
+        salient = np.nan_to_num(self._ptsal.values(lines), nan=0.0)
+        usual = np.nan_to_num(-np.log(self._uppl.values(lines)), nan=0.0)
+        return np.log(speaker / (1 - speaker)), np.log(salient + UNSALIENT), usual
 
     def telling(self, speech: Speech, place: int) -> list[tuple[str, float]]:
         """What speaks for the character (above 0) or against it in one line, strongest first."""

@@ -4,7 +4,7 @@
     cohort        the vectors of some hundred characters, to compare with
     first_person  how often 'I' is said in which way; `ending` how often sentences end in which way
     things        in how many novels a noun is used; one that is not listed is in one at most
-    weights       of the six parts of the score, and what is added
+    weights       of the parts of the score, and what is added
 
 A line's vector is the sum of its marks' vectors over sqrt(marks + 5); a character's is the mean over its lines, brought
 to length 1. Vectors were trained so that a line's product with its own speaker's vector is larger than with others'.
@@ -26,7 +26,7 @@ from understudy.modelfolder import ModelFolder, Tensors, read_model, texts_as_te
 
 __all__ = ["PARTS", "EarModel", "Speech", "shipped_ear"]
 
-PARTS = ("manner", "phrase", "first_person", "ending", "own_things", "foreign_things")
+PARTS = ("manner", "phrase", "first_person", "ending", "own_things", "foreign_things", "speaker", "salient", "usual")
 FEW_MARKS = 5  # added to the number of a line's marks: what three marks say is not to be trusted much
 
 
@@ -39,6 +39,10 @@ class Speech:
 
     def __len__(self) -> int:
         return len(self.traits)
+
+    @property
+    def texts(self) -> list[str]:
+        return [told.text for told in self.traits]
 
     def counts(self) -> Reals:
         """For each mark, how many of the lines have it."""

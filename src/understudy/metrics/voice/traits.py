@@ -55,7 +55,7 @@ class Traits:
     first_persons: tuple[str, ...]
     endings: tuple[str, ...]
     things: frozenset[str]
-    letters: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def traits_of(line: str) -> Traits:
         ),
         tuple(endings),
         frozenset(word.surface for word in words if word.kind == "名詞" and THING.fullmatch(word.surface)),
-        len(text),
+        line[:LONGEST],
     )
 
 

@@ -1,0 +1,232 @@
+"""A transformer as the language model that `uppl` asks: one fine-tuned on a persona's lines, or any other.
+
+    causal    ln P(w_i | w_1 .. w_i-1)           of each token of the line, and of its end
+    masked    ln P(w_i | all the other tokens)   of each token, masked in turn: the pseudo-log-probability
+
+It looks at the line alone, of which it reads as much as its window holds. Weights are safetensors or GGUF: nothing is
+unpickled, and no code that comes with a model is run.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.dialogue import Situation, Turn
+from understudy.errors import InputError, MissingExtra
+from understudy.lexical import Lines
+from understudy.lexical.rows import Reals
+from understudy.metrics.measure import LineMetric
+from understudy.metrics.samples import Samples
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["CAUSAL", "MASKED", "Transformer", "TransformerPerplexity", "open_transformer", "perplexity"]
+
+CAUSAL, MASKED = "causal", "masked"
+LONGEST = 512  # tokens of a line that are read
+ROOM = 1 << 26  # numbers that a batch may give back: tokens times vocabulary
+LARGEST = 700.0  # of which exp is still a number
+NAMED = 3  # tokens named as reasons
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+
+
+class Transformer:
+    """A `LanguageModel`: its network, its tokenizer, and whether it is causal or masked (`kind`)."""
+
+    def __init__(self, network: Any, tokenizer: Any, kind: str) -> None:
+        self.network, self.tokenizer, self.kind = network, tokenizer, kind
+        config = network.config
+        windows = (LONGEST, getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
+        self.window = int(min(window for window in windows if window))
+        self.pad = next((one for one in (tokenizer.pad_token_id, tokenizer.eos_token_id) if one is not None), 0)
+        self._words = int(config.vocab_size)
+
+    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:  # noqa: ARG002
+        return self.many([text])[0]
+
+    def many(self, texts: Sequence[str]) -> list[list[float]]:
+        """The log-probabilities of many texts, as many at once as there is room for."""
+        return self._masked(texts) if self.kind == MASKED else self._causal(texts)
+
+    def sequence(self, text: str, window: int | None = None) -> tuple[list[int], list[int]]:
+        """A text as the network reads it, and the places in it whose tokens are judged."""
+        window = min(window or self.window, self.window)
+        if self.kind == MASKED:
+            found = self.tokenizer(text, truncation=True, max_length=window, return_special_tokens_mask=True)
+            places = [place for place, added in enumerate(found["special_tokens_mask"]) if not added]
+            return list(found["input_ids"]), places
+        first, last = self._ends()
+        ids = [first, *self.tokenizer(text, add_special_tokens=False)["input_ids"], last][:window]
+        return ids, list(range(1, len(ids)))
+
+    def tokens(self, text: str) -> list[str]:
+        """What `many` gives log-probabilities of, readable."""
+        ids, places = self.sequence(text)
+        return [self.tokenizer.decode([ids[place]]).strip() or "end of line" for place in places]
+
+    def batch(self, sequences: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+        """Sequences as the network takes them, made equally long."""
+        import torch
+
+        longest = max(map(len, sequences))
+        ids = torch.full((len(sequences), longest), self.pad)
+        real = torch.zeros((len(sequences), longest), dtype=torch.long)
+        for row, sequence in enumerate(sequences):
+            ids[row, : len(sequence)] = torch.tensor(sequence)
+            real[row, : len(sequence)] = 1
+        on = self.network.device
+        return {"input_ids": ids.to(on), "attention_mask": real.to(on)}
+
+    def _ends(self) -> tuple[int, int]:
+        """The tokens that stand for the beginning and the end of a text."""
+        known = self.tokenizer.bos_token_id, self.tokenizer.eos_token_id
+        first, last = (one if one is not None else other for one, other in (known, known[::-1]))
+        if first is None or last is None:
+            raise InputError("the model's tokenizer has no token for the beginning or the end: choose another model")
+        return first, last
+
+    def _causal(self, texts: Sequence[str]) -> list[list[float]]:
+        import torch
+
+        sequences = [self.sequence(text)[0] for text in texts]
+        found: list[list[float]] = [[] for _ in texts]
+        for rows in self._batches([len(sequence) for sequence in sequences]):
+            given = self.batch([sequences[row] for row in rows])
+            with torch.inference_mode():
+                logs = self.network(**given).logits[:, :-1].float().log_softmax(-1)
+            told = logs.gather(-1, given["input_ids"][:, 1:, None])[..., 0].tolist()
+            for row, values in zip(rows, told):
+                found[row] = values[: len(sequences[row]) - 1]
+        return found
+
+    def _masked(self, texts: Sequence[str]) -> list[list[float]]:
+        import torch
+
+        asked = [(number, *self.sequence(text)) for number, text in enumerate(texts)]
+        questions = [(number, ids, place) for number, ids, places in asked for place in places]
+        found: list[list[float]] = [[] for _ in texts]
+        values = np.zeros(len(questions))
+        for rows in self._batches([len(ids) for _, ids, _ in questions]):
+            given = self.batch([questions[row][1] for row in rows])
+            places = torch.tensor([questions[row][2] for row in rows], device=self.network.device)
+            every = torch.arange(len(rows), device=self.network.device)
+            hidden = given["input_ids"][every, places]
+            given["input_ids"][every, places] = self.tokenizer.mask_token_id
+            with torch.inference_mode():
+                logs = self.network(**given).logits[every, places].float().log_softmax(-1)
+            values[rows] = logs[every, hidden].cpu().numpy()
+        for (number, _, _), value in zip(questions, values.tolist()):
+            found[number].append(value)
+        return found
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Rows of about one length together, so that little is computed for padding."""
+        rows: list[int] = []
+        for row in sorted((row for row, length in enumerate(lengths) if length), key=lambda row: lengths[row]):
+            if rows and (len(rows) + 1) * lengths[row] * self._words > ROOM:
+                yield rows
+                rows = []
+            rows.append(row)
+        if rows:
+            yield rows
+
+
+class TransformerPerplexity(LineMetric):
+    """uPPL by a transformer, in its own tokens."""
+
+    def __init__(self, samples: Samples, model: Transformer) -> None:
+        super().__init__("uppl", samples)
+        self._model = model
+        self._last: tuple[Lines, list[list[float]]] | None = None
+
+    def measured(self, lines: Lines) -> Reals:
+        found = self._model.many(lines.texts)
+        self._last = lines, found  # reasons are asked for next, and need not be computed again
+        return np.array([perplexity(float(np.mean(one))) if one else np.nan for one in found])
+
+    def why(self, lines: Lines, place: int) -> str:
+        text = lines.texts[place]
+        known = self._last is not None and self._last[0] is lines
+        found = self._last[1][place] if known and self._last else self._model.many([text])[0]
+        tokens = self._model.tokens(text)
+        least = dict.fromkeys(tokens[at] for at in np.argsort(found, kind="stable").tolist())
+        more = len(self._model.tokenizer(text, add_special_tokens=False)["input_ids"]) - len(tokens)
+        cut = f"; {more:,} more tokens are beyond what the model reads" if more > 0 else ""
+        return f"least expected: {', '.join(list(least)[:NAMED])}{cut}"
+
+
+def perplexity(mean_log_prob: float) -> float:
+    """exp(-mean), and a very large number where that would be larger than any."""
+    return math.exp(min(-mean_log_prob, LARGEST))
+
+
+def open_transformer(place: str | Path, device: str = "auto") -> Transformer:
+    """A model from a folder as Hugging Face lays it out, a .gguf file, or by its name there.
+
+    Whether it is causal or masked is told from its configuration.
+    """
+    try:
+        import torch
+        import transformers
+        from huggingface_hub.utils import logging as hub_logging
+        from transformers.utils import logging
+    except ImportError as error:
+        raise MissingExtra("a transformer as language model", "train") from error
+    logging.set_verbosity_error()
+    hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
+    where, options = located(place)
+    try:
+        config = transformers.AutoConfig.from_pretrained(where, **options)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
+        kind = _kind(config, tokenizer)
+        factory = transformers.AutoModelForMaskedLM if kind == MASKED else transformers.AutoModelForCausalLM
+        network, told = factory.from_pretrained(where, use_safetensors=True, output_loading_info=True, **options)
+        if "gguf_file" in options:  # its numbers have been unpacked: it can be trained and written like any other
+            packed, network = network, factory.from_config(config).float()
+            network.load_state_dict(packed.state_dict())
+        network = network.float().eval()
+    except ImportError as error:
+        raise MissingExtra(f"this model ({str(error).splitlines()[0]})", "train") from error
+    except Exception as error:  # whatever a file that is not what it seems makes the library raise
+        raise InputError(f"cannot be opened as a language model ({first_line(error)}): {WANTED}", place) from error
+    if told["missing_keys"]:
+        raise InputError(f"has nothing to predict words with ({min(told['missing_keys'])} is missing): {WANTED}", place)
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return Transformer(network.to(device), tokenizer, kind)
+
+
+WANTED = (
+    "name a folder with config.json, model.safetensors and tokenizer.json of a causal or masked language model, "
+    "a .gguf file, or a model at Hugging Face"
+)
+
+
+def located(place: str | Path) -> tuple[str, dict[str, Any]]:
+    path = Path(place)
+    if path.is_file() and path.suffix.lower() == ".gguf":
+        return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
+    if path.is_dir():
+        return str(path), {"local_files_only": True}
+    if path.exists() or not HUB_NAME.fullmatch(str(place)):
+        raise InputError(f"is no model folder: {WANTED}", place)
+    return str(place), {}
+
+
+def _kind(config: Any, tokenizer: Any) -> str:
+    built = " ".join(config.architectures or ())
+    if "CausalLM" in built or "LMHead" in built or tokenizer.mask_token_id is None:
+        return CAUSAL
+    return MASKED
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
