@@ -11,10 +11,10 @@ Names are loaded when they are first used, so that importing the package takes n
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as type checkers know it; importing typing for it would take longer than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from understudy.dialogue import (
         Agent,
         Candidate,
@@ -79,6 +79,8 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     for home, names in HOMES.items():
         if name in names:
             value = getattr(import_module(home), name)

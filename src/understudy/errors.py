@@ -11,6 +11,7 @@ UnderstudyError
 │   ├── Unborn
 │   └── Dead
 ├── AgentError            an agent, or what it was given, cannot make a reply
+├── Unreachable           a database that was there cannot be asked any more
 └── MissingExtra          an optional dependency is not installed
 """
 
@@ -31,6 +32,7 @@ __all__ = [
     "UnknownFormat",
     "UnknownMoment",
     "UnknownStory",
+    "Unreachable",
 ]
 
 
@@ -81,6 +83,10 @@ class Dead(StoryError):
 
 class AgentError(UnderstudyError):
     """An agent, or what it was given, cannot make a reply."""
+
+
+class Unreachable(UnderstudyError):
+    """A database that was there cannot be asked, or take anything, any more."""
 
 
 class MissingExtra(UnderstudyError):

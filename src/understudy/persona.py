@@ -71,6 +71,8 @@ class Persona:
     relations: tuple[Relation, ...] = ()
     past: Past = field(default_factory=NoPast)
     language: str = "en"
+    story: str = ""
+    """The title of the story it is of; blank for somebody who is only a profile."""
 
     def feelings(self) -> tuple[str, ...]:
         """The character's ties as sentences."""
@@ -109,6 +111,7 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         relations=ties,
         past=story.past(character.name, at, shown_as),
         language=story.language,
+        story=story.title,
     )
 
 

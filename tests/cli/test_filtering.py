@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import Result
@@ -21,6 +22,15 @@ def asked(tmp_path: Path, story: Path) -> list[str]:
     lines.write_text(LINES)
     words = ["filter", lines, "--story", story, "--as", "Ines", "--at", "1.2", "--no-vectors", "--store", "lines.db"]
     return [str(word) for word in words]
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    path = tmp_path / "labelled.jsonl"
+    fit = [{"text": f"Keep the brass key, {number} times.", "fit": True} for number in range(12)]
+    unfit = [{"text": f"Mara went to the lighthouse {number} times.", "fit": False} for number in range(12)]
+    path.write_text("".join(json.dumps(one) + "\n" for one in (*fit, *unfit)))
+    return path
 
 
 def test_lines_are_judged_kept_and_looked_at(document: Document, asked: list[str]) -> None:
@@ -64,13 +74,9 @@ def test_a_share_to_keep_finds_its_bound(document: Document, asked: list[str]) -
     assert told["decided"] == {"approved": 1, "rejected": 2} and told["rules"][0].startswith("psprob>=")
 
 
-def test_a_bound_found_from_labelled_lines_is_plotted_before_it_is_used(
-    run: Run, asked: list[str], tmp_path: Path
+def test_a_bound_found_from_labelled_lines_is_shown_before_it_is_used(
+    run: Run, asked: list[str], labelled: Path
 ) -> None:
-    labelled = tmp_path / "labelled.jsonl"
-    fit = [{"text": f"Keep the brass key, {number} times.", "fit": True} for number in range(12)]
-    unfit = [{"text": f"Mara went to the lighthouse {number} times.", "fit": False} for number in range(12)]
-    labelled.write_text("".join(json.dumps(one) + "\n" for one in (*fit, *unfit)))
     wanted = [*asked, "--bound", "anachronism", "--precision", "0.9", "--labelled", str(labelled)]
     refused = run(*wanted, stdin="n\n", status=1)
     assert "precision 1.00" in refused.stderr and not Path("lines.db").exists()
@@ -98,3 +104,64 @@ def test_what_is_wrong_is_said(run: Run, asked: list[str], more: list[str], stat
 def test_a_store_that_is_not_there_is_not_made_by_looking(run: Run) -> None:
     assert "understudy filter" in run("utterances", "list", "--store", "nowhere.db", status=1).stderr
     assert not Path("nowhere.db").exists()
+
+
+def test_lines_are_kept_listed_and_taken_out_by_story(
+    run: Run, document: Document, asked: list[str], story: Path
+) -> None:
+    run(*asked, "--rule", "anachronism<=0")
+    of_demo = list(asked)
+    of_demo[of_demo.index("--story") + 1], of_demo[of_demo.index("--as") + 1] = "demo", "Zita"
+    run(*of_demo, "--rule", "anachronism<=0")
+
+    def listed(*more: object) -> Any:
+        return document("utterances", "list", "--store", "lines.db", *more)
+
+    everything = listed()["utterances"]
+    titles = list(dict.fromkeys(kept["story"] for kept in everything))
+    assert len(everything) == 6 and len(titles) == 2 and all(titles)
+    for wanted in (titles[1], "demo"):
+        found = listed("--story", wanted)
+        assert [kept["story"] for kept in found["utterances"]] == [titles[1]] * 3
+        assert sum(one["lines"] for one in found["counts"]) == 3
+    assert [kept["story"] for kept in listed("--story", story)["utterances"]] == [titles[0]] * 3
+    run("utterances", "export", "--store", "lines.db", "--story", titles[0], "--decision", "all", "-o", "out.jsonl")
+    assert {json.loads(line)["story"] for line in Path("out.jsonl").read_text().splitlines()} == {titles[0]}
+    assert titles[1] in run("utterances", "list", "--store", "lines.db", "--story", "Nothing", status=1).stderr
+    assert titles[0] in run("utterances", "show", "1", "--store", "lines.db").stdout
+
+
+def test_the_choice_is_drawn_before_it_is_used(run: Run, asked: list[str], labelled: Path) -> None:
+    wanted = [*asked, "--bound", "psprob", "--precision", "0.9", "--labelled", str(labelled), "--plot"]
+    refused = run(*wanted, "bound.svg", stdin="n\n", status=1)
+    assert "Drawn in bound.svg" in refused.stderr and not Path("lines.db").exists()
+    drawing = ElementTree.fromstring(Path("bound.svg").read_text(encoding="utf-8"))
+    told = drawing.get("aria-label") or ""
+    assert told.startswith("psprob>=") and all(name in told for name in ("precision", "recall", "keeps"))
+    run(*wanted, "bound.html", "--yes")
+    page = Path("bound.html").read_text(encoding="utf-8")
+    assert page.count("class=marked") == 1 and "labelled.jsonl" in page and "<svg" in page
+
+
+def test_a_share_to_keep_is_drawn_too(run: Run, document: Document, asked: list[str]) -> None:
+    shown = run(*asked, "--bound", "psprob", "--keep", "0.3", "--plot", "keep.html").stderr
+    assert "What a bound on psprob would do" in shown and "> " in shown
+    page = Path("keep.html").read_text(encoding="utf-8")
+    rule = document(*asked, "--bound", "psprob", "--keep", "0.3")["rules"][0].replace(">", "&gt;")
+    assert f"{rule}: keeps 0.33" in page
+
+
+@pytest.mark.parametrize(
+    ("plot", "status", "said"),
+    [("bound.png", 2, ".svg or an .html"), ("nowhere/bound.svg", 1, "no such folder"), ("lines.html", 1, "being read")],
+)
+def test_where_nothing_can_be_drawn(run: Run, asked: list[str], plot: str, status: int, said: str) -> None:
+    lines = Path(asked[1]).rename(Path(asked[1]).with_name("lines.html"))
+    asked[1] = str(lines)
+    told = [*asked, "--bound", "psprob", "--keep", "0.3", "--plot", str(lines.parent / plot)]
+    assert said in run(*told, status=status).stderr
+    assert lines.read_text() == LINES and not Path("lines.db").exists()
+
+
+def test_a_plot_needs_a_bound_to_be_found(run: Run, asked: list[str]) -> None:
+    assert "--bound" in run(*asked, "--rule", "psprob>=0", "--plot", "bound.svg", status=2).stderr

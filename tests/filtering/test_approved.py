@@ -167,3 +167,27 @@ def test_agents_that_draw_on_lines_are_handed_them(store: UtteranceStore) -> Non
     agent = agent_named("tfidf", ApprovedToo(store))
     assert "Livorno" in agent.reply(at(Moment.end()), hearing("The lighthouse oil?")).text
     assert agent_named("scripted", ApprovedToo(store)).reply(at(Moment.end()), hearing("Hello")).text == "Line 1."
+
+
+@pytest.mark.parametrize("make", [TfIdfAgent, EncoderAgent])
+def test_a_line_approved_for_another_story_is_never_said(store: UtteranceStore, make: Callable[..., Agent]) -> None:
+    asked = at(Moment.end())
+    asked = replace(asked, persona=replace(asked.persona, story="Tides"))
+    store.add([replace(line("The lamp of the harbour."), story="Harbour")], APPROVED, FILTER)
+    candidates = ApprovedToo(store)
+    assert drawn(candidates, asked) == ["On the hook.", "Beside it."]
+    reply = make(candidates=candidates).reply(asked, hearing("The lamp of the harbour?"))
+    assert "The lamp of the harbour." not in {reply.text, *(candidate.text for candidate in reply.candidates)}
+    store.add([replace(line("The lamp of the harbour."), story="Tides")], APPROVED, FILTER)
+    reply = make(candidates=candidates).reply(asked, hearing("The lamp of the harbour?"))
+    assert reply.text == "The lamp of the harbour."
+
+
+def test_a_persona_of_a_story_draws_on_that_storys_lines(store: UtteranceStore) -> None:
+    demo = read("demo")
+    zita = situation_at(demo, "Zita", "2.3")
+    lines = [replace(line("The tide is out.", who=zita.persona.name), story=title) for title in (demo.title, "Another")]
+    store.add(lines[1:], APPROVED, FILTER)
+    assert "The tide is out." not in drawn(ApprovedToo(store), zita)
+    store.add(lines[:1], APPROVED, FILTER)
+    assert "The tide is out." in drawn(ApprovedToo(store), zita)

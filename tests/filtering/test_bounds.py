@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.dialogue import Score
 from understudy.errors import InputError
-from understudy.filtering import Labelled, bound_keeping, curve_of, read_labelled
+from understudy.filtering import Labelled, Rule, bound_keeping, curve_of, read_labelled
+from understudy.filtering.bounds import shares_kept
 
 FIT = [Labelled(f"fit {n}", True) for n in range(20)]
 UNFIT = [Labelled(f"unfit {n}", False) for n in range(20)]
@@ -27,7 +29,7 @@ def test_less_is_better_for_some_metrics() -> None:
     curve = curve_of("uppl", [-value for value in CLEAR], [*FIT, *UNFIT])
     assert str(curve.rule(curve.for_precision(1.0))) == "uppl<=-0.5"
     assert str(bound_keeping("uppl", [1.0, 2.0, 3.0, 4.0], 0.5)) == "uppl<=2"
-    assert str(bound_keeping("psprob", [1.0, 2.0, 3.0, 4.0], 0.5)) == "psprob>=2"
+    assert str(bound_keeping("psprob", [1.0, 2.0, 3.0, 4.0], 0.5)) == "psprob>=3"
 
 
 values = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9]), st.booleans()), min_size=40, max_size=80)
@@ -73,3 +75,19 @@ def test_labelled_lines_are_read_and_checked(tmp_path: Path) -> None:
         assert raised.value.line == 2
     with pytest.raises(InputError, match="cannot be read"):
         read_labelled(tmp_path / "nowhere.jsonl")
+
+
+VALUES = st.lists(st.one_of(st.none(), st.floats(-5, 5)), min_size=1)
+
+
+@given(VALUES, st.floats(0.01, 1), st.sampled_from(["psprob", "uppl"]))
+def test_the_strictest_bound_that_keeps_a_share(values: list[float | None], share: float, metric: str) -> None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return
+    rule, shares = bound_keeping(metric, values, share), dict(shares_kept(metric, values))
+    kept = {bound: sum(Rule(metric, rule.at_least, bound).passes(Score(metric, value)) or False for value in known)
+            for bound in shares}  # fmt: skip
+    assert all(shares[bound] == pytest.approx(count / len(known)) for bound, count in kept.items())
+    enough = [count for count in kept.values() if count / len(known) >= share - 1e-9]
+    assert kept[rule.bound] == min(enough)

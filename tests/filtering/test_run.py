@@ -30,7 +30,7 @@ def grounds(tmp_path: Path) -> Grounds:
 def entry(tmp_path: Path) -> Entry:
     file = tmp_path / "lines.txt"
     file.write_text("\n".join(LINES))
-    return Entry("Ines Vale", Moment((1, 2)), Moment.end(), file)
+    return Entry("The Brass Key", "Ines Vale", Moment((1, 2)), Moment.end(), file)
 
 
 def test_lines_enter_in_order_with_scores_source_and_decision(grounds: Grounds, entry: Entry, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_other_rules_another_character_or_another_file_are_another_run(entry: En
     run = run_of(entry, RULES)
     assert run == run_of(entry, list(RULES))
     assert run != run_of(entry, [Rule.parse("anachronism<=1")])
-    assert run != run_of(Entry("Mara", entry.since, entry.until, entry.file), RULES)
+    assert run != run_of(Entry(entry.story, "Mara", entry.since, entry.until, entry.file), RULES)
     entry.file.write_text("Something else.")
     assert run != run_of(entry, RULES)
 
@@ -94,7 +94,12 @@ def test_only_what_is_approved_is_encoded_and_what_cannot_be_judged_waits(
     filter_lines([LINES[:4]], metrics, rules, store, entry, encode)
     assert [one.decision for one in store.find()] == [PENDING, REJECTED, PENDING] and encoded == []
     filter_lines(
-        [LINES[:4]], metrics[:1], RULES, store, Entry("Ines Vale", Moment((1, 1)), *(entry.until, entry.file)), encode
+        [LINES[:4]],
+        metrics[:1],
+        RULES,
+        store,
+        Entry("The Brass Key", "Ines Vale", Moment((1, 1)), *(entry.until, entry.file)),
+        encode,
     )
     assert encoded == ["Good morning.", "Keep the key."]
     assert len(store.nearest(np.full(4, 0.5, np.float32), 9, "Ines Vale", Moment((1, 1)))) == 2

@@ -80,6 +80,7 @@ def test_a_folder_without_novels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no novels"):
         train(Task(tmp_path, tmp_path / "out", SETTINGS, device="cpu"), unwatched)
     (tmp_path / "train").mkdir()
-    (tmp_path / "train" / "a.json").write_text("[1]", encoding="utf-8")
+    for name in "abc":
+        (tmp_path / "train" / f"{name}.json").write_text("[1]", encoding="utf-8")
     with pytest.raises(InputError, match="character"):
         train(Task(tmp_path, tmp_path / "out", SETTINGS, device="cpu"), unwatched)

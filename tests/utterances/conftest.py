@@ -28,7 +28,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "lines.db")
     address: str = request.getfixturevalue("postgres")
     emptied = open_store(address)
-    for table in ("scores", "decisions", "runs", "utterances"):
+    for table in ("scores", "decisions", "runs", "utterances", "migrations"):
         emptied._db.rows(f"DROP TABLE {table}")
     emptied.close()
     return address

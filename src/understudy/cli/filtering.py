@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
+from understudy.cli.bound_choice import plot_checked, show_curve, show_kept
 from understudy.cli.options import at_option, facing_option, json_option
-from understudy.cli.progress import read_showing
-from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
+from understudy.cli.progress import read_showing, working
+from understudy.cli.show import print_json, screen
 from understudy.cli.utterances import store_option
 from understudy.dialogue import situation_at
 from understudy.errors import InputError
 
 if TYPE_CHECKING:
-    from understudy.filtering import Curve, Rule
-    from understudy.filtering.bounds import Point
+    from understudy.filtering import Rule
     from understudy.filtering.run import Outcome
     from understudy.metrics.grounds import Grounds
     from understudy.metrics.measure import LineMetric
 
 __all__ = ["filter_"]
 
-POINTS = 12  # bounds that are shown
-BAR = 16
 SAMPLE = 20_000  # lines from which the bound that keeps a share is found
 
 
@@ -44,6 +44,9 @@ SAMPLE = 20_000  # lines from which the bound that keeps a share is found
 @click.option("--recall", type=click.FloatRange(0, 1, min_open=True), help="... of what is fit, so much is kept.")
 @click.option("--labelled", type=click.Path(path_type=Path), metavar="FILE.jsonl",
               help='Lines somebody called fit or unfit: {"text": ..., "fit": true}.')  # fmt: skip
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Draw what each bound would do, as .svg or .html.")  # fmt: skip
+@click.option("--model", metavar="MODEL", help="A language model that uppl asks.")
 @store_option
 @click.option("--vectors/--no-vectors", default=True, show_default=True, help="Make what is approved searchable.")
 @click.option("--yes", is_flag=True, help="Take the bound that was found without asking.")
@@ -51,7 +54,7 @@ SAMPLE = 20_000  # lines from which the bound that keeps a share is found
 def filter_(
     file: Path, story: str, name: str, at: str, facing: str | None, until: str, rules: tuple[str, ...],
     metric: str | None, keep: float | None, precision: float | None, recall: float | None, labelled: Path | None,
-    store: str, vectors: bool, yes: bool, as_json: bool,
+    plot: Path | None, model: str | None, store: str, vectors: bool, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Judge the lines of FILE by rules, and keep them with their scores: approved, rejected, or left for people.
 
@@ -68,29 +71,36 @@ def filter_(
     from understudy.filtering import Rule
     from understudy.filtering.run import Entry, filter_lines
     from understudy.metrics.grounds import Grounds
+    from understudy.scoring.asked import line_metrics
     from understudy.scoring.lines import pieces
     from understudy.utterances import open_store
 
     wanted = [Rule.parse(rule) for rule in rules]
+    plot_checked(plot, file, labelled)
     opened = read_showing(story)
     situation = situation_at(opened, name, at, facing)
     grounds = Grounds(opened, situation, author=True)
-    made = {rule.metric: grounds.metric(rule.metric) for rule in wanted}
+    names = dict.fromkeys((*(rule.metric for rule in wanted), *([] if metric is None else [metric])))
+    if model is not None and "uppl" not in names:
+        raise click.UsageError("--model is what uppl asks: name it in a --rule, or with --bound")
+    with working("Getting ready"):
+        made = dict(zip(names, line_metrics(grounds, names, model=model)))
     if metric is not None:
-        made.setdefault(metric, grounds.metric(metric))
-        wanted.append(_found(made[metric], file, keep, precision, recall, labelled, yes or as_json))
-    elif keep or precision or recall or labelled:
+        wanted.append(_found(made[metric], file, keep, precision, recall, labelled, plot, yes or as_json))
+    elif keep or precision or recall or labelled or plot:
         raise click.UsageError("say with --bound which metric's bound is to be found")
     if not wanted:
         raise click.UsageError("give at least one --rule, or --bound")
-    entry = Entry(situation.persona.name, situation.persona.moment, opened.moment(until), file)
+    entry = Entry(opened.title, situation.persona.name, situation.persona.moment, opened.moment(until), file)
     if entry.until <= entry.since and not entry.until.is_end:
         raise click.UsageError(f"--until {until} is not after --at {at}")
+    read = pieces(file)
+    first = list(islice(read, 1))  # before the database is made: lines that cannot be read leave nothing behind
     kept = open_store(store)
     try:
         with Console(stderr=True).status("Judging") as status:
             outcome = filter_lines(
-                pieces(file), list(made.values()), wanted, kept, entry, _encoder(grounds, vectors),
+                chain(first, read), list(made.values()), wanted, kept, entry, _encoder(grounds, vectors),
                 lambda line: status.update(f"Judging: {line:,} lines"),
             )  # fmt: skip
     finally:
@@ -100,23 +110,33 @@ def filter_(
 
 def _found(
     metric: LineMetric, file: Path, keep: float | None, precision: float | None, recall: float | None,
-    labelled: Path | None, agreed: bool,
+    labelled: Path | None, plot: Path | None, agreed: bool,
 ) -> Rule:  # fmt: skip
     from understudy.filtering import bound_keeping, curve_of, read_labelled
+    from understudy.filtering.bounds import shares_kept
 
     if sum(one is not None for one in (keep, precision, recall)) != 1:
         raise click.UsageError("say one of --keep, --precision and --recall to find a bound")
     if keep is not None:
-        return bound_keeping(metric.name, [score.value for score in metric(_some(file))], keep)
+        values = _values(metric, _some(file))
+        rule = bound_keeping(metric.name, values, keep)
+        show_kept(rule, shares_kept(metric.name, values), file, plot)
+        return rule
     if labelled is None:
         raise click.UsageError("--precision and --recall need lines that somebody judged: --labelled FILE.jsonl")
     lines = read_labelled(labelled)
-    curve = curve_of(metric.name, [score.value for score in metric([line.text for line in lines])], lines)
+    curve = curve_of(metric.name, _values(metric, [line.text for line in lines]), lines)
     point = curve.for_precision(precision) if precision is not None else curve.for_recall(recall or 0)
-    _show_curve(curve, point)
+    show_curve(curve, point, labelled, plot)
     if not agreed:
         click.confirm(f"Use {curve.rule(point)}?", abort=True, err=True)
     return curve.rule(point)
+
+
+def _values(metric: LineMetric, texts: list[str]) -> list[float | None]:
+    if metric.missing:
+        raise InputError(f"no bound on {metric.name} can be found: {metric.missing}")
+    return [None if math.isnan(value) else value for value in metric.values(metric.samples.cut(texts)).tolist()]
 
 
 def _some(file: Path) -> list[str]:
@@ -142,37 +162,6 @@ def _encoder(grounds: Grounds, vectors: bool) -> Any:
     return SentenceEncoder().encode
 
 
-def _show_curve(curve: Curve, chosen: Point) -> None:
-    """What each bound would do, on stderr, so that --json stays one document on stdout."""
-    out = Screen(stderr=True, markup=False, highlight=False, emoji=False)
-    out.print(heading(f"What a bound on {curve.metric} would do (the one chosen is marked)"))
-    points = sorted({*curve.some(POINTS), chosen}, key=lambda point: point.kept)
-    columns: list[Column] = [("bound", {"no_wrap": True, "justify": "right"})]
-    columns += [(head, {"no_wrap": True}) for head in ("precision", "recall", "keeps")]
-    out.print(
-        indented(
-            table(
-                columns,
-                (
-                    (
-                        ("> " if point == chosen else "") + f"{point.bound:.4g}",
-                        *(_drawn(share, out) for share in (point.precision.value, point.recall.value, point.kept)),
-                    )
-                    for point in points
-                ),
-            )
-        )
-    )
-    for name, share in (("precision", chosen.precision), ("recall", chosen.recall)):
-        out.print(
-            indented(f"{name} {share.value:.2f} (95%: {share.low:.2f} to {share.high:.2f}) with {curve.rule(chosen)}")
-        )
-
-
-def _drawn(share: float, out: Screen) -> str:
-    return f"{share:.2f} {bar(share, BAR, out.options.ascii_only):<{BAR}}"
-
-
 def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool) -> None:
     if as_json:
         print_json(
@@ -191,4 +180,6 @@ def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, a
     counts = [f"{number:,} {decision}" for decision, number in sorted(outcome.decided.items())]
     told = ", ".join(counts) or "no lines left"
     out.print(f"{character} by {', '.join(map(str, rules))}: {told}; {outcome.new:,} are new in the database.")
+    if sum(outcome.decided.values()) > outcome.new:
+        out.print("Those that were in it already stay as they were decided.")
     out.print(f"Look at them with `understudy utterances list --store {store}`.")

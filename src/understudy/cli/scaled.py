@@ -30,6 +30,8 @@ def score_scaled(
         raise click.UsageError("--engine daft writes Parquet: say where with -o OUT.parquet, or -o FOLDER")
     if pattern == "-":
         raise InputError("stdin cannot be shared among workers: write the lines to a file first")
+    if output.exists() and not output.is_dir() and output.suffix.lower() != ".parquet":
+        raise InputError("is a file that is there already: say -o OUT.parquet, or -o FOLDER", output)
     about = {
         "version": __version__,
         "story": story_digest(story),
@@ -39,6 +41,7 @@ def score_scaled(
         "metrics": asked.metrics,
         "glove": asked.glove,
         "why": asked.why,
+        "model": asked.model,
     }
     with _counting() as done:
         return score_files(pattern, asked, about, output, cluster, force, done)

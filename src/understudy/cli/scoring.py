@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from understudy.cli.options import at_option, facing_option, force_option, json_option
-from understudy.cli.progress import read_showing
+from understudy.cli.progress import read_showing, working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, table, when
-from understudy.dialogue import situation_at
+from understudy.dialogue import Score, situation_at
 from understudy.errors import InputError
 from understudy.persona import Persona
 
@@ -44,6 +44,10 @@ RIGHT = {"no_wrap": True, "justify": "right"}
               help="With daft, FILE may be a pattern; all cores write OUT.parquet, or a folder.")  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS",
               help="With --engine daft, a Ray cluster to use: ray://HOST:PORT, or local to start one.")  # fmt: skip
+@click.option("--model", metavar="MODEL",
+              help="A language model that uppl asks: what `train causal` or `train masked` made, or any.")  # fmt: skip
+@click.option("--labelled", type=click.Path(path_type=Path), metavar="FILE.jsonl",
+              help='What persona_accuracy is learnt from: {"text": ..., "fit": true}.')  # fmt: skip
 @click.option("--glove", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="GloVe vectors by which p_cover ranks words; the story's own lines, if none.")  # fmt: skip
 @click.option("--why", is_flag=True, help="Write reasons too, not only for scores that are missing.")
@@ -51,23 +55,29 @@ RIGHT = {"no_wrap": True, "justify": "right"}
 @json_option
 def score(
     file: Path, story: str, name: str, at: str, facing: str | None, wanted: str | None, output: Path | None,
-    engine: str, cluster: str | None, glove: Path | None, why: bool, force: bool, as_json: bool,
+    engine: str, cluster: str | None, model: str | None, labelled: Path | None, glove: Path | None, why: bool,
+    force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """How much like a character are the lines of FILE, and why?
 
     FILE has a line each, or, named .jsonl, {"text": ...} each; - reads lines from stdin. What the character and the
-    others say before the moment is what lines are compared with; nothing later is used.
+    others say before the moment is what lines are compared with; nothing later is used. Two metrics judge all lines
+    together: personality_classification_accuracy and persona_accuracy.
 
     \b
     Examples:
         understudy score sentences.txt --story demo --as Zita --at 2.3
         understudy score million.txt --story demo --as Zita -o scores.jsonl
+        understudy score sentences.txt --story demo --as Zita \\
+            --metrics uppl --model zita-model
         understudy score 'data/*.parquet' --story demo --as Zita \\
             --engine daft -o scores.parquet
     """
     from understudy.cli.score_rows import Summary, score_rows, write_scores
+    from understudy.cli.set_scores import SETS, score_sets, set_metrics
     from understudy.metrics.grounds import Grounds
     from understudy.scoring.asked import Asked, anywhere, line_metrics
+    from understudy.scoring.lines import pieces
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
@@ -75,21 +85,35 @@ def score(
         raise InputError("is what is being read, and would be lost: say with -o another place", output)
     if engine == "local" and output is not None and output.is_dir():
         raise InputError("is a folder: name a file", output)
+    if engine == "local" and output is not None and not output.parent.is_dir():
+        raise InputError("cannot be written: there is no such folder", output)
     names = _names(wanted)
+    of_sets = tuple(one for one in names if one in SETS)
+    of_lines = tuple(one for one in names if one not in SETS)
+    _refuse(of_lines, of_sets, file, output, engine, model, labelled)
     opened = read_showing(story)
     situation = situation_at(opened, name, at, facing)
     persona = situation.persona
     rows: list[Row] = []
+    sets: list[Score] = []
     summary: Summary | Tally
     if engine == "daft":
         from understudy.cli.scaled import score_scaled
 
         ranked = None if glove is None else anywhere(str(glove))
-        asked = Asked(anywhere(story), name, at, facing, names, ranked, why)
+        asked = Asked(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
         summary = score_scaled(str(file), asked, opened, persona, output, cluster, force)
     else:
-        metrics = line_metrics(Grounds(opened, situation, author=True), names, glove)
-        if output is not None:
+        grounds = Grounds(opened, situation, author=True)
+        with working("Getting ready"):
+            metrics = line_metrics(grounds, of_lines, glove, model)
+        if of_sets:
+            with working("Judging all lines together"):
+                count, sets = score_sets(pieces(file), set_metrics(of_sets, grounds, labelled), grounds.samples)
+        if not metrics:
+            summary = Summary(())
+            summary.count = count
+        elif output is not None:
             if force:
                 output.unlink(missing_ok=True)
             with _counting() as done:
@@ -102,26 +126,54 @@ def score(
                     rows.append(row)
     if as_json:
         document: Row = {"character": persona.name, "moment": persona.moment.dotted, "metrics": names}
-        if output is None:
+        if output is None and of_lines:
             document["lines"] = rows
-        print_json({**document, "count": summary.count, "summary": summary.document()})
+        document |= {"count": summary.count, "summary": summary.document()}
+        if sets:
+            document["sets"] = {score.name: {"value": score.value, "reason": score.reason} for score in sets}
+        print_json(document)
         return
-    _print_rows(rows, names)
-    _print_summary(persona, summary)
+    _print_rows(rows, of_lines)
+    _print_summary(persona, summary, sets)
     if output is not None:
         click.echo(f"Every line's scores are in {output}.")
-    elif summary.count > len(rows):
+    elif of_lines and summary.count > len(rows):
         click.echo(f"The first {len(rows):,} lines are shown: -o OUT.jsonl writes them all.")
 
 
+def _refuse(
+    of_lines: Sequence[str], of_sets: Sequence[str], file: Path, output: Path | None, engine: str, model: str | None,
+    labelled: Path | None,
+) -> None:  # fmt: skip
+    """What does not go together is said before anything is read."""
+    from understudy.cli.set_scores import PERSONA
+
+    if of_sets and engine == "daft":
+        raise click.UsageError(f"{of_sets[0]} judges all lines together: leave --engine daft out for it")
+    if of_sets and not of_lines and output is not None:
+        raise click.UsageError(f"-o is for scores of single lines, and {of_sets[0]} is one for all: leave -o out")
+    if of_sets and of_lines and str(file) == "-":
+        raise InputError(f"stdin cannot be read twice: ask for {of_sets[0]} alone, or write the lines to a file first")
+    if model is not None and "uppl" not in of_lines:
+        raise click.UsageError("--model is what uppl asks: name it with --metrics uppl")
+    if (labelled is not None) != (PERSONA in of_sets):
+        raise click.UsageError(f"--labelled and --metrics {PERSONA} go together: it is learnt from those lines")
+
+
+def _shared(model: str | None) -> str | None:
+    """A model's place as every worker finds it; a name at Hugging Face is one everywhere."""
+    return model if model is None or not Path(model).exists() else str(Path(model).resolve())
+
+
 def _names(wanted: str | None) -> tuple[str, ...]:
+    from understudy.cli.set_scores import SETS
     from understudy.metrics.grounds import METRICS
     from understudy.metrics.personas import USUAL
 
     names = USUAL if wanted is None else tuple(dict.fromkeys(name.strip() for name in wanted.split(",")))
     for name in names:
-        if name not in METRICS:
-            raise click.UsageError(f"no metric '{name}': {', '.join(METRICS)}")
+        if name not in (*METRICS, *SETS):
+            raise click.UsageError(f"no metric '{name}': {', '.join((*METRICS, *SETS))}")
     return names
 
 
@@ -155,10 +207,14 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
-def _print_summary(persona: Persona, summary: Summary | Tally) -> None:
+def _print_summary(persona: Persona, summary: Summary | Tally, sets: Sequence[Score]) -> None:
     out = screen()
     out.print()
     out.print(heading(f"{summary.count:,} lines as {persona.name} at {when(persona.moment)}"))
     columns: list[Column] = ["metric", ("mean", RIGHT), ("without", RIGHT)]
-    rows = ((name, _figure(one["mean"]), f"{one['missing']:,}") for name, one in summary.document().items())
-    out.print(indented(table(columns, rows)))
+    rows = [(name, _figure(one["mean"]), f"{one['missing']:,}") for name, one in summary.document().items()]
+    if rows:
+        out.print(indented(table(columns, rows)))
+    if sets:
+        columns = [("all lines together", {"no_wrap": True}), ("share", RIGHT), ("", {})]
+        out.print(indented(table(columns, ((score.name, _figure(score.value), score.reason) for score in sets))))

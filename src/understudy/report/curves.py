@@ -46,7 +46,7 @@ def _panel(title: str, curves: Sequence[Mapping[str, Any]], scorers: Sequence[st
         for at in (0.0, 0.5, 1.0)
     )
     chance = curves[0]["chance"]
-    floor = f'<path class="grid" stroke-dasharray="3 3" d="M{_x(0)} {_y(chance)}H{_x(1)}"/>'
+    floor = f'<path class="chance" d="M{_x(0)} {_y(chance)}H{_x(1)}"/>'
     lines = "".join(_line(curve, scorers.index(str(curve["scorer"]))) for curve in curves)
     return (
         f'<svg class="panel" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '

@@ -12,7 +12,8 @@ __all__ = ["Bar", "panel"]
 WIDTH = 340
 LEFT, RIGHT, TOP, BOTTOM = 2, 50, 28, 20
 STEP, THICK = 38, 14
-LONGEST_NAME = 44
+LONGEST_NAME = 48
+ROOMY = 40  # letters of a title that fit in any font; longer ones are set closer
 COLOURS = 8
 
 
@@ -28,37 +29,38 @@ class Bar:
     colour: int
 
 
-def panel(title: str, bars: Sequence[Bar], top: float) -> str:
-    """Horizontal bars from 0 to `top`, which all panels of a metric share so that they can be compared."""
-    reach = _reach(top)
+def panel(title: str, bars: Sequence[Bar], top: float, bottom: float = 0.0) -> str:
+    """Horizontal bars from 0, on an axis from `bottom` to `top` that all panels of a metric share, to be compared."""
+    reach, base = _reach(top), -_reach(-bottom) if bottom < 0 else 0.0
     height = TOP + STEP * len(bars) + BOTTOM
     foot = height - BOTTOM
 
     def x(value: float) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * min(value / reach, 1.0), 1)
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * min((value - base) / (reach - base), 1.0), 1)
 
     grid = "".join(
         f'<path class="grid" d="M{x(at)} {TOP}V{foot}"/><text class="axis" x="{x(at)}" y="{foot + 14}" '
-        f'text-anchor="{"start" if at == 0 else "middle"}">{at:.4g}</text>'
-        for at in (0.0, reach / 2, reach)
+        f'text-anchor="{"start" if at == base else "middle"}">{at:.4g}</text>'
+        for at in ((base, 0.0, reach) if base < 0 else (0.0, reach / 2, reach))
     )
     drawn = "".join(_bar(bar, TOP + STEP * place, x) for place, bar in enumerate(bars))
     told = "; ".join(f"{bar.name} {bar.value:.3f}" for bar in bars)
     return (
         f'<svg class="panel" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(f"{title}: {told}")}">'
-        f'<text class="title" x="{LEFT}" y="16">{escape(_short(title))}</text>{grid}{drawn}</svg>'
+        f'<text class="title" x="{LEFT}" y="16"{_closer(title)}>{escape(_short(title))}</text>{grid}{drawn}</svg>'
     )
 
 
 def _bar(bar: Bar, y: float, x: Callable[[float], float]) -> str:
     top = y + 18
     middle = top + THICK / 2
+    begin, length = min(x(0.0), x(bar.value)), abs(x(bar.value) - x(0.0))
     parts = [
         f'<text class="name" x="{LEFT}" y="{y + 13}">{escape(_short(bar.name))}</text>',
-        f'<rect class="c{bar.colour % COLOURS}" x="{LEFT}" y="{top}" width="{max(x(bar.value) - LEFT, 1):.1f}" '
+        f'<rect class="c{bar.colour % COLOURS}" x="{begin}" y="{top}" width="{max(length, 1):.1f}" '
         f'height="{THICK}" rx="3"><title>{escape(bar.name)}: {bar.value:.4f}</title></rect>',
     ]
-    end = bar.value
+    end = max(bar.value, 0.0)
     if bar.low is not None and bar.high is not None:
         low, high = x(bar.low), x(bar.high)
         parts.append(
@@ -82,6 +84,10 @@ def _reach(top: float) -> float:
         return 1.0
     step = math.pow(10, math.floor(math.log10(top))) / (1 if top < 1 else 2)
     return round(math.ceil(top / step - 1e-9) * step, 10)
+
+
+def _closer(title: str) -> str:
+    return f' textLength="{WIDTH - 2 * LEFT}" lengthAdjust="spacingAndGlyphs"' if len(title) > ROOMY else ""
 
 
 def _short(text: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["STYLE"]
+__all__ = ["COLOURS", "DARK", "FONT", "LIGHT", "STYLE"]
+
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
 LIGHT = ("#2f6fde", "#d9730d", "#2a9d6f", "#b8489a", "#8a6d00", "#7a5cd6", "#c43d3d", "#3a8a9e")
 DARK = ("#6ea2ff", "#f2a154", "#5fd0a2", "#e68bcd", "#d6b94a", "#ab95f5", "#f08080", "#76c5d8")
+COLOURS = range(len(LIGHT))
 
 STYLE = f"""
 :root {{ --page: #fbfbf9; --card: #fff; --ink: #1d2024; --soft: #5d646e; --line: #dfe1e4; --right: #1d7a4f;
@@ -14,8 +17,7 @@ STYLE = f"""
   --line: #363b42; --right: #6fd3a1; --wrong: #ff9a90;
   {" ".join(f"--c{place}: {colour};" for place, colour in enumerate(DARK))} }} }}
 * {{ box-sizing: border-box; }}
-body {{ margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI",
-  Roboto, "Noto Sans", sans-serif; }}
+body {{ margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 {FONT}; }}
 main {{ max-width: 1120px; margin: 0 auto; padding: 2rem 1rem 4rem; }}
 h1 {{ font-size: 1.7rem; line-height: 1.2; margin: 0 0 .25rem; }}
 h2 {{ font-size: 1.2rem; margin: 2.5rem 0 .75rem; }}
@@ -45,17 +47,26 @@ small {{ color: var(--soft); }}
 table {{ border-collapse: collapse; width: 100%; font-size: .875rem; }}
 th, td {{ text-align: left; padding: .35rem .75rem; border-bottom: 1px solid var(--line); vertical-align: top; }}
 tr:last-child td {{ border-bottom: 0; }}
+@media (max-width: 480px) {{ th, td {{ padding: .35rem .45rem; }} }}
 th {{ color: var(--soft); font-weight: 600; white-space: nowrap; }}
 .number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
-td:nth-child(6) ~ td:last-child:not(:empty) {{ min-width: 12rem; }}
+td:nth-child(6) ~ td:last-child:not(.number, :empty) {{ min-width: 12rem; }}
+tr.marked td {{ font-weight: 600; background: color-mix(in srgb, var(--c0) 12%, transparent); }}
+.single {{ max-width: 560px; margin-top: 1.5rem; }}
+.drawing {{ display: block; width: 100%; height: auto; border: 1px solid var(--line); border-radius: 10px; }}
 .manifest td {{ overflow-wrap: anywhere; }}
 .manifest td:first-child {{ color: var(--soft); min-width: 9rem; width: 34%; }}
-svg text {{ fill: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }}
+svg text {{ fill: var(--ink); font: 12px {FONT}; }}
 svg .title {{ font-weight: 600; font-size: 14px; }}
 svg .axis {{ fill: var(--soft); font-size: 11px; }}
+svg .told {{ fill: var(--ink); paint-order: stroke; stroke: var(--card); stroke-width: 3px; stroke-opacity: .75; }}
+svg .count {{ font-variant-numeric: tabular-nums; font-weight: 600; }}
+svg .band {{ fill-opacity: .38; }}
+svg .plain {{ fill: var(--soft); }}
 svg .value {{ font-variant-numeric: tabular-nums; font-weight: 600; }}
 svg .grid {{ stroke: var(--line); fill: none; }}
+svg .chance {{ stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 2 3; fill: none; }}
 svg .interval {{ stroke: var(--ink); stroke-width: 1.5; fill: none; }}
 svg .paper {{ stroke: var(--wrong); stroke-width: 3; fill: none; }}
-{" ".join(f".c{place} {{ fill: var(--c{place}); }}" for place in range(len(LIGHT)))}
+{" ".join(f".c{place} {{ fill: var(--c{place}); }}" for place in COLOURS)}
 """

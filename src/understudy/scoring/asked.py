@@ -29,6 +29,7 @@ class Asked:
     metrics: tuple[str, ...]
     glove: str | None = None
     why: bool = False
+    model: str | None = None
 
     @classmethod
     def read(cls, text: str) -> Asked:
@@ -42,18 +43,24 @@ class Asked:
         """The metrics; the story is read for it."""
         story = read(self.story)
         grounds = Grounds(story, situation_at(story, self.name, self.at, self.facing), author=True)
-        return line_metrics(grounds, self.metrics, None if self.glove is None else Path(self.glove))
+        return line_metrics(grounds, self.metrics, None if self.glove is None else Path(self.glove), self.model)
 
 
-def line_metrics(grounds: Grounds, names: Iterable[str], glove: Path | None) -> list[LineMetric]:
-    """Metrics by name; p_cover ranks words as a GloVe file does, where there is one."""
-    ranks = None if glove is None else glove_ranks(glove)
-    return [
-        p_cover(grounds.samples, grounds.situation.persona.profile, ranks)
-        if name == "p_cover" and ranks is not None
-        else grounds.metric(name)
-        for name in names
-    ]
+def line_metrics(
+    grounds: Grounds, names: Iterable[str], glove: Path | None = None, model: str | None = None
+) -> list[LineMetric]:
+    """Metrics by name. Where there is a GloVe file, p_cover ranks words by it; where there is a model, uppl asks it."""
+
+    def made(name: str) -> LineMetric:
+        if name == "p_cover" and glove is not None:
+            return p_cover(grounds.samples, grounds.situation.persona.profile, glove_ranks(glove))
+        if name == "uppl" and model is not None:
+            from understudy.metrics.neural import TransformerPerplexity, open_transformer
+
+            return TransformerPerplexity(grounds.samples, open_transformer(model))
+        return grounds.metric(name)
+
+    return [made(name) for name in names]
 
 
 def anywhere(place: str) -> str:

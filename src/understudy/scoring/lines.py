@@ -89,6 +89,8 @@ def _text_of(line: str, path: Path, number: int) -> str:
     if not isinstance(document, dict) or not isinstance(document.get("text"), str):
         raise InputError('is not an object with a text: {"text": "..."}', path, number)
     text = str(document["text"])
+    if "\0" in text:
+        raise InputError("has a NUL character in its text: clean the file first", path, number)
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError("has half a character (a lone surrogate) in its text", path, number)
     return text

@@ -19,6 +19,7 @@ from understudy.errors import (
     UnknownCharacter,
     UnknownMoment,
     UnknownStory,
+    Unreachable,
 )
 
 __all__ = ["Problem", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of"]
@@ -59,7 +60,7 @@ def status_of(error: UnderstudyError) -> int:
         return 404
     if isinstance(error, StoryError | InputError):
         return 400
-    return 503 if isinstance(error, AgentError) else 500
+    return 503 if isinstance(error, AgentError | Unreachable) else 500
 
 
 KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from understudy.training.loop import Progress, Settings
     from understudy.training.speaker_vectors import VoiceSettings
 
-__all__ = ["BAGS", "TRAINERS", "TRANSFORMERS", "train"]
+__all__ = ["BAGS", "LINE_MODELS", "TRAINERS", "TRANSFORMERS", "train"]
 
 BAGS = ("starspace", "profile-memory", "kv-memory")
 TRANSFORMERS = ("encoder", "cross-encoder")
 TRAINERS = (*BAGS, *TRANSFORMERS, "voice")
+LINE_MODELS = ("causal", "masked")
+"""What learns the lines of one character: see `persona_lines`."""
 
 
 def train(

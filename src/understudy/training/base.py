@@ -92,7 +92,7 @@ class Base:
 
 def read_base(folder: Path | None) -> Base:
     """The base in a folder, or the installed one."""
-    folder = folder or _installed()
+    folder = folder or installed_base()
     for name in (CONFIG, NUMBERS, TOKENIZER):
         if not (folder / name).is_file():
             raise InputError(
@@ -112,7 +112,7 @@ def read_base(folder: Path | None) -> Base:
     return Base(shape, tensors, form, mask, folder, sha256_of(folder / NUMBERS))
 
 
-def _installed() -> Path:
+def installed_base() -> Path:
     found = find_spec(PACKAGE.replace("-", "_"))
     if found is None or not found.submodule_search_locations:
         raise InputError(

@@ -26,7 +26,7 @@ from understudy.training.loop import CHECKPOINT_EVERY, Progress, Settings, devic
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Query", "Task", "about", "finished", "prepared", "train_bags"]
+__all__ = ["Query", "Task", "about", "finished", "must_be_free", "prepared", "train_bags"]
 
 S = TypeVar("S")
 Query = Callable[["Tensor", "Tensor", "Tensor", "Tensor", int], "Tensor"]
@@ -53,10 +53,15 @@ class Task(Generic[S]):
 
 def prepared(task: Task[Any]) -> None:
     """Make sure that the model can be put where it is wanted."""
-    if task.out.exists() and not task.fresh:
-        raise InputError("is there already: choose another --out, or say --fresh to replace it", task.out)
-    if task.out.exists() and not (task.out / CARD).is_file() and (not task.out.is_dir() or any(task.out.iterdir())):
-        raise InputError("is there already and is no model folder: choose another --out", task.out)
+    must_be_free(task.out, task.fresh)
+
+
+def must_be_free(out: Path, fresh: bool) -> None:
+    """What stands where a model is to go is not replaced unasked, and nothing but a model ever is."""
+    if out.exists() and not fresh:
+        raise InputError("is there already: choose another --out, or say --fresh to replace it", out)
+    if out.exists() and not (out / CARD).is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("is there already and is no model folder: choose another --out", out)
 
 
 def train_bags(agent: str, query: Query, balance: float, task: Task[Settings], progress: Progress) -> ModelFolder:

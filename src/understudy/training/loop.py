@@ -18,7 +18,7 @@ from understudy.training.checkpoint import Checkpoint
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["CHECKPOINT_EVERY", "Descent", "Loss", "Progress", "Settings", "device_named", "fit", "unwatched"]
+__all__ = ["CHECKPOINT_EVERY", "Descent", "Loss", "Over", "Progress", "Settings", "device_named", "fit", "unwatched"]
 
 CHECKPOINT_EVERY = 50  # steps
 NEW = 10
@@ -28,6 +28,9 @@ Progress = Callable[[int, int, float], None]
 
 Loss = Callable[[Mapping[str, "Tensor"], NDArray[np.int64], int], "Tensor"]
 """The loss of a batch of questions, given by their numbers, under some parameters; and which step it is."""
+
+Over = Callable[[Mapping[str, "Tensor"], int], bool]
+"""Shown the parameters after each epoch, and how many there were: is it enough?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def fit(
     checkpoint: Checkpoint,
     progress: Progress = unwatched,
     every: int = CHECKPOINT_EVERY,
+    over: Over | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """Parameters that make the loss small over `size` questions. Goes on from the checkpoint, if there is one.
 
@@ -169,6 +173,8 @@ def fit(
             progress(step + 1, total, float(value.detach()))
             if (step + 1) % every == 0 or step + 1 == total:
                 checkpoint.save(step + 1, _state(parameters, optimizer))
+            if over is not None and place + 1 == batches and over(parameters, epoch + 1):
+                break
     return {name: _off(parameter) for name, parameter in parameters.items()}
 
 

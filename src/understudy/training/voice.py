@@ -2,10 +2,11 @@
 
     data/train/*.json, data/valid/*.json      a novel each: {character: [lines]}
 
-Vectors, rates and the cohort are learnt from the novels of train. How much the parts of the score count is learnt from
-the novels of valid, whose characters the vectors have never met, by questions of the kind that will be asked: is this
-a later line of the character, or one of somebody else, of the same novel or another? Of what is asked about, nothing
-is among the sample lines. The figures are of novels left out in turn when the parts were weighed.
+How much the parts of the score count is learnt by questions of the kind that will be asked: is this a later line of the
+character, or one of somebody else, of the same novel or another? They are asked of a model that has not met the
+character: a third of the novels is left out, vectors, rates and the cohort are learnt from the rest, and it is asked
+about that third; so for each third in turn. Of what is asked about, nothing is among the sample lines. In the end
+vectors, rates and the cohort are learnt from all novels. The figures are of the thirds, each weighed by the other two.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from understudy.training.course import Task, finished, prepared
 from understudy.training.data import sha256_of
 from understudy.training.loop import Progress, device_named
 from understudy.training.speaker_vectors import VoiceSettings, train_vectors
-from understudy.training.voice_questions import Novel, figures_of, questions_of, together
+from understudy.training.voice_questions import Novel, Questions, figures_of, questions_of, together
 
 __all__ = ["VoiceSettings", "train"]
 
-SPEAKERS_OF, NOVELS_OF, LINES_OF = 6, 4, 30  # how many must have a mark for it to count as anybody's
+THIRDS = 3
+SPEAKERS_OF, NOVELS_OF, LINES_OF = 6, 4, 25  # how many must have a mark for it to count as anybody's
 CHOICES = 20  # times that a way to say 'I', or to end a sentence, must have been heard
 TAUGHT, COMPARED = 8, 20  # lines that a speaker must have to be learnt from, to be in the cohort
 COHORT_LINES = 100
@@ -45,13 +47,12 @@ def train(task: Task[VoiceSettings], progress: Progress) -> ModelFolder:
     begun = time.perf_counter()
     device = device_named(task.device)
     folder = task.data / "NaroU" if (task.data / "NaroU").is_dir() else task.data
-    texts, files = _novels(folder / "train")
-    asked, more = _novels(folder / "valid")
+    texts, files = _novels(folder)
     plan = {
         "agent": "voice",
         "what": "An ear for Japanese characters: how much a line sounds like one, told from sample lines alone",
         "language": "ja",
-        "data": {path.relative_to(folder).as_posix(): sha256_of(path) for path in (*files, *more)},
+        "data": {path.relative_to(folder).as_posix(): sha256_of(path) for path in files},
         "settings": asdict(task.settings),
         "seed": task.seed,
         "device": device.type,
@@ -60,21 +61,36 @@ def train(task: Task[VoiceSettings], progress: Progress) -> ModelFolder:
     if task.fresh:
         checkpoint.clear()
     novels = [_heard(novel) for novel in texts]
-    model = _without_vectors(novels)
-    spoken = [[said for said in novel.values() if len(said) >= TAUGHT] for novel in novels]
-    taught = [[[model.numbers(line) for line in said] for said in novel] for novel in spoken if novel]
-    vectors = train_vectors(taught, _telling(model), task.settings, task.seed, device, checkpoint, progress, task.every)
-    model = _with_cohort(replace(model, vectors=vectors), novels)
-    questions = questions_of(model, [_heard(novel) for novel in asked], task.seed)
-    model = replace(model, weights=weighed(*together(questions)))
+
+    def learnt(some: Sequence[Novel], nth: int) -> EarModel:
+        """From some of the novels; `nth` of the trainings that there are in all, each with a checkpoint of its own."""
+        own = Checkpoint(checkpoint.folder / f"{nth}", {**checkpoint.plan, "nth": nth})
+        model = _without_vectors(some)
+        spoken = [[said for said in novel.values() if len(said) >= TAUGHT] for novel in some]
+        taught = [[[model.numbers(line) for line in said] for said in novel] for novel in spoken if novel]
+
+        def told(done: int, total: int, loss: float) -> None:
+            progress(nth * total + done, (THIRDS + 1) * total, loss)
+
+        vectors = train_vectors(taught, _telling(model), task.settings, task.seed, device, own, told, task.every)
+        return _with_cohort(replace(model, vectors=vectors), some)
+
+    questions: list[Questions] = []
+    for fold in range(THIRDS):
+        rest = [novel for place, novel in enumerate(novels) if place % THIRDS != fold]
+        questions += questions_of(learnt(rest, fold), novels[fold::THIRDS], fold, task.seed)
+    model = replace(learnt(novels, THIRDS), weights=weighed(*together(questions)))
     card = {**plan, "parts": PARTS, "novels": len(novels), "figures": figures_of(questions)}
     return finished(task.out, card, model.tensors(), checkpoint, time.perf_counter() - begun)
 
 
 def _novels(folder: Path) -> tuple[list[dict[str, list[str]]], list[Path]]:
-    files = sorted(folder.glob("*.json"))
-    if not files:
-        raise InputError("holds no novels: a folder of JSON files {character: [lines]} belongs here", folder)
+    files = [*sorted((folder / "train").glob("*.json")), *sorted((folder / "valid").glob("*.json"))]
+    if len(files) < THIRDS:
+        raise InputError(
+            f"holds no novels: a folder 'train' with at least {THIRDS} JSON files {{character: [lines]}} belongs here",
+            folder,
+        )
     novels = []
     for path in files:
         try:

@@ -38,7 +38,10 @@ DIGITS = 8  # of one number of a packed moment
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A line a character may say from a moment on, and until before another; where it was read."""
+    """A line a character of a story may say from a moment on, and until before another; where it was read.
+
+    `story` is the story's title. Blank, it is not bound to one: any character of that name may say the line.
+    """
 
     text: str
     character: str
@@ -47,12 +50,14 @@ class Utterance:
     scores: Mapping[str, Score] = field(default_factory=dict)
     file: str = ""
     line: int = 0
+    story: str = ""
 
     @property
     def key(self) -> str:
         """The same line of the same character for the same time is the same utterance, wherever it was read."""
         digest = blake2b(digest_size=16)
-        for part in (self.character, self.text, packed(self.since), packed(self.until)):
+        parts = (self.character, self.text, packed(self.since), packed(self.until))
+        for part in (*parts, self.story) if self.story else parts:
             told = part.encode("utf-8", "surrogatepass")
             digest.update(len(told).to_bytes(8, "little") + told)
         return digest.hexdigest()

@@ -39,11 +39,11 @@ class Queue:
 
 
 class Review:
-    """One reviewer's look at the database, of one character's lines or of all; made anew for each look."""
+    """One reviewer's look at the database, of one character's or story's lines or of all; made anew for each look."""
 
-    def __init__(self, store: UtteranceStore, by: str, character: str | None = None) -> None:
-        self._store, self._by, self._character = store, by, character
-        self._histories = store.histories(character)
+    def __init__(self, store: UtteranceStore, by: str, character: str | None = None, story: str | None = None) -> None:
+        self._store, self._by, self._character, self._story = store, by, character, story
+        self._histories = store.histories(character, story)
         self._words = {number: _of_people(entries) for number, entries in self._histories.items()}
 
     def queue(self, show: str, near: Near | None, limit: int, skipped: Collection[int] = ()) -> Queue:
@@ -103,15 +103,16 @@ class Review:
         return 0.0 if least is None else (float(least) + float(most)) / 2
 
     def _total(self) -> int:
-        counts = self._store.counts().items()
+        counts = self._store.counts(self._story).items()
         return sum(number for (who, _), number in counts if self._character in (None, who))
 
     def _new(self, near: Near | None, limit: int, skipped: Collection[int]) -> list[Kept]:
         taken_back = [number for number, words in self._words.items() if not words]
         where = f"(decided_by = '{FILTER}' OR id IN ({_numbers(taken_back)})) AND id NOT IN ({_numbers(skipped)})"
         told: tuple[str, ...] = ()
-        if self._character is not None:
-            where, told = f"{where} AND character = ?", (self._character,)
+        for column, wanted in (("character", self._character), ("story", self._story)):
+            if wanted is not None:
+                where, told = f"{where} AND {column} = ?", (*told, wanted)
         rows = self._store.database.rows
         if near is None:
             return self._kept(

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.story import Moment
-from understudy.utterances.databases import Database, database_at
+from understudy.utterances.databases import Database, Sqlite
+from understudy.utterances.postgres import Postgres
 from understudy.utterances.record import (
     APPROVED,
     DECISIONS,
@@ -31,23 +32,28 @@ from understudy.utterances.record import (
     standing,
     unpacked,
 )
+from understudy.utterances.schema import migrate
 
 __all__ = ["FIELDS", "UtteranceStore", "open_store"]
 
 Vector = NDArray[np.float32]
-FIELDS = "id, text, character, since, until, file, line, decision, decided_by, decided_at"
+FIELDS = "id, text, character, since, until, file, line, story, decision, decided_by, decided_at"
 PAGE = 500
 
 
 def open_store(place: str | Path) -> UtteranceStore:
     """A file (made if it is not there), or a postgresql:// address."""
-    return UtteranceStore(database_at(place))
+    if not str(place):
+        raise InputError("no utterance database is named: say --store FILE, or a postgresql:// address")
+    if str(place).startswith(("postgresql://", "postgres://")):
+        return UtteranceStore(Postgres(str(place)))
+    return UtteranceStore(Sqlite(Path(place)))
 
 
 class UtteranceStore:
     def __init__(self, database: Database) -> None:
         self._db = self.database = database
-        database.prepare(_tables(database))
+        migrate(database)
 
     def add(
         self, utterances: Sequence[Utterance], decision: str, by: str, vectors: Sequence[Vector | None] = ()
@@ -103,15 +109,16 @@ class UtteranceStore:
         )
         return [Decided(*row) for row in rows]
 
-    def histories(self, character: str | None = None) -> dict[int, list[Decided]]:
+    def histories(self, character: str | None = None, story: str | None = None) -> dict[int, list[Decided]]:
         """The histories of all utterances that people, not only the filter, decided about; the last touched last."""
+        where, told = _where(character, None, None, story)
         found: dict[int, list[Decided]] = {}
         for number, *entry in self._db.rows(
             f"""SELECT utterance, decisions.decision, decisions.decided_by, decisions.decided_at, why
                 FROM decisions JOIN utterances ON utterances.id = utterance
                 WHERE utterance IN (SELECT utterance FROM decisions WHERE decided_by <> '{FILTER}')
-                {"" if character is None else "AND character = ?"} ORDER BY decisions.id""",
-            () if character is None else (character,),
+                AND {where} ORDER BY decisions.id""",
+            told,
         ):
             found[number] = [*found.pop(number, ()), Decided(*entry)]
         return found
@@ -120,10 +127,12 @@ class UtteranceStore:
         """Grows with every decision, whoever makes it, in this program or another."""
         return int(self._db.rows("SELECT coalesce(max(id), 0) FROM decisions")[0][0])
 
-    def sayable(self, character: str, at: Moment) -> list[Sayable]:
-        """What a character may say at a moment: approved, and within its range."""
+    def sayable(self, character: str, at: Moment, story: str = "") -> list[Sayable]:
+        """What a character of a story may say at a moment: approved, within its range, and of no other story."""
         where, told = _where(character, APPROVED, at)
-        rows = self._db.rows(f"SELECT id, text, since FROM utterances WHERE {where} ORDER BY id", told)
+        rows = self._db.rows(
+            f"SELECT id, text, since FROM utterances WHERE {where} AND story IN ('', ?) ORDER BY id", (*told, story)
+        )
         return [Sayable(number, text, unpacked(since)) for number, text, since in rows]
 
     def find(
@@ -133,9 +142,10 @@ class UtteranceStore:
         at: Moment | None = None,
         near: tuple[str, float] | None = None,
         limit: int | None = None,
+        story: str | None = None,
     ) -> Iterator[Kept]:
         """Those that fit, in the order they came; `near` (a metric and a bound) puts those close to the bound first."""
-        where, told = _where(character, decision, at)
+        where, told = _where(character, decision, at, story)
         if near is not None:
             rows = self._db.rows(
                 f"""SELECT {FIELDS} FROM utterances JOIN scores ON scores.utterance = utterances.id
@@ -155,10 +165,15 @@ class UtteranceStore:
             yield from self.kept(rows)
             after, left = rows[-1][0], None if left is None else left - len(rows)
 
-    def counts(self) -> dict[tuple[str, str], int]:
+    def stories(self) -> list[str]:
+        """The stories that lines are of; blank where some are of none in particular."""
+        return sorted(story for (story,) in self._db.rows("SELECT DISTINCT story FROM utterances"))
+
+    def counts(self, story: str | None = None) -> dict[tuple[str, str], int]:
         """How many there are by (character, decision)."""
+        where, told = _where(None, None, None, story)
         rows = self._db.rows(
-            "SELECT character, decision, count(*) FROM utterances GROUP BY character, decision ORDER BY 1, 2"
+            f"SELECT character, decision, count(*) FROM utterances WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2", told
         )
         return {(character, decision): int(number) for character, decision, number in rows}
 
@@ -198,6 +213,7 @@ class UtteranceStore:
         self, utterances: Sequence[Utterance], decisions: Sequence[str], by: str, vectors: Sequence[Vector | None]
     ) -> int:
         new = 0
+        unbound = bool(self._db.rows("SELECT 1 FROM utterances WHERE story = '' LIMIT 1"))
         for place, one in enumerate(utterances):
             given = vectors[place] if len(vectors) else None
             vector = None if given is None else self._db.as_vector(np.asarray(given, np.float32))
@@ -205,13 +221,15 @@ class UtteranceStore:
                 raise InputError(
                     "a line with a NUL byte cannot be kept: clean the file first", one.file or None, one.line
                 )
+            if unbound and one.story:
+                self._bind(one)
             rows = self._db.rows(
-                f"""INSERT INTO utterances (key, text, character, since, until, file, line, vector,
+                f"""INSERT INTO utterances (key, text, character, since, until, file, line, story, vector,
                                             decision, decided_by, decided_at)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, {self._db.given_vector}, ?, '', '')
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, {self._db.given_vector}, ?, '', '')
                     ON CONFLICT (key) DO NOTHING RETURNING id""",
-                (one.key, one.text, one.character, packed(one.since), packed(one.until), one.file, one.line, vector,
-                 PENDING),
+                (one.key, one.text, one.character, packed(one.since), packed(one.until), one.file, one.line, one.story,
+                 vector, PENDING),
             )  # fmt: skip
             if rows:
                 new += 1
@@ -223,6 +241,14 @@ class UtteranceStore:
                         "INSERT INTO scores VALUES (?, ?, ?, ?)", (rows[0][0], score.name, score.value, score.reason)
                     )
         return new
+
+    def _bind(self, one: Utterance) -> None:
+        """A line kept when no story was told is of the first story it comes with again, and keeps its history."""
+        self._db.rows(
+            """UPDATE utterances SET story = ?, key = ?
+               WHERE key = ? AND NOT EXISTS (SELECT 1 FROM utterances WHERE key = ?)""",
+            (one.story, one.key, replace(one, story="").key, one.key),
+        )
 
     def _entered(self, number: int, decision: str, by: str, why: str) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -248,9 +274,9 @@ class UtteranceStore:
         for first in range(0, len(rows), PAGE):
             some = rows[first : first + PAGE]
             scores = self._scores([row[0] for row in some])
-            for number, text, character, since, until, file, line, decision, by, at in some:
+            for number, text, character, since, until, file, line, story, decision, by, at in some:
                 span = unpacked(since), unpacked(until)
-                utterance = Utterance(text, character, *span, scores.get(number, {}), file, line)
+                utterance = Utterance(text, character, *span, scores.get(number, {}), file, line, story)
                 yield Kept(number, utterance, decision, by, at)
 
     def _scores(self, numbers: Sequence[int]) -> dict[int, dict[str, Score]]:
@@ -270,9 +296,11 @@ def _known(decision: str) -> str:
     return decision
 
 
-def _where(character: str | None, decision: str | None, at: Moment | None) -> tuple[str, list[Any]]:
+def _where(
+    character: str | None, decision: str | None, at: Moment | None, story: str | None = None
+) -> tuple[str, list[Any]]:
     parts, told = ["1 = 1"], list[Any]()
-    for column, value in (("character", character), ("decision", decision)):
+    for column, value in (("character", character), ("utterances.decision", decision), ("story", story)):
         if value is not None:
             parts.append(f"{column} = ?")
             told.append(value)
@@ -280,24 +308,3 @@ def _where(character: str | None, decision: str | None, at: Moment | None) -> tu
         parts.append("since <= ? AND (? < until OR until = ?)")
         told += [packed(at), packed(at), packed(Moment.end())]
     return " AND ".join(parts), told
-
-
-def _tables(database: Database) -> tuple[str, ...]:
-    return (
-        f"""CREATE TABLE IF NOT EXISTS utterances (
-            id {database.number}, key TEXT NOT NULL UNIQUE, text TEXT NOT NULL, character TEXT NOT NULL,
-            since TEXT NOT NULL, until TEXT NOT NULL, file TEXT NOT NULL, line BIGINT NOT NULL,
-            vector {database.vector}, decision TEXT NOT NULL, decided_by TEXT NOT NULL, decided_at TEXT NOT NULL)""",
-        """CREATE TABLE IF NOT EXISTS scores (
-            utterance BIGINT NOT NULL REFERENCES utterances, metric TEXT NOT NULL, value DOUBLE PRECISION,
-            reason TEXT NOT NULL, PRIMARY KEY (utterance, metric))""",
-        f"""CREATE TABLE IF NOT EXISTS decisions (
-            id {database.number}, utterance BIGINT NOT NULL REFERENCES utterances, decision TEXT NOT NULL,
-            decided_by TEXT NOT NULL, decided_at TEXT NOT NULL, why TEXT NOT NULL)""",
-        "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, line BIGINT NOT NULL)",
-        "CREATE INDEX IF NOT EXISTS utterances_by_character ON utterances (character, decision, id)",
-        "CREATE INDEX IF NOT EXISTS decisions_of_utterance ON decisions (utterance, id)",
-        "DROP INDEX IF EXISTS scores_by_metric",
-        "CREATE INDEX IF NOT EXISTS scores_by_value ON scores (metric, value, utterance)",
-        f"CREATE INDEX IF NOT EXISTS decisions_of_people ON decisions (utterance) WHERE decided_by <> '{FILTER}'",
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -211,3 +212,15 @@ def test_the_way_to_it_is_shown_only_where_there_is_something_to_review(ask: Ask
     stories, review = asyncio.run(asked())
     assert 'href="/review"' not in stories.text
     assert review.status_code == 404 and "--store" in review.text
+
+
+def test_the_lines_of_one_of_several_stories_are_looked_at_alone(ask: Ask, lines: UtteranceStore) -> None:
+    assert 'name="story"' not in ask("GET", "/review", headers=MARA).text  # nothing to choose from
+    lines.add([replace(line("Cast off.", psprob=0.5), story=f"Harbour {EVIL}")], APPROVED, FILTER)
+    page = ask("GET", "/review", headers=MARA).text
+    assert EVIL not in page and 'name="story"' in page
+    page = ask("GET", "/review", params={"story": f"Harbour {EVIL}"}, headers=MARA).text
+    assert shown(page) == "Cast off." and '<strong class="number">1</strong> left' in page and EVIL not in page
+    kept = ask("GET", "/api/utterances", params={"by": "Mara", "story": f"Harbour {EVIL}"}).json()
+    assert [one["text"] for one in kept["utterances"]] == ["Cast off."] and kept["left"] == 1
+    assert kept["stories"] == ["", f"Harbour {EVIL}"]

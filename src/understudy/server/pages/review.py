@@ -32,6 +32,7 @@ A_YEAR = 365 * 24 * 3600
 MOST_SKIPPED = 200
 SHOWS = {NEW: "not reviewed", SECOND: "second opinion", MINE: "yours"}
 START = "0"
+SAID = ("story", "character", "metric", "bound", "line", "first", "second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class State:
     """What is looked at, as the address says it. What an address says wrongly counts as not said."""
 
     show: str = NEW
+    story: str = ""
     character: str = ""
     metric: str = ""
     bound: str = ""
@@ -54,15 +56,15 @@ class State:
         return cls(
             show=told["show"] if told.get("show") in SHOWS else NEW,
             skip=tuple(number for number in skipped if number is not None)[-MOST_SKIPPED:],
-            **{name: told.get(name, "") for name in ("character", "metric", "bound", "line", "first", "second")},
+            **{name: told.get(name, "") for name in SAID},
         )
 
     def address(self, path: str = "/review", **changes: object) -> str:
         now = replace(self, **changes)  # type: ignore[arg-type]
         told = {
-            "show": "" if now.show == NEW else now.show, "character": now.character, "metric": now.metric,
-            "bound": now.bound, "skip": ".".join(map(str, now.skip)), "first": now.first, "second": now.second,
-            "line": now.line,
+            "show": "" if now.show == NEW else now.show, "story": now.story, "character": now.character,
+            "metric": now.metric, "bound": now.bound, "skip": ".".join(map(str, now.skip)), "first": now.first,
+            "second": now.second, "line": now.line,
         }  # fmt: skip
         said = urlencode({name: value for name, value in told.items() if value})
         return f"{path}?{said}" if said else path
@@ -72,7 +74,8 @@ class State:
             bound: float | msgspec.UnsetType = float(self.bound)
         except ValueError:
             bound = msgspec.UNSET
-        return QueueAsked(by, self.show, self.character or None, self.metric or None, bound)  # type: ignore[arg-type]
+        character, metric, story = (told or None for told in (self.character, self.metric, self.story))
+        return QueueAsked(by, self.show, character, metric, bound, story=story)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

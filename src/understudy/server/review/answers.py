@@ -35,6 +35,8 @@ class QueueAsked(msgspec.Struct):
     bound: float | msgspec.UnsetType = msgspec.UNSET
     """Unless given, where the filter's bound seems to have been."""
     limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
+    story: Plain | None = None
+    """The title of the story that lines are of; blank for those that are of none in particular."""
 
 
 class DecisionAsked(msgspec.Struct, forbid_unknown_fields=True):
@@ -63,6 +65,7 @@ class Utterance(msgspec.Struct, kw_only=True):
 
     number: int
     text: str
+    story: str
     character: str
     since: str
     until: str
@@ -85,6 +88,7 @@ class UtteranceQueue(msgspec.Struct, kw_only=True):
     """How many the reviewer has decided about."""
     metrics: list[str]
     characters: list[str]
+    stories: list[str]
     reviewers: list[str]
 
 
@@ -103,6 +107,7 @@ def told(kept: Kept) -> Utterance:
     return Utterance(
         number=kept.number,
         text=one.text,
+        story=one.story,
         character=one.character,
         since=one.since.dotted,
         until=one.until.dotted,

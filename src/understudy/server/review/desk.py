@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,7 +10,7 @@ from typing import TypeVar
 import msgspec
 from anyio import to_thread
 
-from understudy.errors import InputError
+from understudy.errors import InputError, Unreachable
 from understudy.filtering import LOWER_IS_CLOSER
 from understudy.server.house import House
 from understudy.server.problems import Refused
@@ -43,17 +42,14 @@ async def at_desk(house: House, work: Callable[[UtteranceStore], Found]) -> Foun
         raise Refused("there is nothing to review here: start the server with --store DB", 404)
     try:
         return await to_thread.run_sync(work, store)
-    except sqlite3.OperationalError as error:  # of the disk, or of somebody else at the file
-        raise Refused(
-            f"the utterance database cannot take this now ({error}): nothing was lost; see to its file, then try again",
-            507,
-        ) from error
+    except Unreachable as error:
+        raise Refused(str(error), 507) from error
 
 
 def look(store: UtteranceStore, asked: QueueAsked, skipped: Collection[int] = ()) -> Look:
     if asked.bound is not msgspec.UNSET and not math.isfinite(asked.bound):
         raise Refused("a bound is a number", 400, param="bound")
-    review = Review(store, asked.by, asked.character)
+    review = Review(store, asked.by, asked.character, asked.story)
     metrics = review.metrics()
     near = _near(review, asked, metrics)
     queue = review.queue(asked.show, near, asked.limit, skipped)
@@ -64,7 +60,8 @@ def look(store: UtteranceStore, asked: QueueAsked, skipped: Collection[int] = ()
         left=queue.left,
         done=queue.done,
         metrics=metrics,
-        characters=sorted({who for who, _ in store.counts()}),
+        characters=sorted({who for who, _ in store.counts(asked.story)}),
+        stories=store.stories(),
         reviewers=review.reviewers(),
     )
     return Look(answer, review.latest(LATEST), review)

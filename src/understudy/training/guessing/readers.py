@@ -1,0 +1,195 @@
+"""Readers of masked scenes: a transformer and a classifier for each cast, learned together.
+
+What is read is said in `script`, the formula in `head`. A scene gets other masks each time it is shown, so that
+nothing is learned about P0. One with a single main speaker teaches too: then everybody of the cast may be meant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.guessing import Guesses, Lessons, Masking
+from understudy.guessing.learning import named
+from understudy.guessing.pieces import masks_of
+from understudy.modelfolder import ModelFolder, new_folder, read_tensors, write_card, write_tensors
+from understudy.modelfolder import card_of as checked_card
+from understudy.persona import Persona
+from understudy.story import Scene
+from understudy.training.checkpoint import Checkpoint, place_of
+from understudy.training.course import about, must_be_free
+from understudy.training.guessing.casts import Casts, read_casts
+from understudy.training.guessing.head import HEAD, Question, head_start, loss_of, scores_of
+from understudy.training.guessing.script import Reading, script_of
+from understudy.training.guessing.trunk import TRUNK, Trunk, open_trunk, write_network
+from understudy.training.loop import Descent, Loss, Progress, device_named, fit, unwatched
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["AGENT", "ReaderGuesser", "ReaderSettings", "ReaderTask", "open_reader", "train_reader"]
+
+AGENT = "scene-reader"
+WEIGHTS = "head.safetensors"
+EVERY = 500  # steps between checkpoints, which hold a whole transformer three times
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSettings:
+    """What decides a training besides lessons, base and seed.
+
+    `together` is how much whole assignments count. `among_cast` lets everybody of the cast compete and not only those
+    in the scene: for `vanilla`, which sees nothing of the scene, that was better; a reader of whole scenes learns from
+    it who is in the scene, which is known.
+    """
+
+    reading: Reading = field(default_factory=Reading)
+    epochs: int = 2
+    batch: int = 16
+    rate: float = 1e-4
+    dropout: float = 0.1
+    together: float = 2.0
+    among_cast: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "rate"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout is a share from 0 to below 1, not {self.dropout}")
+        if self.together < 0:
+            raise InputError(f"together is at least 0, not {self.together}")
+
+    @property
+    def descent(self) -> Descent:
+        return Descent(
+            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=(HEAD,)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderTask:
+    """Lessons by the title of their story, and where the model goes; without a base it begins with MiniLM."""
+
+    lessons: Mapping[str, Lessons]
+    out: Path
+    settings: ReaderSettings
+    base: str | Path | None = None
+    seed: int = 0
+    device: str = "auto"
+    fresh: bool = False
+    every: int = EVERY
+
+
+def train_reader(task: ReaderTask, progress: Progress = unwatched) -> ModelFolder:
+    """Train a reader and write its folder: the transformer as Hugging Face lays it out, head and card beside it."""
+    must_be_free(task.out, task.fresh)
+    on = device_named(task.device)
+    begun = time.perf_counter()
+    casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
+    trunk = open_trunk(task.base, on.type)
+    scenes = [(title, scene) for title, lessons in task.lessons.items() for scene in _taught(lessons)]
+    plan: dict[str, Any] = {
+        "agent": AGENT,
+        "what": f"Guesses who is speaking: {task.settings.reading.kind}",
+        "base": "installed" if task.base is None else Path(task.base).name,
+        "casts": casts.told(),
+        "data": {"scenes": len(scenes), "lines": sum(len(scene.lines) for _, scene in scenes)},
+        "settings": asdict(task.settings),
+        "seed": task.seed,
+    }
+    checkpoint = Checkpoint(place_of(task.out), plan)  # not bound to a device: it may be finished on another machine
+    if task.fresh:
+        checkpoint.clear()
+    start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in trunk.parameters().items()}
+    start |= head_start(trunk, len(casts.names), task.seed)
+    trunk.network.train()
+    loss = _loss(task, casts, trunk, scenes)
+    learnt = fit(start, loss, len(scenes), task.settings.descent, task.seed, on, checkpoint, progress, task.every)
+    card = {**plan, "device": on.type, **about(time.perf_counter() - begun)}
+    own = {name.removeprefix(TRUNK): array for name, array in learnt.items() if name.startswith(TRUNK)}
+    with new_folder(task.out) as folder:
+        write_network(folder, trunk.network, trunk.tokenizer, own)
+        write_tensors(folder / WEIGHTS, {name: array for name, array in learnt.items() if name.startswith(HEAD)})
+        write_card(folder, card)
+    checkpoint.clear()
+    return ModelFolder(card, {}, task.out)
+
+
+def _taught(lessons: Lessons) -> list[Scene]:
+    main = set(lessons.main)
+    return [scene for scene in lessons.scenes if any(line.speaker in main for line in scene.lines)]
+
+
+def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[tuple[str, Scene]]) -> Loss:
+    settings = task.settings
+
+    def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
+        shown = [scenes[number] for number in batch.tolist()]
+        asked = [_question(title, scene, task, casts, trunk, step) for title, scene in shown]
+        scores = scores_of(parameters, [question.script for question in asked], trunk, casts.names, settings.dropout)
+        return loss_of(scores, asked, settings.among_cast, settings.together)
+
+    return loss
+
+
+def _question(title: str, scene: Scene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> Question:
+    told = task.lessons[title]
+    masked = Masking(told.main, told.names, seed=step).masked(scene)
+    candidates = masked.candidates if len(masked.answers) > 1 else tuple(sorted(told.main))
+    script = script_of(masked.scene, candidates, title, task.settings.reading, trunk)
+    return Question(
+        script,
+        casts.classes(title, candidates),
+        casts.classes(title, [masked.answers[mask] for mask in script.masks]),
+        casts.classes(title, told.main),
+    )
+
+
+class ReaderGuesser:
+    """A trained reader, asked about one cast of those it was taught."""
+
+    def __init__(self, trunk: Trunk, head: Mapping[str, Tensor], casts: Casts, title: str, reading: Reading) -> None:
+        self._trunk, self._casts, self._title, self._reading = trunk, casts, title, reading
+        self._parameters = {**trunk.parameters(), **head}
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
+        import torch
+
+        masks, candidates = masks_of(masked), [persona.name for persona in personas]
+        if not masks:
+            return {}
+        script = script_of(masked, sorted(candidates), self._title, self._reading, self._trunk)
+        with torch.no_grad():
+            scores = scores_of(self._parameters, [script], self._trunk, self._casts.names)
+        among = scores[:, list(self._casts.classes(self._title, candidates))]
+        return named(masks, candidates, among.softmax(dim=1).double().cpu().numpy())
+
+
+def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> ReaderGuesser:
+    """The reader in a folder, for the cast that these main characters are of."""
+    import torch
+
+    card = checked_card(folder, AGENT)
+    casts = read_casts(card, folder)
+    on = device_named(device)
+    reading = card.get("settings", {}).get("reading")
+    try:
+        read = Reading(**reading)
+    except (TypeError, InputError) as error:
+        raise InputError(f"does not say how scenes are read ({error}): train the model again", folder) from error
+    trunk = open_trunk(folder, on.type)
+    trunk.network.eval()
+    tensors, _ = read_tensors(folder / WEIGHTS)
+    expected = {name: array.shape for name, array in head_start(trunk, len(casts.names), 0).items()}
+    if {name: array.shape for name, array in tensors.items()} != expected:
+        raise InputError("its head does not fit its transformer and casts: train the model again", folder)
+    head = {name: torch.from_numpy(np.array(array)).to(on) for name, array in tensors.items()}
+    return ReaderGuesser(trunk, head, casts, casts.title_of(main), read)

@@ -1,0 +1,69 @@
+"""The tables of the utterance database: small numbered steps, each made once and remembered in the database itself.
+
+A database of any age is brought up to date when it is opened, in one go, whichever of two programs comes first. The
+first step takes what is there already as made: databases older than the numbering have those tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from understudy.errors import InputError
+from understudy.utterances.databases import Database
+from understudy.utterances.record import FILTER
+
+__all__ = ["migrate"]
+
+
+def migrate(database: Database) -> None:
+    """Make the tables, or bring older ones up to date."""
+    database.prepare(lambda: _migrate(database))
+
+
+def _migrate(database: Database) -> None:
+    database.rows(
+        "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
+    )
+    ((done,),) = database.rows("SELECT coalesce(max(number), 0) FROM migrations")
+    steps = _steps(database)
+    if done > len(steps):
+        raise InputError(
+            "the utterance database was made by a newer Understudy: upgrade with `pip install -U understudy`"
+        )
+    for number, (name, statements) in enumerate(steps, 1):
+        if number > done:
+            for statement in statements:
+                database.rows(statement)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            database.rows("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now))
+
+
+def _steps(database: Database) -> Sequence[tuple[str, Sequence[str]]]:
+    """What each step is called, and its statements."""
+    return (
+        ("tables", _tables(database)),
+        # Lines that were kept before are of no story in particular.
+        ("stories", ("ALTER TABLE utterances ADD COLUMN story TEXT NOT NULL DEFAULT ''",)),
+    )
+
+
+def _tables(database: Database) -> Sequence[str]:
+    return (
+        f"""CREATE TABLE IF NOT EXISTS utterances (
+            id {database.number}, key TEXT NOT NULL UNIQUE, text TEXT NOT NULL, character TEXT NOT NULL,
+            since TEXT NOT NULL, until TEXT NOT NULL, file TEXT NOT NULL, line BIGINT NOT NULL,
+            vector {database.vector}, decision TEXT NOT NULL, decided_by TEXT NOT NULL, decided_at TEXT NOT NULL)""",
+        """CREATE TABLE IF NOT EXISTS scores (
+            utterance BIGINT NOT NULL REFERENCES utterances, metric TEXT NOT NULL, value DOUBLE PRECISION,
+            reason TEXT NOT NULL, PRIMARY KEY (utterance, metric))""",
+        f"""CREATE TABLE IF NOT EXISTS decisions (
+            id {database.number}, utterance BIGINT NOT NULL REFERENCES utterances, decision TEXT NOT NULL,
+            decided_by TEXT NOT NULL, decided_at TEXT NOT NULL, why TEXT NOT NULL)""",
+        "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, line BIGINT NOT NULL)",
+        "CREATE INDEX IF NOT EXISTS utterances_by_character ON utterances (character, decision, id)",
+        "CREATE INDEX IF NOT EXISTS decisions_of_utterance ON decisions (utterance, id)",
+        "DROP INDEX IF EXISTS scores_by_metric",
+        "CREATE INDEX IF NOT EXISTS scores_by_value ON scores (metric, value, utterance)",
+        f"CREATE INDEX IF NOT EXISTS decisions_of_people ON decisions (utterance) WHERE decided_by <> '{FILTER}'",
+    )

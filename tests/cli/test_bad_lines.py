@@ -1,0 +1,146 @@
+"""Files that cannot be judged, and places that cannot be written: said the same way by `score`, `filter` and
+`--engine daft`, with nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+COMMANDS = {
+    "score": ("score", "--metrics", "psprob", "-o", "out.jsonl"),
+    "filter": ("filter", "--rule", "psprob>=0", "--no-vectors", "--store", "out.db"),
+    "daft": ("score", "--metrics", "psprob", "--engine", "daft", "-o", "out.parquet"),
+}
+EVERY = pytest.mark.parametrize("command", COMMANDS)
+
+
+@pytest.fixture(autouse=True)
+def scale(request: pytest.FixtureRequest) -> None:
+    if "daft" in request.node.name:
+        pytest.importorskip("daft", reason="--engine daft needs the extra 'scale'")
+
+
+def asked(command: str, file: Path, story: Path | str, name: str = "Ines", output: str | None = None) -> list[str]:
+    verb, *rest = COMMANDS[command]
+    told = [verb, str(file), "--story", str(story), "--as", name, *rest]
+    return [*told[:-1], output] if output is not None else told
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("sjis.txt", "Good morning.\n潮が引いた。\n".encode("shift_jis"), ":2: is not UTF-8: convert it first"),
+        ("latin.txt", "Café.\n".encode("latin-1"), ":1: is not UTF-8"),
+        ("utf16.txt", "The tide is out.\n".encode("utf-16"), "is UTF-16: convert it to UTF-8"),
+        ("nul.txt", b"The tide\0is out.\n", ":1: holds NUL bytes"),
+        ("nul.jsonl", b'{"text": "The tide"}\n{"text": "is\\u0000out"}\n', ":2: has a NUL character"),
+        ("half.jsonl", b'{"text": "\\ud83d"}\n', ":1: has half a character"),
+        ("list.jsonl", b'["The tide"]\n', ":1: is not an object with a text"),
+        ("empty.txt", b"", "is empty: there is no line to score"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_line(
+    run: Run, story: Path, tmp_path: Path, command: str, name: str, content: bytes, said: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    stderr = run(*asked(command, file, story), status=1).stderr
+    assert f"{name}{said}" in stderr.replace(f"{name}: ", name) and "Traceback" not in stderr
+    assert not Path("out.jsonl").exists() and not Path("out.db").exists() and not Path("out.parquet").exists()
+
+
+@EVERY
+def test_a_wrong_path_and_a_folder(run: Run, story: Path, tmp_path: Path, command: str) -> None:
+    assert "no such file" in run(*asked(command, tmp_path / "nowhere.txt", story), status=1).stderr
+    assert "is a folder" in run(*asked(command, tmp_path, story), status=1).stderr
+    assert not Path("out.jsonl").exists() and not Path("out.db").exists()
+
+
+@EVERY
+@pytest.mark.parametrize("output", ["nowhere/at/all", "file.txt/out"])
+def test_an_output_that_cannot_be_written(run: Run, story: Path, tmp_path: Path, command: str, output: str) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("The tide is out.\n")
+    Path("file.txt").write_text("mine")
+    if command == "daft" and output.startswith("nowhere"):
+        return  # it makes the folders that are missing
+    stderr = run(*asked(command, lines, story, output=output), status=1).stderr
+    assert output.split("/")[0] in stderr and "Traceback" not in stderr
+    assert Path("file.txt").read_text() == "mine"
+
+
+@EVERY
+def test_a_line_of_a_megabyte_is_a_line(
+    run: Run, document: Document, story: Path, tmp_path: Path, command: str
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("tide " * 210_000 + "\nKeep the brass key.\n")
+    found = document(*asked(command, lines, story))
+    assert found.get("count", found.get("new")) == 2
+    if command == "filter":
+        shown = run("utterances", "show", "1", "--store", "out.db").stdout
+        assert len(shown) < 4_000
+        assert len(document("utterances", "show", "1", "--store", "out.db")["text"]) > 1_000_000
+
+
+@EVERY
+def test_a_persona_with_two_lines_is_judged_as_far_as_that_goes(
+    run: Run, document: Document, tmp_path: Path, command: str
+) -> None:
+    story, lines = tmp_path / "two.txt", tmp_path / "lines.txt"
+    story.write_text("# act 1\n## scene 1\nINES: The key is gone.\nTOBIAS: Which key?\nINES: The brass one.\n")
+    lines.write_text("The key is here.\n")
+    run(*asked(command, lines, story))
+    told = ("--story", story, "--as", "Ines")
+    voice = document("score", lines, *told, "--metrics", "voice")["lines"][0]
+    assert voice["scores"]["voice"] is None and "2 sample lines" in voice["reasons"]["voice"]
+    kept = document("filter", lines, *told, "--rule", "voice>=0.5", "--no-vectors", "--store", "voice.db")
+    assert kept["decided"] == {"pending": 1}  # for people to decide
+    wanted = ("filter", lines, *told, "--bound", "voice", "--keep", "0.5", "--no-vectors", "--store", "none.db")
+    assert "2 sample lines" in run(*wanted, status=1).stderr and not Path("none.db").exists()
+
+
+@EVERY
+@pytest.mark.parametrize(("story", "module"), [("demo-ja", "fugashi"), ("demo-zh", "jieba")])
+def test_a_language_without_its_tokeniser_names_the_extra(
+    document: Document, tmp_path: Path, command: str, story: str, module: str
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("潮\n")
+    told = asked(command, lines, story, document("cast", story)["cast"][0]["name"])
+    (tmp_path / "shadow").mkdir()  # found first by every process, the workers' too
+    (tmp_path / "shadow" / f"{module}.py").write_text("raise ModuleNotFoundError(__name__)\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "shadow")}
+    ended = subprocess.run([sys.executable, "-m", "understudy", *told], capture_output=True, text=True, env=environment)
+    assert ended.returncode == 1 and f"understudy[{story[-2:]}]" in ended.stderr and "Traceback" not in ended.stderr
+    assert not Path("out.jsonl").exists() and not Path("out.db").exists() and not Path("out.parquet").exists()
+
+
+def test_labelled_lines_of_another_encoding(run: Run, story: Path, tmp_path: Path) -> None:
+    lines, labelled = tmp_path / "lines.txt", tmp_path / "labelled.jsonl"
+    lines.write_text("The tide is out.\n")
+    labelled.write_bytes(json.dumps({"text": "潮が引いた", "fit": True}, ensure_ascii=False).encode("shift_jis"))
+    wanted = (*asked("filter", lines, story)[:6], "--no-vectors", "--bound", "psprob", "--precision", "0.9")
+    told = run(*wanted, "--labelled", labelled, "--store", "out.db", status=1).stderr
+    assert "labelled.jsonl" in told and "UTF-8" in told
+
+
+def test_the_database_is_not_written_over_by_its_own_export(run: Run, story: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("The tide is out.\n")
+    run(*asked("filter", lines, story))
+    told = run("utterances", "export", "--store", "out.db", "-o", "out.db", "--force", status=1).stderr
+    assert "would be lost" in told
+    run("utterances", "show", "1", "--store", "out.db")

@@ -1,0 +1,151 @@
+"""Names under which a scene is likeliest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speakers import CAST, lessons, scene, talk, tiny_reader
+from understudy.errors import AgentError, InputError
+from understudy.guessing import Masking
+from understudy.lexical.rows import Ints, Reals
+from understudy.metrics.neural import open_transformer
+from understudy.persona import Persona
+from understudy.training.guessing.likely import DRAWN, namings_scored
+from understudy.training.guessing.naming import NamingGuesser, NamingSettings, NamingTask, open_naming, train_naming
+from understudy.training.guessing.told import chunks, told, unmasked
+from understudy.training.guessing.trunk import Words
+
+pytest.importorskip("torch", reason="training needs the extra 'train'")
+pytest.importorskip("transformers", reason="training needs the extra 'train'")
+
+SETTINGS = NamingSettings(epochs=12, batch=4, rate=1e-2, window=96, history=48)
+PEOPLE = [Persona(name) for name in CAST]
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("bases")
+    return {kind: tiny_reader(folder / kind, kind) for kind in ("causal", "masked")}
+
+
+@pytest.fixture(scope="module")
+def words(bases: Mapping[str, Path]) -> Words:
+    model = open_transformer(bases["causal"], "cpu")
+    return Words(model.tokenizer, model.network.config)
+
+
+@pytest.fixture(scope="module")
+def trained(bases: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("naming") / "model"
+    scenes = [one for seed in range(1, 9) for one in talk(12, seed)]
+    train_naming(NamingTask({"Keys": lessons(scenes)}, bases["causal"], out, SETTINGS, device="cpu"))
+    return out
+
+
+def text(words: Words, tokens: list[int]) -> str:
+    return str(words.tokenizer.decode(tokens, skip_special_tokens=True))
+
+
+def test_a_scene_is_told_with_who_is_there_and_who_says_what(words: Words) -> None:
+    talking = scene(1, ("Vera", "no more bees"), (None, "dawn"), ("Ines", "I like keys"), setting="the doors")
+    ((tokens, heading),) = told(talking, ("Vera", "Ines"), "Keys", words, 96)
+    assert text(words, tokens[:heading]) == "Scene from Keys with Ines , Vera ."
+    assert text(words, tokens[heading:]) == "( the doors ) Vera : no more bees ( dawn ) Ines : I like keys"
+
+
+def test_a_long_scene_is_told_in_parts_that_lose_nothing(words: Words) -> None:
+    talking = scene(1, *[("Vera", "no more bees")] * 20, ("Ines", "keys " * 300))
+    parts = told(talking, ("Vera", "Ines"), "Keys", words, 48)
+    assert all(len(tokens) <= 48 for tokens, _ in parts)
+    assert sum(text(words, tokens).count("bees") for tokens, _ in parts) == 20
+    assert "keys" in text(words, parts[-1][0])
+
+
+def test_chunks_hold_scenes_of_one_chapter(words: Words) -> None:
+    scenes = [scene(1, ("Vera", "bees")), scene(2, ("Ines", "keys")), scene(1, ("Vera", "wax"), chapter=2)]
+    found = [text(words, chunk) for chunk in chunks(scenes, CAST, "Keys", words, 96)]
+    assert found == [
+        "Scene from Keys with Vera . Vera : bees Scene from Keys with Ines . Ines : keys",
+        "Scene from Keys with Vera . Vera : wax",
+    ]
+    assert len(chunks(scenes, CAST, "Keys", words, 20)) == 3
+
+
+def test_those_who_speak_together_are_named_too() -> None:
+    talking = scene(1, ("P1", "keys"), ("P0 and P1", "bees"), ("Pilot", "dawn"), (None, "P0"))
+    names = {"P0": "Vera", "P1": "Ines"}
+    assert unmasked(talking, names) == ["Ines", "Vera and Ines", "Pilot", None]
+
+
+def test_few_namings_are_all_scored() -> None:
+    ways, scores = namings_scored(2, 3, lambda ways: ways.sum(axis=1).astype(float))
+    assert len(ways) == 6 and scores.tolist() == ways.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize(("masks", "candidates"), [(5, 5), (6, 6), (5, 8), (12, 12)])
+def test_of_many_namings_the_best_is_found_though_few_are_scored(masks: int, candidates: int) -> None:
+    chance = np.random.default_rng(5)
+    table = chance.normal(size=(masks, candidates)) * 0.3
+    right = chance.permutation(candidates)[:masks]
+    table[np.arange(masks), right] += 2
+    asked: list[tuple[int, ...]] = []
+
+    def scored(ways: Ints) -> Reals:
+        asked.extend(map(tuple, ways.tolist()))
+        found: Reals = table[np.arange(masks), ways].sum(axis=1)
+        return found
+
+    ways, scores = namings_scored(masks, candidates, scored)
+    assert ways[scores.argmax()].tolist() == right.tolist()
+    assert len(asked) == len(set(asked)) == len(ways) <= 2 * DRAWN
+
+
+def test_who_says_what_is_learned(trained: Path) -> None:
+    guesser, taught = open_naming(trained, CAST, "cpu"), lessons(talk(1, seed=1))
+    hits = []
+    for masked in Masking(CAST, taught.names, seed=9).scenes(talk(12, seed=20)):
+        guesses = guesser.guess(masked.scene, [Persona(name) for name in masked.candidates])
+        for mask, found in guesses.items():
+            assert sum(found.values()) == pytest.approx(1)
+            hits.append(max(found, key=lambda name: found[name]) == masked.answers[mask])
+        for name in masked.candidates:  # one person behind each mask
+            assert sum(found[name] for found in guesses.values()) == pytest.approx(1)
+    assert np.mean(hits) > 0.9
+
+
+def test_the_chapter_so_far_is_read_and_no_other(trained: Path) -> None:
+    asked = scene(2, ("P0", "I like dawn"), ("P1", "no more dawn"), chapter=3)
+
+    def guesses(*before: int) -> dict[str, float]:
+        guesser = open_naming(trained, CAST, "cpu")
+        for chapter in before:
+            guesser.remember(scene(1, ("Ines", "I like dawn"), ("Vera", "no more dawn"), chapter=chapter))
+        return dict(guesser.guess(asked, PEOPLE[::2])["P0"])
+
+    assert guesses(2) == guesses()
+    assert guesses(3) != guesses()
+    assert guesses(3, 2) == guesses()
+
+
+def test_of_a_long_past_the_last_lines_are_read(bases: Mapping[str, Path], words: Words) -> None:
+    model = open_transformer(bases["causal"], "cpu")
+    guesser = NamingGuesser(model, "Keys", CAST, NamingSettings(window=96, history=20))
+    for number in range(1, 9):
+        guesser.remember(scene(number, ("Ines", "I like keys"), ("Vera", f"no more {'bees' if number < 8 else 'wax'}")))
+    past = guesser._past
+    assert len(past) <= 20 and text(words, past).endswith("Vera : no more wax")
+
+
+def test_what_cannot_be_is_refused(bases: Mapping[str, Path], trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="no story with Rolf"):
+        open_naming(trained, ("Rolf",), "cpu")
+    model = open_transformer(bases["causal"], "cpu")
+    with pytest.raises(InputError, match="make it shorter"):
+        NamingGuesser(model, "Keys", CAST, NamingSettings(history=4096))
+    for told_wrong in ({"epochs": 0}, {"window": 0}, {"history": -1}):
+        with pytest.raises(InputError):
+            NamingSettings(**told_wrong)
