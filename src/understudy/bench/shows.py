@@ -1,18 +1,19 @@
 """Shows to guess speakers in: scenes that are judged, and the transcripts' earlier episodes to learn from.
 
-Transcripts may contain what is judged. Left out are episodes at or after the first judged one of their show, scenes
-that share more than a fifth of their runs of five words with judged scenes, and whole episodes of which three scenes
-in ten do: a file that is named for another episode is found by what it says.
+Transcripts may contain what is judged. Left out are episodes at or after the first judged one of their show; scenes
+that share more than a fifth of their runs of five words with judged scenes, or that hold half of a judged scene's; and
+whole episodes of which three scenes in ten do: a file that is named for another episode is found by what it says.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from understudy.bench.manifest import Watch, unwatched
 from understudy.errors import InputError, UnknownCharacter
 from understudy.guessing import Names, stretches
 from understudy.readers import read
@@ -26,9 +27,10 @@ __all__ = ["JUDGED", "JudgedScene", "Show", "shows_in"]
 JUDGED = "dev.jsonl"
 TRANSCRIPTS = "transcripts"
 RUN = 5  # words
-TOO_MUCH_ALIKE, TOO_MANY = 0.2, 0.3
+TOO_MUCH_ALIKE, HELD, TOO_MANY = 0.2, 0.5, 0.3
 FEWEST_RUNS = 8  # below that a scene is too short to be told
 WORD = re.compile(r"[a-z]+")
+Run = tuple[str, ...]
 LEVELS = ("season", "episode", "scene", "line")
 
 
@@ -43,15 +45,22 @@ class JudgedScene:
 @dataclass(frozen=True, slots=True)
 class Show:
     name: str
+    story: Story
+    """All transcripts, the judged episodes too: only what comes before `first` may be learned from."""
     main: tuple[str, ...]
     names: Names
+    first: Moment
     earlier: tuple[Scene, ...]
     file: tuple[JudgedScene, ...]
     left_out: int
     """Scenes of earlier episodes that are judged scenes told again."""
 
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ")
 
-def shows_in(data: Path, judge: Path | None = None) -> Iterator[Show]:
+
+def shows_in(data: Path, judge: Path | None = None, progress: Watch = unwatched) -> Iterator[Show]:
     """The shows of the judged file, in the order of the file; `data` has `transcripts/` to learn from."""
     file = judge or data / JUDGED
     if not file.is_file():
@@ -61,7 +70,8 @@ def shows_in(data: Path, judge: Path | None = None) -> Iterator[Show]:
         by_show.setdefault(scene.show, []).append(scene)
     if not by_show:
         raise InputError("has no scenes", file)
-    for name, scenes in by_show.items():
+    for place, (name, scenes) in enumerate(by_show.items()):
+        progress(f"Reading {name.replace('_', ' ')}", place, len(by_show))
         scenes.sort(key=lambda scene: (scene.season, scene.episode, scene.number))
         yield _show(name, scenes, read(transcript_of(data, name)))
 
@@ -79,16 +89,21 @@ def transcript_of(data: Path, show: str) -> Path:
 def _show(name: str, scenes: Sequence[ShowScene], story: Story) -> Show:
     marked = any(scene.split for scene in scenes)
     called = _called(scenes, story)
-    main = tuple(dict.fromkeys(called[who] for scene in scenes for who in scene.main_characters))
+    main = tuple(dict.fromkeys(called[who] for scene in scenes for who in scene.main_characters if who in called))
     file = tuple(JudgedScene(_as_scene(scene, called), not marked or scene.split is not None) for scene in scenes)
-    told = [scene for scene in stretches(_earlier(story, scenes[0])) if any(line.speaker for line in scene.lines)]
-    known = {run for one in file for run in _runs(one.scene)}
-    again = [_is_again(scene, known) for scene in told]
+    first = Moment((scenes[0].season, scenes[0].episode), LEVELS)
+    told = [scene for scene in stretches(_earlier(story, first)) if any(line.speaker for line in scene.lines)]
+    known: dict[Run, list[int]] = {}
+    for place, one in enumerate(file):
+        for run in _runs(one.scene):
+            known.setdefault(run, []).append(place)
+    sizes = Counter(place for places in known.values() for place in places)
+    again = [_is_again(scene, known, sizes) for scene in told]
     by_episode = Counter(scene.moment.numbers[:2] for scene in told)
     repeated = Counter(scene.moment.numbers[:2] for scene, one in zip(told, again) if one)
     whole = {episode for episode, count in repeated.items() if count > TOO_MANY * by_episode[episode]}
     earlier = [scene for scene, one in zip(told, again) if not one and scene.moment.numbers[:2] not in whole]
-    return Show(name, main, _names(story, main), tuple(earlier), file, len(told) - len(earlier))
+    return Show(name, story, main, _names(story, main), first, tuple(earlier), file, len(told) - len(earlier))
 
 
 def _called(scenes: Sequence[ShowScene], story: Story) -> dict[str, str]:
@@ -119,13 +134,12 @@ def _as_scene(scene: ShowScene, called: dict[str, str]) -> Scene:
     return Scene(Moment(at, LEVELS), scene.setting, present, lines)
 
 
-def _earlier(story: Story, first: ShowScene) -> Iterator[Scene]:
-    """Scenes of the episodes before the first judged one, counted by season and episode."""
-    for scene in story.scenes(before=Moment((first.season, first.episode))):
+def _earlier(story: Story, first: Moment) -> Iterator[Scene]:
+    for scene in story.scenes(before=first):
         yield replace(scene, lines=tuple(replace(line, source=None) for line in scene.lines))
 
 
-def _runs(scene: Scene) -> set[tuple[str, ...]]:
+def _runs(scene: Scene) -> set[Run]:
     words = [
         word
         for line in scene.lines
@@ -135,9 +149,13 @@ def _runs(scene: Scene) -> set[tuple[str, ...]]:
     return {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
 
 
-def _is_again(scene: Scene, known: set[tuple[str, ...]]) -> bool:
+def _is_again(scene: Scene, known: Mapping[Run, Sequence[int]], sizes: Mapping[int, int]) -> bool:
     runs = _runs(scene)
-    return len(runs) >= FEWEST_RUNS and len(runs & known) > TOO_MUCH_ALIKE * len(runs)
+    shared = [known[run] for run in runs if run in known]
+    if len(runs) >= FEWEST_RUNS and len(shared) > TOO_MUCH_ALIKE * len(runs):
+        return True
+    held = Counter(place for places in shared for place in places)
+    return any(count > HELD * sizes[place] for place, count in held.items() if sizes[place] >= FEWEST_RUNS)
 
 
 def _names(story: Story, main: Iterable[str]) -> Names:

@@ -24,6 +24,7 @@ from understudy.cli.cards import card
 from understudy.cli.comparing import compare
 from understudy.cli.exporting import export
 from understudy.cli.filtering import filter_
+from understudy.cli.guessing import agreement, guess, guess_bench, voices
 from understudy.cli.judging import BENCHES
 from understudy.cli.profiling import profile
 from understudy.cli.reading import read
@@ -51,6 +52,14 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except KeyboardInterrupt:
+            raise _stopped() from None
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
@@ -68,9 +77,14 @@ class Commands(click.Group):
                 raise
             raise click.ClickException(f"the story file is damaged ({error}): read its source again") from error
         except KeyboardInterrupt:
-            click.echo("\nStopped.", err=True)
-            ctx.exit(STOPPED)
+            raise _stopped() from None
         return result
+
+
+def _stopped() -> SystemExit:
+    """How a program ends that was told to with Ctrl-C."""
+    click.echo("\nStopped.", err=True)
+    return SystemExit(STOPPED)
 
 
 def _forget_stdout() -> None:
@@ -92,7 +106,7 @@ def understudy() -> None:
     """
 
 
-for judged in (*BENCHES, voice):
+for judged in (*BENCHES, voice, guess_bench, agreement):
     bench.add_command(judged)
 for command in (
     demo,
@@ -105,6 +119,8 @@ for command in (
     score,
     filter_,
     utterances,
+    guess,
+    voices,
     export,
     card,
     train,
@@ -121,4 +137,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
+    os.environ.setdefault("TQDM_DISABLE", "1")  # no library draws its bars across ours
     understudy(prog_name="understudy")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -77,8 +78,10 @@ def write_scores(
     """A line of JSON for each line, after those that an earlier run has written; `done` is told how many there are."""
     summary = Summary(metrics)
     last = _written(output, summary)
+    rows = score_rows(file, metrics, math.inf if why else 0, skip=max(summary.count - 1, 0))
+    first = list(islice(rows, 1))  # before the file is made: lines that cannot be read leave nothing behind
     with output.open("a", encoding="utf-8", newline="\n") as out:
-        for row in score_rows(file, metrics, math.inf if why else 0, skip=max(summary.count - 1, 0)):
+        for row in chain(first, rows):
             if last is not None:  # scored again, to see that it is the same run that goes on
                 _must_agree(last, row, output)
                 last = None
@@ -93,7 +96,7 @@ def write_scores(
 
 def _written(output: Path, summary: Summary) -> Row | None:
     """What an earlier run has written is added up; its last whole line is returned, and what is broken off goes."""
-    if not output.exists():
+    if not output.is_file():  # not there, or something that can only be written to, as /dev/stdout
         return None
     row, whole = None, 0
     with output.open("rb") as file:

@@ -24,8 +24,9 @@ LISTED = 5040  # assignments that are looked at one by one: seven people
 ROUNDS = 200
 
 
-def can_list(masks: int, candidates: int) -> bool:
-    return math.perm(candidates, masks) <= LISTED
+def can_list(masks: int, candidates: int | None = None) -> bool:
+    """Are there few enough assignments to look at each? Unless it is said, there are as many candidates as masks."""
+    return math.perm(masks if candidates is None else candidates, masks) <= LISTED
 
 
 @lru_cache(32)
@@ -39,6 +40,8 @@ def marginals(scores: Reals) -> Reals:
     masks, candidates = scores.shape
     if masks > candidates:
         raise ValueError(f"{masks} masks, but only {candidates} candidates")
+    if not masks:
+        return scores
     if not can_list(masks, candidates):
         return _balanced(scores)
     ways = all_assignments(masks, candidates)

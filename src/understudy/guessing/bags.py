@@ -4,7 +4,6 @@ own       words and pairs of words that the mask says, whom it calls, what it do
 heard     what others say just before the mask speaks; which supporting character says it
 answer    what others say just after
 shape     how much it says, in what length of lines, when it comes in
-scene     words of the setting, who of the supporting characters is there, who may be meant
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from understudy.guessing.terms import Bag
 
 __all__ = ["SPACES", "bags_of"]
 
-SPACES = ("own", "heard", "answer", "shape", "scene")
+SPACES = ("own", "heard", "answer", "shape")
 BEGIN, END = "<", ">"
 
 
-def bags_of(scene: ReadScene, speakers: Sequence[str], candidates: Sequence[str], language: str) -> dict[str, Bag]:
+def bags_of(scene: ReadScene, speakers: Sequence[str], language: str) -> dict[str, Bag]:
     """A bag for each of `speakers`, who are masks (or, in told scenes, main characters)."""
     spoken = scene.spoken()
     bags: dict[str, dict[str, Counter[str]]] = {who: {space: Counter() for space in SPACES} for who in speakers}
@@ -38,13 +37,9 @@ def bags_of(scene: ReadScene, speakers: Sequence[str], candidates: Sequence[str]
         if place + 1 < len(spoken):
             bag["answer"].update(_from_other(spoken[place + 1], line, bags, language))
     counts = Counter(line.speaker for line in spoken)
-    around = Counter(words_of(scene.setting, language))
-    around.update(f"with:{who}" for who in counts if who not in bags)
-    around.update(f"cast:{who}" for who in candidates)
     order = [who for who in counts if who in bags]
     by_share = sorted(order, key=lambda who: -counts[who])
     for who, bag in bags.items():
-        bag["scene"] = around
         if who in counts:
             bag["shape"].update(_shape(bag["own"], counts[who], order.index(who), by_share.index(who), len(order)))
     return {who: dict(bag) for who, bag in bags.items()}

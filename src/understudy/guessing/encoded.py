@@ -21,7 +21,7 @@ from understudy.lexical.rows import Ints
 from understudy.persona import Persona
 from understudy.story import Scene
 
-__all__ = ["Encodes", "multi_row", "scene_pooling", "vanilla_encoder"]
+__all__ = ["EncodedGuesser", "Encodes", "multi_row", "scene_pooling", "shipped_encoder", "vanilla_encoder"]
 
 Cut = Callable[[Scene], pieces.Pieces]
 
@@ -36,10 +36,15 @@ def vanilla_encoder(lessons: Lessons, encoder: Encodes | None = None) -> Encoded
 
 
 def multi_row(
-    lessons: Lessons, encoder: Encodes | None = None, from_end: bool = True, fill_empty: bool = True
+    lessons: Lessons,
+    encoder: Encodes | None = None,
+    from_end: bool = True,
+    fill_empty: bool = True,
+    alone: bool = False,
 ) -> EncodedGuesser:
-    """Utterances with what was said before them."""
-    return EncodedGuesser(lessons, partial(pieces.rows, from_end=from_end, fill_empty=fill_empty), encoder)
+    """Utterances with what was said before them, or `alone`."""
+    cut = partial(pieces.rows, from_end=from_end, fill_empty=fill_empty, alone=alone)
+    return EncodedGuesser(lessons, cut, encoder)
 
 
 def scene_pooling(
@@ -51,7 +56,7 @@ def scene_pooling(
 
 class EncodedGuesser:
     def __init__(self, lessons: Lessons, cut: Cut, encoder: Encodes | None) -> None:
-        self._main, self._cut, self._encoder = lessons.main, cut, encoder or _shipped()
+        self._main, self._cut, self._encoder = lessons.main, cut, encoder or shipped_encoder()
         masking = Masking(lessons.main, lessons.names)
         texts: list[list[str]] = []
         labels: list[int] = []
@@ -79,7 +84,8 @@ class EncodedGuesser:
         return vectors, np.cumsum([0, *map(len, texts)])
 
 
-def _shipped() -> Encodes:
+def shipped_encoder() -> Encodes:
+    """The encoder that comes with the package."""
     from understudy.encoding import SentenceEncoder
 
     return SentenceEncoder(threads=2)

@@ -7,7 +7,7 @@ A name counts where it stands as a word of its own, the longest first: 'Rose Tyl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,10 @@ class Names:
         """The names and aliases that a story's cast has."""
         cast = [story.character(name) for name in people]
         return cls({one.name: (one.name, *one.aliases) for one in cast}, story.language)
+
+    def words(self) -> Iterator[tuple[str, str | None]]:
+        """Names of one word, and whose each is (None: several people's)."""
+        return ((way, who) for way, who in self._owner.items() if not re.search(r"\s", way))
 
     def calls(self, text: str) -> list[Call]:
         """Every name in a text, in order."""

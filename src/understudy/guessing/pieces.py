@@ -47,26 +47,27 @@ def whole(scene: Scene) -> Pieces:
     return {mask: [" ".join(said)] for mask, said in found.items()}
 
 
-def rows(scene: Scene, from_end: bool = True, fill_empty: bool = True) -> Pieces:
-    """Rows of an utterance and its nearest history."""
+def rows(scene: Scene, from_end: bool = True, fill_empty: bool = True, alone: bool = False) -> Pieces:
+    """Rows of an utterance and its nearest history; `alone` leaves the history out."""
+    longest = 0 if alone else ROW_WORDS
     found: Pieces = {mask: [] for mask in masks_of(scene)}
     said = [line for line in scene.lines if line.speaker is not None]
     own = [place for place, line in enumerate(said) if line.speaker in found]
     for place in islice(reversed(own) if from_end else iter(own), ROWS):
-        found[str(said[place].speaker)].append(_row(said, place))
+        found[str(said[place].speaker)].append(_row(said, place, longest))
     if fill_empty:
         last = {said[place].speaker: place for place in own}
         for mask, texts in found.items():
             if not texts:
-                texts.append(_row(said, last[mask]))
+                texts.append(_row(said, last[mask], longest))
     return found
 
 
-def _row(said: Sequence[Line], place: int) -> str:
+def _row(said: Sequence[Line], place: int, longest: int) -> str:
     parts, length = [said[place].text], len(said[place].text.split())
     for line in reversed(said[:place]):
         length += len(line.text.split())
-        if length > ROW_WORDS:
+        if length > longest:
             break
         parts.append(line.text)
     return " / ".join(parts)

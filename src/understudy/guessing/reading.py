@@ -7,7 +7,7 @@ sides of it ('Hey Ross, look!'), `introduced` after 'I'm' and the like, else it 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ __all__ = ["Mention", "ReadLine", "ReadScene", "named_in", "read_scene", "words_
 ASIDE = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|（([^（）]*)）")
 TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|\.\.\.|…|[?!？！]|--|—")
 WORD = re.compile(r"[^\W\d_]+")
+UNSPACED_LETTERS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 MARKS = frozenset(',.!?;:-–—…"“”、。！？，「」')
 GREETINGS = frozenset(
     "hey hi hello oh so okay ok well yes yeah no thanks listen look please sorry and uh um but now god bye goodbye "
@@ -97,11 +98,15 @@ def _mention(said: str, start: int, end: int) -> Mention:
     return Mention(said[start:end].lower(), kind, said[end : end + 2] in ("'s", "’s"))
 
 
-def named_in(text: str, meant: dict[str, str]) -> Sequence[tuple[str, str, str]]:
+def named_in(text: str, meant: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
     """Who is named in a direction, in order: (who, the word before, the word after)."""
-    told = [found[0].lower() for found in WORD.finditer(text)]
+    if UNSPACED_LETTERS.search(text):  # nothing tells where a word ends: the name itself has to
+        longest_first = "|".join(sorted(map(re.escape, meant), key=len, reverse=True))
+        return [(meant[found[0]], "", "") for found in re.finditer(longest_first, text)] if meant else []
+    told = [found[0] for found in WORD.finditer(text)]
+    small = [word.lower() for word in told]
     return [
-        (meant[word], told[place - 1] if place else "", told[place + 1] if place + 1 < len(told) else "")
-        for place, word in enumerate(told)
-        if word in meant
+        (meant[word], small[place - 1] if place else "", small[place + 1] if place + 1 < len(told) else "")
+        for place, word in enumerate(small)
+        if word in meant and told[place][0].isupper()  # 'they will wait' does not name Will
     ]

@@ -1,6 +1,7 @@
 """Bags of terms as sparse rows: what a linear model of a speaker sees.
 
-A bag has several spaces (own words, words heard, ...). A term t of a space counts
+A bag has several spaces (own words, words heard, ...), and a term of one is another in another. Terms are counted once;
+each model takes the spaces it wants. There a term t counts
 
     (1 + ln n(t)) * idf(t),    idf(t) = ln((1 + N) / (1 + df(t))) + 1
 
@@ -9,63 +10,113 @@ and each space is brought to length 1, so that one who hears much is not drowned
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.lexical.rows import Rows
+from understudy.lexical.rows import Ints, Reals, Rows
 
-__all__ = ["Bag", "Terms"]
+__all__ = ["Bag", "Terms", "View"]
 
 Bag = Mapping[str, Mapping[str, int]]
 """For each space its terms, and how often each comes up."""
 
 FEWEST = 2  # bags that have a term, for it to be learned
+FEWEST_PAIRS = 3  # the same for a pair of words
 
 
 class Terms:
-    """The terms that some bags have in some of their spaces, numbered."""
+    """The terms that some bags have, numbered space by space."""
 
     def __init__(self, bags: Sequence[Bag], spaces: Sequence[str]) -> None:
-        self._spaces = tuple(spaces)
-        seen: dict[str, Counter[str]] = {space: Counter() for space in spaces}
-        for bag in bags:
-            for space, counter in seen.items():
-                counter.update(bag[space].keys())
-        self._weights: dict[str, dict[str, tuple[int, float]]] = {}
+        self.spaces = tuple(spaces)
+        self._numbers: dict[str, dict[str, int]] = {}
         self._terms: list[str] = []
-        for space, counter in seen.items():
-            known = self._weights[space] = {}
-            for term, count in counter.items():
-                if count >= FEWEST:
-                    known[term] = len(self._terms), math.log((1 + len(bags)) / (1 + count)) + 1
-                    self._terms.append(term)
+        frequencies: list[int] = []
+        self._ends: list[int] = []
+        for space in spaces:
+            seen: Counter[str] = Counter()
+            for bag in bags:
+                seen.update(bag[space].keys())
+            kept = [term for term, count in seen.items() if count >= (FEWEST_PAIRS if " " in term else FEWEST)]
+            first = len(self._terms)
+            self._numbers[space] = dict(zip(kept, range(first, first + len(kept))))
+            self._terms += kept
+            frequencies += [seen[term] for term in kept]
+            self._ends.append(len(self._terms))
+        self._idf = np.log((1 + len(bags)) / (1 + np.array(frequencies, dtype=np.float64))) + 1
+
+    def __len__(self) -> int:
+        return len(self._terms)
 
     def term(self, number: int) -> str:
         return self._terms[number]
 
-    def rows(self, bags: Sequence[Bag]) -> Rows:
+    def space(self, number: int) -> str:
+        return self.spaces[int(np.searchsorted(self._ends, number, side="right"))]
+
+    def space_of(self) -> list[str]:
+        """The space of each term."""
+        return [self.space(number) for number in range(len(self))]
+
+    def words(self, space: str) -> tuple[Ints, Reals]:
+        """For every term, in whatever space, its number among the single words of one space (-1: it is none); and
+        how rare each of those is, as ln((1 + N) / (1 + df))."""
+        known = {term: place for place, term in enumerate(term for term in self._numbers[space] if " " not in term)}
+        rarity = self._idf[[self._numbers[space][term] for term in known]] - 1
+        return np.array([known.get(term, -1) for term in self._terms], dtype=np.int64), rarity
+
+    def counted(self, bags: Sequence[Bag]) -> Rows:
+        """How often each bag has each term; terms that are not known are left out."""
         columns: list[int] = []
-        values: list[float] = []
+        counts: list[int] = []
         starts = [0]
         for bag in bags:
-            found: list[tuple[int, float]] = []
-            for space in self._spaces:
-                known = self._weights[space]
-                own = [
-                    (number, (1 + math.log(count)) * idf)
-                    for term, count in bag[space].items()
-                    if (entry := known.get(term)) is not None
-                    for number, idf in (entry,)
-                ]
-                length = math.hypot(*(value for _, value in own)) if own else 1.0
-                found += [(number, value / length) for number, value in own]
-            found.sort()
-            columns += [number for number, _ in found]
-            values += [value for _, value in found]
+            found: dict[int, int] = {}
+            for space, known in self._numbers.items():
+                found.update((known[term], count) for term, count in bag[space].items() if term in known)
+            for number in sorted(found):
+                columns.append(number)
+                counts.append(found[number])
             starts.append(len(columns))
         return Rows(
-            np.array(starts, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values), len(self._terms)
-        )
+            np.array(starts, dtype=np.int64), np.array(columns, dtype=np.int64),
+            np.array(counts, dtype=np.float64), len(self._terms),
+        )  # fmt: skip
+
+    def view(self, spaces: Sequence[str]) -> View:
+        """Some of the spaces, as a model sees them."""
+        begins = [0, *self._ends]
+        wanted = np.zeros(len(self._terms), dtype=np.bool_)
+        which = np.zeros(len(self._terms), dtype=np.int64)
+        for place, space in enumerate(spaces):
+            at = self.spaces.index(space)
+            wanted[begins[at] : begins[at + 1]] = True
+            which[begins[at] : begins[at + 1]] = place
+        return View(np.flatnonzero(wanted), which, np.where(wanted, self._idf, 0.0), len(spaces))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The terms of some spaces, numbered anew: `numbers` are those they have among all."""
+
+    numbers: Ints
+    which: Ints
+    idf: Reals
+    spaces: int
+
+    def counts(self, counted: Rows) -> Rows:
+        """The counts of these terms alone."""
+        kept = counted.kept(self.idf[counted.columns] > 0)
+        return Rows(kept.starts, np.searchsorted(self.numbers, kept.columns), kept.values, len(self.numbers))
+
+    def weighed(self, counted: Rows) -> Rows:
+        """Terms by how much they count."""
+        kept = counted.kept(self.idf[counted.columns] > 0)
+        values = (1 + np.log(kept.values)) * self.idf[kept.columns]
+        stretch = kept.owners * self.spaces + self.which[kept.columns]
+        lengths = np.sqrt(np.bincount(stretch, values**2))
+        columns = np.searchsorted(self.numbers, kept.columns)
+        return Rows(kept.starts, columns, values / lengths[stretch], len(self.numbers))

@@ -11,42 +11,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.guessing.bags import bags_of
 from understudy.guessing.learning import Guesses, Lessons, named
+from understudy.guessing.opinions import Regressed
+from understudy.guessing.parts import parts_of, told_parts
 from understudy.guessing.pieces import masks_of
-from understudy.guessing.reading import read_scene
-from understudy.guessing.terms import Bag, Terms
-from understudy.lexical.logistic import fit
+from understudy.guessing.terms import Terms
 from understudy.persona import Persona
 from understudy.story import Scene
 
 __all__ = ["Vanilla"]
 
 SPACES = ("own",)
-C = 8.0
 
 
 class Vanilla:
     def __init__(self, lessons: Lessons) -> None:
         self._main, self._names, self._language = lessons.main, lessons.names, lessons.language
-        bags: list[Bag] = []
-        labels: list[int] = []
-        for scene in lessons.scenes:
-            speaking = {line.speaker for line in scene.lines}
-            here = [who for who in lessons.main if who in speaking]
-            for who, bag in self._bags(scene, here).items():
-                bags.append(bag)
-                labels.append(lessons.main.index(who))
+        told = [told_parts(scene, lessons.main, lessons.names, lessons.language) for scene in lessons.scenes]
+        bags = [bag for one in told for bag in one.listed()]
+        labels = np.array([self._main.index(who) for one in told for who in one.speakers])
         self._terms = Terms(bags, SPACES)
-        self._model = fit(self._terms.rows(bags), np.array(labels), len(self._main), C)
+        self._model = Regressed(self._terms, self._terms.counted(bags), labels, len(self._main), SPACES)
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
         masks = masks_of(masked)
         candidates = [persona.name for persona in personas]
-        bags = self._bags(masked, masks)
-        found = self._model.probabilities(self._terms.rows([bags[mask] for mask in masks]))
-        among = found[:, [self._main.index(name) for name in candidates]]
-        return named(masks, candidates, among / among.sum(axis=1, keepdims=True))
-
-    def _bags(self, scene: Scene, speakers: Sequence[str]) -> dict[str, Bag]:
-        return bags_of(read_scene(scene, self._names, self._language), speakers, (), self._language)
+        parts = parts_of(masked, masks, self._names, self._language)
+        scores = self._model.scores(self._terms.counted(parts.listed()))
+        among = scores[:, [self._main.index(name) for name in candidates]]
+        return named(masks, candidates, np.exp(among - np.logaddexp.reduce(among, axis=1, keepdims=True)))

@@ -1,0 +1,110 @@
+"""Guessers by name: what a word on the command line means, made from lessons."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from understudy.dialogue import Guesser
+from understudy.errors import AgentError
+from understudy.guessing import Assigned, Joint, Lessons, RankerGuesser, Vanilla
+from understudy.guessing.encoded import multi_row, scene_pooling, shipped_encoder, vanilla_encoder
+from understudy.guessing.joint import ABLATIONS
+from understudy.guessing.learning import Guesses, named
+from understudy.guessing.pieces import masks_of
+from understudy.persona import Persona
+from understudy.story import Scene
+
+__all__ = ["ASSIGNED", "GUESSERS", "Chance", "Make", "guesser_named"]
+
+Make = Callable[[Lessons], Guesser]
+ASSIGNED = "+assigned"
+WITHOUT = " without "
+
+
+class Chance:
+    """Anybody may be behind any mask, one each."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
+        masks, names = masks_of(masked), sorted(persona.name for persona in personas)
+        drawn = np.random.default_rng([self._seed, *masked.moment.numbers]).permutation(len(names))
+        even = np.full((len(masks), len(names)), 1.0 / max(len(names), 1))
+        even[np.arange(len(masks)), drawn[: len(masks)]] += 1e-6  # all are as likely; one is named first
+        return named(masks, names, even / even.sum(axis=1, keepdims=True))
+
+
+def _ranker(_lessons: Lessons) -> Guesser:
+    from understudy.agents import agent_named
+
+    return RankerGuesser(agent_named("encoder"))
+
+
+GUESSERS: dict[str, Make] = {
+    "random": lambda _lessons: Chance(),
+    "vanilla": Vanilla,
+    "vanilla-encoder": vanilla_encoder,
+    "multi-row": multi_row,
+    "scene-pooling": scene_pooling,
+    "ranker": _ranker,
+    "joint": Joint,
+    "joint-encoder": lambda lessons: Joint(lessons, encoder=shipped_encoder()),
+}
+
+LEFT_OUT: dict[str, dict[str, Make]] = {
+    "joint": {part: partial(Joint, without=(part,)) for part in ABLATIONS},
+    "multi-row": {
+        "reverse": partial(multi_row, from_end=False),
+        "fill-empty": partial(multi_row, fill_empty=False),
+        "context": partial(multi_row, alone=True),
+    },
+}
+"""What a guesser can leave out: `joint without history`."""
+
+
+def guesser_named(spec: str) -> Make:
+    """A name, perhaps with `+assigned` or ` without PART` after it, or `module:factory` of your own, given lessons."""
+    if spec.endswith(ASSIGNED):
+        make = guesser_named(spec.removesuffix(ASSIGNED))
+        return lambda lessons: Assigned(make(lessons))
+    if spec in GUESSERS:
+        return GUESSERS[spec]
+    whole, without, part = spec.partition(WITHOUT)
+    if without and whole in LEFT_OUT:
+        if part not in LEFT_OUT[whole]:
+            raise AgentError(f"{whole} can be judged without {', '.join(LEFT_OUT[whole])}, not without '{part}'")
+        return LEFT_OUT[whole][part]
+    module, colon, factory = spec.partition(":")
+    if colon and factory and all(part.isidentifier() for part in module.split(".")):
+        return _of_factory(module, factory)
+    raise AgentError(
+        f"there is no guesser '{spec}': choose from {', '.join(GUESSERS)} (with {ASSIGNED} for one person behind each "
+        "mask), or a factory of your own as module:factory"
+    )
+
+
+def _of_factory(module: str, factory: str) -> Make:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # a guesser being written lies where one works; what is installed comes first
+    try:
+        made = getattr(import_module(module), factory, None)
+    except ImportError as error:
+        raise AgentError(f"cannot import '{module}' for the guesser '{module}:{factory}': {error}") from error
+    if not callable(made):
+        raise AgentError(f"module '{module}' has no function or class '{factory}': nothing to make a guesser with")
+
+    def make(lessons: Lessons) -> Guesser:
+        guesser = made(lessons)
+        if not isinstance(guesser, Guesser):
+            raise AgentError(f"what '{module}:{factory}' gives has no guess(masked, personas)")
+        return guesser
+
+    return make

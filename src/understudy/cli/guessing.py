@@ -1,0 +1,252 @@
+"""`understudy guess`, `voices`, `bench guess` and `bench agreement`: who is speaking?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from understudy.cli.guess_tables import print_guess
+from understudy.cli.judged_tables import RIGHT
+from understudy.cli.judging import (
+    FOLDER,
+    deliver,
+    items_option,
+    limit_option,
+    listed,
+    output_option,
+    places_checked,
+    report_option,
+    seed_option,
+    watching,
+)
+from understudy.cli.options import json_option, story_argument
+from understudy.cli.progress import read_showing, working
+from understudy.cli.show import Column, Screen, bar, clean, heading, indented, print_json, screen, short, table, voice
+
+__all__ = ["agreement", "guess", "guess_bench", "voices"]
+
+Document = dict[str, Any]
+SHOWN = 110  # letters of a line
+REASONS = 3  # of each mask
+
+most_option = click.option(
+    "--main", "most", type=click.IntRange(2, 200), default=6, show_default=True, metavar="N",
+    help="How many main characters are hidden: those who speak most.",
+)  # fmt: skip
+names_option = click.option(
+    "--names", type=click.Choice(["keep", "mask", "swap"]), default="keep", show_default=True,
+    help="What becomes of their names inside the text: swapped, fame is of no use.",
+)  # fmt: skip
+
+
+@click.command(short_help="Hide the names in a scene: who is who, and why?")
+@story_argument
+@click.option("--scene", metavar="MOMENT", help="One scene, with the reasons. Otherwise all later ones, in figures.")
+@click.option("--from", "since", metavar="MOMENT", help="Where the later scenes begin: the last third, if not said.")
+@click.option("--model", default="joint", show_default=True, help="A guesser, as in `bench guess --models`.")
+@most_option
+@names_option
+@seed_option
+@json_option
+def guess(
+    story: str, scene: str | None, since: str | None, model: str, most: int, names: str, seed: int, as_json: bool
+) -> None:
+    """Who is speaking? Main characters become P0, P1, ..., and what came before tells who they are.
+
+    Nothing later in the story is used. For authors: the answers are shown beside the guesses.
+
+    \b
+    Examples:
+        understudy guess demo --scene 3.2.1
+        understudy guess demo --from 3.1 --names mask
+    """
+    if scene is not None and since is not None:
+        raise click.UsageError("--scene asks about one scene, --from about all later ones: give one of them")
+    from understudy.bench.guess_story import Question, guess_later, guess_scene
+
+    question = Question(model, most, names, seed)
+    opened = read_showing(story)
+    if scene is not None:
+        with working("Learning from what came before"):
+            document = guess_scene(opened, scene, question)
+        print_json(document) if as_json else _print_scene(document)
+        return
+    with watching() as watch:
+        document = guess_later(opened, since, question, watch)
+    if as_json:
+        print_json(document)
+        return
+    screen().print(f"Learned from {document['learned_from']:,} scenes before {document['since']}.")
+    print_guess(document)
+
+
+def _print_scene(document: Document) -> None:
+    out = screen()
+    out.print(heading(f"{document['story']}: {document['scene']}"))
+    if document["setting"]:
+        out.print(clean(document["setting"]), style="dim")
+    out.print()
+    masks = [found["mask"] for found in document["guesses"]]
+    for line in document["lines"]:
+        if line["speaker"] is None:
+            out.print(indented(Text(clean(line["text"]), style="dim italic")))
+            continue
+        style = f"bold {voice(line['speaker'])}" if line["speaker"] in masks else "bold"
+        said = Text(f": {clean(line['text'])}", style="not bold default")
+        out.print(Text(clean(line["speaker"]), style=style).append(said))
+    right = sum(found["guess"] == found["truth"] for found in document["guesses"])
+    out.print(heading(f"\nWho is who? {right} of {len(masks)} right, learned from {document['learned_from']:,} scenes"))
+    for found in document["guesses"]:
+        _print_guess(out, found)
+
+
+def _print_guess(out: Screen, found: Document) -> None:
+    sure = next(iter(found["probabilities"].values()))
+    verdict = Text("right", "green") if found["guess"] == found["truth"] else Text(f"it is {found['truth']}", "red")
+    told = Text(f"{found['mask']}: ", style=f"bold {voice(found['mask'])}")
+    out.print(told.append(Text(f"{found['guess']} {sure:.2f} ", "not bold default")).append(verdict))
+    others = list(found["probabilities"].items())[1:4]
+    if others:
+        out.print(indented(Text("not " + ", ".join(f"{name} {share:.2f}" for name, share in others), "dim")))
+    for reason in found["evidence"][:REASONS]:
+        out.print(indented(f"{reason['kind']}: {clean(short(reason['text'], SHOWN))}"))
+
+
+@click.command(short_help="Which of the characters sound alike?")
+@story_argument
+@most_option
+@seed_option
+@click.option("--pairs", type=click.IntRange(min=1), default=5, show_default=True, metavar="N", help="Pairs to show.")
+@json_option
+def voices(story: str, most: int, seed: int, pairs: int, as_json: bool) -> None:
+    """Which pairs of characters are hardest to tell apart, by which lines, and what would tell them apart.
+
+    \b
+    Example:
+        understudy voices demo
+    """
+    from understudy.bench.guess_story import Question
+    from understudy.bench.voices import voices_of
+
+    opened = read_showing(story)
+    with watching() as watch:
+        document = voices_of(opened, Question(most=most, seed=seed), watch)
+    if as_json:
+        print_json(document)
+        return
+    _print_voices(document, pairs)
+
+
+def _print_voices(document: Document, most: int) -> None:
+    out = screen()
+    told = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
+    out.print(heading(f"{document['story']}: who can be told apart"))
+    for model, row in told.items():
+        low = "" if row["low"] is None else f" ({row['low']:.2f}-{row['high']:.2f})"
+        out.print(indented(f"{row['value']:.2f}{low} of {row['n']} parts told right by {_AS_TOLD[model]}"))
+    rows = [
+        (f"{pair['pair'][0]}, {pair['pair'][1]}", bar(min(2 * pair["alike"], 1.0), 12), f"{pair['alike']:.2f}",
+         f"{pair['told_apart']:.2f}")
+        for pair in document["pairs"][:most] if pair["alike"] is not None
+    ]  # fmt: skip
+    out.print(heading("\nThe most alike (0.5: nobody could tell)"))
+    out.print(indented(table(["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)))
+    for pair in document["pairs"][:most]:
+        if not pair["lines"]:
+            continue
+        out.print(heading(f"\n{pair['pair'][0]} and {pair['pair'][1]}"))
+        for line in pair["lines"]:
+            out.print(indented(f"{line['moment']} {line['who']}, taken for {line['taken_for']} ({line['share']:.2f}): "
+                               f"{clean(short(line['text'], SHOWN))}"))  # fmt: skip
+        for who, terms in pair["terms"].items():
+            if terms:
+                out.print(indented(Text(f"only {who}: {', '.join(terms)}", "dim")))
+
+
+_AS_TOLD = {"joint": "all clues", "words alone": "their words alone"}
+
+
+@click.command("guess")
+@click.option("--data", type=FOLDER, required=True, metavar="DIR", help="The TVShowGuess folder, with transcripts/.")
+@click.option(
+    "--judge", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
+    help="Scenes to judge on: dev.jsonl of the folder, if not said.",
+)  # fmt: skip
+@click.option(
+    "--models", "--model", metavar="MODEL,...", multiple=True,
+    help="random, vanilla, multi-row, scene-pooling, ranker, joint; with +assigned; 'joint without history'; or "
+    "module:factory of your own.",
+)  # fmt: skip
+@click.option("--ablations", is_flag=True, help="Judge joint also without each of its parts.")
+@click.option("--curve", is_flag=True, help="Judge joint also with an eighth, a quarter and half of the lessons.")
+@names_option
+@limit_option
+@seed_option
+@items_option
+@output_option
+@report_option
+@json_option
+def guess_bench(
+    data: Path, judge: Path | None, models: tuple[str, ...], ablations: bool, curve: bool, names: str,
+    limit: int | None, seed: int, items: Path | None, output: Path | None, report: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Who is speaking, in shows? Guessers learn from earlier episodes and are judged on later scenes.
+
+    \b
+    Examples:
+        understudy bench guess --data tvshowguess --report out.html
+        understudy bench guess --data tvshowguess --models joint,mine:guesser
+    """
+    from understudy.bench.guess import MODELS, bench_guess
+
+    places_checked(items, output, report)
+    with watching() as watch:
+        document = bench_guess(
+            data, judge, listed(models) or MODELS, names, limit, seed, watch, items, ablations=ablations, curve=curve
+        )
+    deliver(document, "Who is speaking?", output, report, as_json, print_guess)
+
+
+TSV = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command()
+@click.argument("ours", type=TSV, metavar="OURS.tsv")
+@click.argument("theirs", type=TSV, metavar="THEIRS.tsv")
+@seed_option
+@output_option
+@json_option
+def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json: bool) -> None:
+    """Do two people say the same about what telling masked speakers took? Cohen's kappa of two tables.
+
+    \b
+    Example:
+        understudy bench agreement friends.tsv friends-again.tsv
+    """
+    from understudy.bench.annotation_agreement import annotation_agreement
+    from understudy.bench.manifest import manifest_of
+    from understudy.readers.annotations import read_annotations
+
+    places_checked(output)
+    rows = annotation_agreement(read_annotations(ours), read_annotations(theirs), seed)
+    document = {"rows": rows, "manifest": manifest_of("agreement", [ours, theirs], seed, None, {})}
+    deliver(document, "Agreement", output, None, as_json, _print_agreement)
+
+
+def _print_agreement(document: Document) -> None:
+    columns: list[Column] = ["annotation", ("kappa", RIGHT), ("95%", RIGHT), ("n", RIGHT), ("paper", RIGHT), ""]
+    lines = (
+        (
+            row["annotation"],
+            "-" if row["value"] is None else f"{row['value']:.3f}",
+            "-" if row["low"] is None else f"{row['low']:.3f}..{row['high']:.3f}",
+            f"{row['n']:,}",
+            f"{row['paper']:.3f}",
+            row.get("reason", ""),
+        )
+        for row in document["rows"]
+    )
+    screen().print(indented(table(columns, lines)))

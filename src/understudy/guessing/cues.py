@@ -1,0 +1,176 @@
+"""Who is named where: clues that are the same in every story.
+
+Nobody calls themselves; whoever is called answers, or has just spoken. 'I'm Ross' is Ross, '(to Ross)' is somebody
+else, '[Ross enters]' is followed by Ross. A table has a number for each mask, candidate and cue: how often it comes up,
+as ln(1 + n).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from understudy.guessing.names import Names
+from understudy.guessing.reading import ReadLine, ReadScene, named_in
+from understudy.lexical.rows import Reals
+
+__all__ = ["CONTEXT", "CUES", "cue_table", "words_for"]
+
+CUES = {
+    # the mask itself names the candidate
+    "calls": -1.5, "talks of": -0.8, "talks of theirs": -0.8, "says 'I am'": 0.5, "turns to": -1.0, "aside names": 0.3,
+    # somebody names the candidate next to what the mask says
+    "called before it speaks": 1.0, "called after it spoke": 0.6, "called two before": 0.2, "called two after": 0.2,
+    "talked of before": -0.2, "talked of after": -0.1, "turned to before": 0.8, "turned to after": 0.5,
+    "aside before": 0.0, "aside after": 0.0, "called between two of its lines": 0.3, "called by name alone": 0.3,
+    # a description next to it names the candidate
+    "described before": 0.6, "described before, not first": 0.1, "described after": 0.3,
+    "described after, not first": 0.0, "comes in before": 0.5,
+    # the setting names the candidate
+    "setting, speaks first": 0.2, "setting, not first": 0.0, "setting, speaks late": 0.0,
+    # of all who name the candidate it is the one that does not
+    "never names": 0.5, "never calls": 0.3,
+}  # fmt: skip
+"""Each cue, and what it weighs before anything is learned."""
+
+ALONE = ("calls", "talks of", "talks of theirs", "says 'I am'", "turns to", "aside names", "never names", "never calls")
+CONTEXT = frozenset(CUES.keys() - set(ALONE))
+"""Cues that are not in what the mask itself says."""
+
+NUMBER = {cue: place for place, cue in enumerate(CUES)}
+FEWEST_CALLS, SHARE, ABOVE, SMALL = 5, 0.5, 2.5, 0.1
+TURNING = frozenset(("to", "at", "hugs", "kisses", "with"))
+COMING = frozenset(("comes", "walks", "runs", "returns", "opens", "answers"))
+
+
+def words_for(names: Names, scenes: Iterable[ReadScene]) -> dict[str, str]:
+    """The words by which main characters are meant: their names, and nicknames learned by who answers to them.
+
+    A word is somebody's when they are the next to speak in half the times it is called, and far oftener than they
+    answer anybody. One that is also written small is a word like any other.
+    """
+    meant = {word.lower(): who for word, who in names.words() if who is not None}
+    shared = {word.lower() for word, who in names.words() if who is None}
+    nexts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    answers: Counter[str] = Counter()
+    said: Counter[str] = Counter()
+    as_name: Counter[str] = Counter()
+    for scene in scenes:
+        spoken = scene.spoken()
+        for line in spoken:
+            said.update(line.words)
+            as_name.update(one.word for one in line.mentions)
+        for line, reply in pairwise(spoken):
+            if reply.speaker is not None and reply.speaker != line.speaker:
+                answers[reply.speaker] += 1
+                for word in {one.word for one in line.mentions if one.kind == "called"}:
+                    nexts[word][reply.speaker] += 1
+    total = max(sum(answers.values()), 1)
+    for word, after in nexts.items():
+        calls = sum(after.values())
+        if calls < FEWEST_CALLS or word in meant or word in shared or said[word] > (1 + SMALL) * as_name[word]:
+            continue
+        for who in names.people:
+            if after[who] >= SHARE * calls and after[who] / calls > ABOVE * answers[who] / total:
+                meant[word] = who
+    return meant
+
+
+def cue_table(scene: ReadScene, masks: Sequence[str], candidates: Sequence[str], meant: Mapping[str, str]) -> Reals:
+    """`[mask, candidate, cue]`; `meant` says whom a word names."""
+    return _Table(scene, masks, candidates, meant).filled()
+
+
+class _Table:
+    def __init__(
+        self, scene: ReadScene, masks: Sequence[str], candidates: Sequence[str], meant: Mapping[str, str]
+    ) -> None:
+        self._scene = scene
+        self._mask = {mask: place for place, mask in enumerate(masks)}
+        self._candidate = {who: place for place, who in enumerate(candidates)}
+        self._meant = {word: who for word, who in meant.items() if who in self._candidate}
+        self._counts = np.zeros((len(masks), len(candidates), len(CUES)))
+
+    def filled(self) -> Reals:
+        if self._meant:
+            spoken = self._scene.spoken()
+            self._named = np.zeros((2, *self._counts.shape[:2]))  # anyhow, and called
+            self._total = np.zeros((2, len(self._candidate)))
+            for place, line in enumerate(spoken):
+                self._said(line, [_speaker(spoken, place, line, step) for step in (-2, -1, 1, 2)])
+            self._described()
+            self._set(spoken)
+            counts = np.log1p(self._counts)
+            for cue, named, total in zip(("never names", "never calls"), self._named, self._total):
+                counts[:, :, NUMBER[cue]] = (named == 0) * np.log1p(total)
+            self._counts = counts
+        return self._counts
+
+    def _add(self, speaker: str | None, who: str, cue: str, much: float = 1.0) -> None:
+        if speaker in self._mask:
+            self._counts[self._mask[speaker], self._candidate[who], NUMBER[cue]] += much
+
+    def _said(self, line: ReadLine, near: Sequence[str | None]) -> None:
+        before_that, before, after, after_that = near
+        own = None if line.speaker is None else self._mask.get(line.speaker)
+        for one in line.mentions:
+            who = self._meant.get(one.word)
+            if who is None:
+                continue
+            called = one.kind == "called"
+            for kind in (0, 1) if called else (0,):
+                self._total[kind, self._candidate[who]] += 1
+                if own is not None:
+                    self._named[kind, own, self._candidate[who]] += 1
+            if one.kind == "introduced":
+                self._add(line.speaker, who, "says 'I am'")
+            elif called:
+                self._add(line.speaker, who, "calls")
+                self._add(after, who, "called before it speaks")
+                self._add(before, who, "called after it spoke")
+                self._add(after_that if after_that != after else None, who, "called two before")
+                self._add(before_that if before_that != before else None, who, "called two after")
+                self._add(after if after == before else None, who, "called between two of its lines")
+                self._add(after if len(line.words) <= 3 else None, who, "called by name alone")
+            else:
+                self._add(line.speaker, who, "talks of theirs" if one.owned else "talks of")
+                self._add(after, who, "talked of before")
+                self._add(before, who, "talked of after")
+        for aside in line.asides:
+            for who, word_before, _ in named_in(aside, self._meant):
+                turning = word_before in TURNING
+                self._add(line.speaker, who, "turns to" if turning else "aside names")
+                self._add(after, who, "turned to before" if turning else "aside before")
+                self._add(before, who, "turned to after" if turning else "aside after")
+
+    def _described(self) -> None:
+        lines = self._scene.lines
+        before: str | None = None
+        for place, line in enumerate(lines):
+            if line.speaker is not None:
+                before = line.speaker
+                continue
+            after = next((later.speaker for later in lines[place + 1 :] if later.speaker is not None), None)
+            for nth, (who, _, word_after) in enumerate(named_in(line.asides[0], self._meant)):
+                self._add(after, who, "described before, not first" if nth else "described before")
+                self._add(before, who, "described after, not first" if nth else "described after")
+                if word_after.startswith("enter") or word_after in COMING:
+                    self._add(after, who, "comes in before")
+
+    def _set(self, spoken: Sequence[ReadLine]) -> None:
+        order = [who for who in dict.fromkeys(line.speaker for line in spoken) if who in self._mask]
+        for nth, (who, _, _) in enumerate(named_in(self._scene.setting, self._meant)):
+            for place, mask in enumerate(order):
+                if place == 0:
+                    self._add(mask, who, "setting, not first" if nth else "setting, speaks first")
+                self._add(mask, who, "setting, speaks late", float(place))
+
+
+def _speaker(spoken: Sequence[ReadLine], place: int, line: ReadLine, step: int) -> str | None:
+    """Who speaks so many lines away, if it is somebody else."""
+    there = place + step
+    who = spoken[there].speaker if 0 <= there < len(spoken) else None
+    return None if who == line.speaker else who

@@ -1,0 +1,140 @@
+"""Why a mask is taken for somebody: the clues that speak for them most, in words.
+
+called      a name is said or written next to what the mask says
+phrase      words and pairs of words that this one uses more than the other candidates
+memory      an earlier scene in which this one spoke of the same
+profile     something that is known of this one, and that the mask speaks of
+exclusion   nothing of its own: everybody else is likelier behind another mask
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.guessing.cues import CONTEXT, CUES
+from understudy.guessing.facts import FACTS, shared_facts
+from understudy.guessing.joint import CLUES, Joint
+from understudy.guessing.memory import SAYINGS, TOPICS
+from understudy.guessing.opinions import OPINIONS
+from understudy.guessing.parts import Parts
+from understudy.lexical import TfIdf
+from understudy.persona import Persona
+from understudy.story import Scene
+from understudy.text import stop_words
+
+__all__ = ["Reason", "reasons_for"]
+
+AS_TOLD = {
+    "calls": "is called by another mask, not by this one",
+    "talks of": "is talked of by others",
+    "never names": "is named, but not by this one",
+    "never calls": "is called, but not by this one",
+    "says 'I am'": "says who they are",
+    "called before it speaks": "is called just before this one speaks",
+    "called after it spoke": "is called just after this one spoke",
+    "called by name alone": "is called, and this one answers",
+    "described before": "is named in the direction before this one speaks",
+    "comes in before": "comes in, and this one speaks",
+}
+NAMED = 2  # cues that are told
+REMEMBERED = 200  # scenes back
+LONGEST = 70  # letters of a line that is told
+PHRASES = 4  # terms
+LEAST = 0.25  # what a clue must add to be told
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`weight` is how much it speaks for the one guessed, against the likeliest other."""
+
+    kind: str
+    text: str
+    weight: float
+
+
+def reasons_for(
+    joint: Joint, masked: Scene, personas: Sequence[Persona], taken: Mapping[str, str], earlier: Sequence[Scene]
+) -> dict[str, list[Reason]]:
+    """For each mask, why it is taken for whom it is; the strongest reason first. `earlier` is what came before."""
+    parts, table = joint.clues(masked, personas)
+    names = [persona.name for persona in personas]
+    weighed = table * joint.weights
+    found: dict[str, list[Reason]] = {}
+    for row, mask in enumerate(parts.speakers):
+        own = names.index(taken[mask])
+        others = [place for place in range(len(names)) if place != own]
+        rival = max(others, key=lambda place: float(weighed[row, place].sum())) if others else own
+        apart = dict(zip(CLUES, (weighed[row, own] - weighed[row, rival]).tolist()))
+        told = [
+            *_named(joint, parts, mask, taken[mask], apart),
+            *_phrases(joint, parts, mask, taken[mask], names[rival], apart),
+            *_remembered(joint.language, parts, mask, taken[mask], earlier, apart),
+            *_known(parts, mask, personas[own], apart),
+        ]
+        told.sort(key=lambda reason: -reason.weight)
+        found[mask] = told or [Reason("exclusion", "everybody else is likelier behind another mask", 0.0)]
+    return found
+
+
+def _named(joint: Joint, parts: Parts, mask: str, who: str, apart: Mapping[str, float]) -> Iterator[Reason]:
+    """Cues, with the words in which the name stands, where it stands next to the mask."""
+    strongest = sorted((clue for clue in CUES if apart[clue] > LEAST), key=lambda clue: -apart[clue])[:NAMED]
+    for clue in strongest:
+        where = _where(joint, parts, mask, who) if clue in CONTEXT else ""
+        yield Reason("called", f"{who} {AS_TOLD.get(clue, clue)}{where}", apart[clue])
+
+
+def _where(joint: Joint, parts: Parts, mask: str, who: str) -> str:
+    lines = parts.scene.lines
+    for place, line in enumerate(lines):
+        beside = {near.speaker for near in lines[max(place - 2, 0) : place + 3]}
+        if line.speaker != mask and mask in beside and who in joint.named_in(line.text):
+            return f": '{_short(line.text)}'"
+    return ""
+
+
+def _phrases(
+    joint: Joint, parts: Parts, mask: str, who: str, rival: str, apart: Mapping[str, float]
+) -> Iterator[Reason]:
+    weight = sum(apart[clue] for clue in (*OPINIONS, *SAYINGS) if "says" in clue or clue.startswith("own"))
+    light = stop_words(joint.language)
+    telling = [
+        term.strip("<> ")
+        for term in joint.telling(parts, mask, who, rival)
+        if ":" not in term and any(word[0].isalnum() and word not in light for word in term.split())
+    ]
+    if weight > LEAST and telling:
+        yield Reason("phrase", ", ".join(f"'{term}'" for term in list(dict.fromkeys(telling))[:PHRASES]), weight)
+
+
+def _remembered(
+    language: str, parts: Parts, mask: str, who: str, earlier: Sequence[Scene], apart: Mapping[str, float]
+) -> Iterator[Reason]:
+    """The earlier scene in which this one spoke most like the mask does now."""
+    weight = sum(apart[clue] for clue in TOPICS)
+    spoken = [(scene, [line.text for line in scene.lines if line.speaker == who]) for scene in earlier[-REMEMBERED:]]
+    spoken = [(scene, said) for scene, said in spoken if said]
+    if weight <= LEAST or not spoken:
+        return
+    index = TfIdf([" ".join(said) for _, said in spoken], language)
+    query = " ".join(parts.texts(mask))
+    best = int(np.argmax(index.scores(query)))
+    shared = [word for word, _ in index.shared_terms(query, best) if word not in stop_words(language)][:PHRASES]
+    if shared:
+        scene = spoken[best][0]
+        yield Reason("memory", f"spoke of {', '.join(shared)} at {scene.moment.dotted}", weight)
+
+
+def _known(parts: Parts, mask: str, persona: Persona, apart: Mapping[str, float]) -> Iterator[Reason]:
+    weight = sum(apart[clue] for clue in FACTS)
+    shared = shared_facts(parts, mask, persona)
+    if weight > LEAST and shared:
+        sentence, common = shared[0]
+        yield Reason("profile", f"{sentence} ({', '.join(common)})", weight)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"

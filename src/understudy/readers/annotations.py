@@ -1,0 +1,236 @@
+"""What people needed to tell who a masked speaker is: tables of tab-separated values, one masked speaker a line.
+
+    Episode <tab> need history <tab> Facts abstracted from memory <tab> Character Code <tab> Evidence-a1 .. a3
+            <tab> Reasoning Type <tab> Evidence-b1 ..
+
+'Episode' holds the episode and the scene ('09x01 2500'). Each letter of evidence is a way to tell by itself: `a` is the
+way taken, the others would have done as well. History is needed directly (an event of an earlier scene), indirectly
+(only what can be abstracted from earlier scenes), or not at all. Where several kinds of evidence are joined and no
+kind of reasoning is named, it is their conjunction.
+
+Codes count the speakers of a scene in the order of their first lines, but not always. The scenes as they were shown may
+lie beside the table, by the same name with the ending .raw: from their texts the order is taken where they are there.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from understudy.errors import InputError
+from understudy.readers.source import SourceFile
+
+__all__ = ["COARSE", "EVIDENCE", "HISTORY", "REASONING", "Annotation", "Instance", "Rationale", "read_annotations"]
+
+EVIDENCE: Mapping[str, Sequence[str]] = {
+    "linguistic style": ("linguisticstyle", "lingstyle"),
+    "personality": ("personality",),
+    "fact (attribute)": ("factattribute", "factattributes"),
+    "fact (relation)": ("factrelation", "factrelations", "factrelationship"),
+    "fact (status)": ("factstatus",),
+    "memory": ("memory", "historyevent", "historyevents"),
+    "inside-scene (background)": ("insidescenebackground",),
+    "inside-scene (mention)": ("insidescenemention",),
+    "exclusion": ("exclusion", "exclusive", "insidesceneexclusive", "insidesceneexclusion"),
+}
+"""Kinds of evidence, and how they are spelt when everything but letters is left out."""
+
+COARSE = tuple(dict.fromkeys(kind.partition(" (")[0] for kind in EVIDENCE))
+"""Exclusion stays a kind of its own: it tells nothing by itself, other than what is said inside the scene."""
+
+HISTORY = ("none", "direct", "indirect")
+
+REASONING: Mapping[str, Sequence[str]] = {
+    "none": ("no", "none"),
+    "default conjunction": ("default", "defaultconjunction"),
+    "multihop-character": ("multihopcharacter", "multihoponcharacters"),
+    "multihop-textual": ("multihoptextual", "multihoptext"),
+    "commonsense": ("commonsense",),
+}
+ANSWERS: Mapping[str, Sequence[str]] = {"yes": ("yes", "y"), "no": ("no", "n")}
+
+NEEDED = {
+    "Episode": ("episode",),
+    "need history": ("needhistory", "needhistoryevent", "needshistory"),
+    "Facts abstracted from memory": ("factsabstractedfrommemory",),
+    "Character Code": ("charactercode",),
+}
+EVIDENCE_HEAD = re.compile(r"evidence\W*([a-z])\W*\d*", re.IGNORECASE)
+SCENE = re.compile(r"\s*(\d{1,4})x(\d{1,4})\s+(\d{1,9})(?!\d)", re.IGNORECASE)
+CODE = re.compile(r"p(\d{1,3})", re.IGNORECASE)
+SAYS = re.compile(r"\bP(\d{1,3}) *:")
+
+
+class Instance(NamedTuple):
+    """One masked speaker of one scene; `place` counts them by their first lines, from 0."""
+
+    episode: tuple[int, ...]
+    scene: int
+    place: int
+
+
+class Rationale(NamedTuple):
+    """One way to tell who it is: kinds of evidence, each once, and how they are put together."""
+
+    evidence: tuple[str, ...]
+    reasoning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What telling one masked speaker took; `source` is the name of the table."""
+
+    source: str
+    instance: Instance
+    needs_history: str
+    rationales: tuple[Rationale, ...]
+    """The way that was taken, then others that would have done."""
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        return self.rationales[0].evidence
+
+    @property
+    def coarse_evidence(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(kind.partition(" (")[0] for kind in self.evidence))
+
+    @property
+    def reasoning(self) -> str:
+        return self.rationales[0].reasoning
+
+
+def read_annotations(path: Path) -> list[Annotation]:
+    """The annotations of a table, or of all tables (*.tsv) of a folder."""
+    if not path.is_dir():
+        return list(_read(path))
+    tables = sorted(path.glob("*.tsv"))
+    if not tables:
+        raise InputError("holds no tables of annotations (*.tsv)", path)
+    return [annotation for table in tables for annotation in _read(table)]
+
+
+def _read(path: Path) -> Iterator[Annotation]:
+    source = SourceFile(path)
+    rows = _rows(source, "\t")
+    number, heads = next(rows, (1, []))
+    columns = _columns(source, number, heads)
+    shown = _shown(path.with_suffix(".raw"))
+    seen: set[Instance] = set()
+    for number, row in rows:
+        cells = _Cells(source, number, [*row, *[""] * (len(heads) - len(row))])
+        instance = _placed(cells.instance(columns.needed["Episode"], columns.needed["Character Code"]), shown)
+        if instance in seen:
+            cells.refuse("says the same speaker of the same scene twice")
+        seen.add(instance)
+        direct = cells.one_of(ANSWERS, columns.needed["need history"]) == "yes"
+        abstracted = cells.one_of(ANSWERS, columns.needed["Facts abstracted from memory"]) == "yes"
+        ways = [cells.rationale(*way) for way in columns.ways]
+        found = tuple(way for way in ways if way.evidence)
+        if not ways[0].evidence:
+            cells.refuse("names no evidence under 'Evidence-a1': say what kind it was")
+        needs = "direct" if direct else "indirect" if abstracted else "none"
+        yield Annotation(path.stem, instance, needs, found)
+
+
+class _Columns(NamedTuple):
+    needed: Mapping[str, int]
+    ways: Sequence[tuple[Sequence[int], int | None]]
+    """For each letter, the columns of its evidence and of its reasoning."""
+
+
+def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _Columns:
+    """Columns by their heads; a 'Reasoning Type' belongs to the evidence before it."""
+    letters = [_letters(head) for head in heads]
+    needed = {
+        head: next((place for place, found in enumerate(letters) if found in spelt), -1)
+        for head, spelt in NEEDED.items()
+    }
+    evidence: dict[str, list[int]] = {}
+    reasoning: dict[str, int] = {}
+    for place, head in enumerate(heads):
+        if match := EVIDENCE_HEAD.fullmatch(head.strip()):
+            evidence.setdefault(match[1].lower(), []).append(place)
+        elif letters[place].startswith("reasoning") and evidence:
+            reasoning[list(evidence)[-1]] = place
+    missing = [head for head, place in needed.items() if place < 0] + ([] if evidence else ["Evidence-a1"])
+    if missing:
+        raise source.error(f"has no column {', '.join(map(repr, missing))}: the first line should name them", line)
+    return _Columns(needed, [(places, reasoning.get(letter)) for letter, places in evidence.items()])
+
+
+class _Cells(NamedTuple):
+    """A line of the table, with where it stands."""
+
+    source: SourceFile
+    line: int
+    cells: Sequence[str]
+
+    def refuse(self, message: str) -> NoReturn:
+        raise self.source.error(message, self.line)
+
+    def instance(self, scene: int, code: int) -> Instance:
+        at, who = SCENE.fullmatch(self.cells[scene].rstrip()), CODE.fullmatch(self.cells[code].strip())
+        if at is None:
+            self.refuse(f"'Episode' is {self.cells[scene]!r:.40}: it should name episode and scene, as '09x01 2500'")
+        if who is None:
+            self.refuse(f"'Character Code' is {self.cells[code]!r:.40}: it should be P0, P1, ...")
+        return Instance((int(at[1]), int(at[2])), int(at[3]), int(who[1]))
+
+    def one_of(self, allowed: Mapping[str, Sequence[str]], place: int) -> str:
+        spelt = _letters(self.cells[place])
+        found = next((name for name, spellings in allowed.items() if spelt in spellings), None)
+        if found is None:
+            self.refuse(f"{self.cells[place]!r:.60} is none of {', '.join(allowed)}")
+        return found
+
+    def rationale(self, evidence: Iterable[int], reasoning: int | None) -> Rationale:
+        kinds = tuple(dict.fromkeys(self.one_of(EVIDENCE, place) for place in evidence if self.cells[place].strip()))
+        if reasoning is not None and self.cells[reasoning].strip():
+            return Rationale(kinds, self.one_of(REASONING, reasoning))
+        return Rationale(kinds, "default conjunction" if len(kinds) > 1 else "none")
+
+
+def _shown(path: Path) -> dict[tuple[tuple[int, ...], int], list[int]]:
+    """The codes of each scene that was shown, in the order of their first lines; nothing without such a file."""
+    if not path.is_file():
+        return {}
+    source = SourceFile(path)
+    rows = _rows(source, ",")
+    number, heads = next(rows, (1, []))
+    if "Scene" not in heads:
+        raise source.error("has no column 'Scene': the first line should name it", number)
+    found: dict[tuple[tuple[int, ...], int], list[int]] = {}
+    for number, row in rows:
+        text = row[heads.index("Scene")] if len(row) > heads.index("Scene") else ""
+        at = SCENE.match(text)
+        if at is None:
+            raise source.error("'Scene' should begin with episode and scene, as '09x01 2500'", number)
+        found[(int(at[1]), int(at[2])), int(at[3])] = list(dict.fromkeys(map(int, SAYS.findall(text))))
+    return found
+
+
+def _placed(coded: Instance, shown: Mapping[tuple[tuple[int, ...], int], Sequence[int]]) -> Instance:
+    """By first lines; whoever has no line in the scene that was shown comes after all who have."""
+    codes = shown.get((coded.episode, coded.scene))
+    if codes is None:
+        return coded
+    return coded._replace(place=codes.index(coded.place) if coded.place in codes else len(codes) + coded.place)
+
+
+def _rows(source: SourceFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Lines with their numbers, without those that are blank."""
+    reader = csv.reader((f"{text}\n" for _, text in source.lines()), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise source.error(f"is no table of values: {error}", reader.line_num) from error
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalpha, text)).casefold()

@@ -1,0 +1,37 @@
+"""Guesses with known answers, for tests of what is made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from understudy.bench.guessed import Guessed
+from understudy.readers.annotations import Annotation, Instance, Rationale
+
+__all__ = ["annotation", "scene"]
+
+
+def scene(
+    model: str,
+    show: str,
+    number: int,
+    speakers: Sequence[str],
+    guesses: Sequence[str],
+    episode: tuple[int, ...] = (1, 1),
+) -> list[Guessed]:
+    """The speakers of one scene in the order of their first lines, and whom each was taken for."""
+    even = {name: 1 / len(speakers) for name in speakers}
+    return [
+        Guessed(model, show, episode, number, place, who, guess, even)
+        for place, (who, guess) in enumerate(zip(speakers, guesses, strict=True))
+    ]
+
+
+def annotation(
+    number: int,
+    place: int,
+    evidence: Sequence[str] = ("memory",),
+    history: str = "none",
+    reasoning: str = "none",
+    source: str = "table",
+) -> Annotation:
+    return Annotation(source, Instance((1, 1), number, place), history, (Rationale(tuple(evidence), reasoning),))
