@@ -4,6 +4,7 @@ called      a name is said or written next to what the mask says
 phrase      words and pairs of words that this one uses more than the other candidates
 memory      an earlier scene in which this one spoke of the same
 profile     something that is known of this one, and that the mask speaks of
+relation    a tie of this one to somebody, and the mask speaks of them
 exclusion   nothing of its own: everybody else is likelier behind another mask
 """
 
@@ -83,15 +84,19 @@ def _named(joint: Joint, parts: Parts, mask: str, who: str, apart: Mapping[str, 
     """Cues, with the words in which the name stands, where it stands next to the mask."""
     strongest = sorted((clue for clue in CUES if apart[clue] > LEAST), key=lambda clue: -apart[clue])[:NAMED]
     for clue in strongest:
-        where = _where(joint, parts, mask, who) if clue in CONTEXT else ""
+        where = _where(joint, parts, mask, who, clue) if clue in CONTEXT else ""
         yield Reason("called", f"{who} {AS_TOLD.get(clue, clue)}{where}", apart[clue])
 
 
-def _where(joint: Joint, parts: Parts, mask: str, who: str) -> str:
+def _where(joint: Joint, parts: Parts, mask: str, who: str, clue: str) -> str:
+    if clue.startswith("setting"):
+        return f": '{_short(parts.scene.setting)}'"
+    described = clue.startswith(("described", "comes in"))
     lines = parts.scene.lines
     for place, line in enumerate(lines):
         beside = {near.speaker for near in lines[max(place - 2, 0) : place + 3]}
-        if line.speaker != mask and mask in beside and who in joint.named_in(line.text):
+        fits = (line.speaker is None) == described and line.speaker != mask
+        if fits and mask in beside and who in joint.named_in(line.text):
             return f": '{_short(line.text)}'"
     return ""
 
@@ -133,7 +138,8 @@ def _known(parts: Parts, mask: str, persona: Persona, apart: Mapping[str, float]
     shared = shared_facts(parts, mask, persona)
     if weight > LEAST and shared:
         sentence, common = shared[0]
-        yield Reason("profile", f"{sentence} ({', '.join(common)})", weight)
+        kind = "relation" if sentence in persona.feelings() else "profile"
+        yield Reason(kind, f"{sentence} ({', '.join(common)})", weight)
 
 
 def _short(text: str) -> str:
