@@ -24,8 +24,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from understudy.lexical import Corpus
 from understudy.metrics import Samples, maxbleu
-from understudy.text import words
 
 ORDER = 3
 Bleu = Callable[[list[str], list[str]], float]
@@ -79,6 +79,11 @@ def looped(bleu: Bleu, lines: list[list[str]], samples: list[list[str]]) -> tupl
     return (time.process_time() - start) / (len(lines) * len(samples)), best
 
 
+def cut(texts: list[str]) -> list[list[str]]:
+    lines = Corpus(texts, marks=True).lines
+    return [lines.words(place) for place in range(len(texts))]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -102,7 +107,7 @@ def main() -> None:
     print(f"{'understudy, all in all':22} {our_time:10.3f} {1e9 * our_time / pairs:10.1f} {1:8}")
     few = random.Random(0).sample(range(len(samples)), min(options.pairs // 20, len(samples)))
     some = [samples[place] for place in few]
-    theirs_cut, lines_cut = [words(text) for text in some], [words(text) for text in lines[:20]]
+    theirs_cut, lines_cut = cut(some), cut(lines[:20])
     expected = ours(lines[:20], some)
     for name, bleu in (("nltk, looped", nltk_bleu()), ("sacrebleu, looped", sacre_bleu())):
         runs = [looped(bleu, lines_cut, theirs_cut) for _ in range(3)]

@@ -9,7 +9,7 @@ from functools import cache
 
 from understudy.errors import InputError, MissingExtra
 
-__all__ = ["LANGUAGES", "fold", "guess_language", "stop_words", "tokenizer", "words"]
+__all__ = ["LANGUAGES", "fold", "guess_language", "pieces", "stop_words", "tokenizer", "words"]
 
 LANGUAGES = ("en", "ja", "zh")
 
@@ -71,6 +71,15 @@ def known(language: str) -> str:
 @cache
 def tokenizer(language: str) -> Callable[[str], list[str]]:
     """The word cutter of a language; Japanese and Chinese ones are optional parts."""
+    cut = pieces(language)
+    if language == "en":
+        return cut
+    return lambda text: [piece.lower() for piece in cut(text) if WORD.search(piece)]
+
+
+@cache
+def pieces(language: str) -> Callable[[str], list[str]]:
+    """Cuts a text into words as they are written, with the punctuation between them; English into words alone."""
     return {"en": _english, "ja": _japanese, "zh": _chinese}[known(language)]()
 
 
@@ -84,7 +93,7 @@ def _japanese() -> Callable[[str], list[str]]:
     except ImportError as error:
         raise MissingExtra("cutting Japanese into words", "ja") from error
     tagger = fugashi.Tagger()
-    return lambda text: [word.surface.lower() for word in tagger(text) if WORD.search(word.surface)]
+    return lambda text: [word.surface for word in tagger(text)]
 
 
 def _chinese() -> Callable[[str], list[str]]:
@@ -95,4 +104,4 @@ def _chinese() -> Callable[[str], list[str]]:
     except ImportError as error:
         raise MissingExtra("cutting Chinese into words", "zh") from error
     jieba.setLogLevel(logging.WARNING)
-    return lambda text: [word.lower() for word in jieba.cut(text) if WORD.search(word)]
+    return lambda text: list(jieba.cut(text))

@@ -15,14 +15,14 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.lexical.rows import Ints
-from understudy.text import tokenizer
+from understudy.text import WORD, pieces, tokenizer
 
 __all__ = ["cut_all", "is_mark"]
 
@@ -66,28 +66,46 @@ def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _one_by_one(texts: Sequence[str], language: str, marks: bool) -> Found:
-    cut = tokenizer(language)
+    cut = _marked(language) if marks else tokenizer(language)
     places: dict[str, int] = {}
     numbers: list[int] = []
     lengths: list[int] = []
     for text in texts:
-        words = _marked(text, cut(text)) if marks else cut(text)
+        words = cut(text)
         numbers += [places.setdefault(word, len(places)) for word in words]
         lengths.append(len(words))
     return list(places), np.array(numbers, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
 
-def _marked(text: str, words: Sequence[str]) -> list[str]:
-    """The words of a text with the marks that stand between them."""
-    lowered = text.lower().replace("’", "'")
+def _marked(language: str) -> Callable[[str], list[str]]:
+    """Cuts a text into words and marks."""
+    if language == "en":
+        return _with_marks
+    cut = pieces(language)
+    known: dict[str, list[str]] = {}
+
+    def words_and_marks(text: str) -> list[str]:
+        found: list[str] = []
+        for piece in cut(text):
+            if piece not in known:
+                known[piece] = [piece.lower()] if WORD.search(piece) else _marks(piece)
+            tokens = known[piece]
+            if found and tokens and tokens[0][0] == found[-1][0] and is_mark(tokens[0][0]):  # a run cut in two
+                found[-1] += tokens[0]
+                found += tokens[1:]
+            else:
+                found += tokens
+        return found
+
+    return words_and_marks
+
+
+def _with_marks(text: str) -> list[str]:
     found: list[str] = []
-    at = 0
-    for word in words:
-        begins = lowered.find(word, at)
-        if begins > at:
-            found += _marks(lowered[at:begins])
-        found.append(word)
-        at = begins + len(word) if begins >= 0 else at
+    lowered, at = text.lower().replace("’", "'"), 0
+    for word in WORD.finditer(lowered):
+        found += [*_marks(lowered[at : word.start()]), word.group()]
+        at = word.end()
     return found + _marks(lowered[at:])
 
 

@@ -60,7 +60,8 @@ class Bends:
     """What the last steps tell of a function's curvature; the oldest makes room for the newest."""
 
     def __init__(self, size: int) -> None:
-        self._steps, self._changes = np.zeros((2, REMEMBERED, size))
+        self._both = np.zeros((2 * REMEMBERED, size))  # in one array, so that they are passed over together
+        self._steps, self._changes = self._both.reshape(2, REMEMBERED, size)
         self._met = np.zeros((REMEMBERED, REMEMBERED))  # of each step with each later change
         self._alike = np.zeros((REMEMBERED, REMEMBERED))  # of each change with each
         self._found, self._part = np.empty((2, size))
@@ -75,8 +76,8 @@ class Bends:
         self._count += 1
         np.multiply(direction, length, out=self._steps[place])
         self._changes[place] = change
-        self._met[:, place] = self._steps @ change
-        self._alike[place] = self._alike[:, place] = self._changes @ change
+        self._met[:, place], alike = (self._both @ change).reshape(2, REMEMBERED)
+        self._alike[place] = self._alike[:, place] = alike
 
     def downhill(self, gradient: Reals) -> Reals:
         """The Newton step, as far as is known; it is written over by the next."""
@@ -86,11 +87,11 @@ class Bends:
         order = np.arange(first, self._count) % REMEMBERED  # from the oldest to the newest
         met, alike = np.triu(self._met[np.ix_(order, order)]), self._alike[np.ix_(order, order)]
         scale = met[-1, -1] / alike[-1, -1]
-        along = np.linalg.solve(met, (self._steps @ gradient)[order])
-        bent = (np.diag(np.diag(met)) + scale * alike) @ along - scale * (self._changes @ gradient)[order]
+        steps, changes = (self._both @ gradient).reshape(2, REMEMBERED)[:, order]
+        along = np.linalg.solve(met, steps)
+        bent = (np.diag(np.diag(met)) + scale * alike) @ along - scale * changes
         parts = np.zeros((2, REMEMBERED))
         parts[0, order], parts[1, order] = -np.linalg.solve(met.T, bent), scale * along
-        found = np.dot(parts[0], self._steps, out=self._found)
-        found += np.dot(parts[1], self._changes, out=self._part)
+        found = np.dot(parts.ravel(), self._both, out=self._found)
         found -= np.multiply(gradient, scale, out=self._part)
         return found

@@ -26,17 +26,19 @@ def _forward(starts: Ints, columns: Ints, values: Reals, weights: Reals, scores:
     """
     classes = weights.shape[1]
     intercept = weights.shape[0] - 1
+    found = np.empty(classes)
     for row in range(len(starts) - 1):
-        found = scores[row]
         for k in range(classes):
             found[k] = weights[intercept, k]
         for place in range(starts[row], starts[row + 1]):
             value, column = values[place], columns[place]
             for k in range(classes):
                 found[k] += value * weights[column, k]
-        highest = found.max()
+        highest = found[0]
+        for k in range(1, classes):
+            highest = max(highest, found[k])
         for k in range(classes):
-            found[k] -= highest
+            scores[row, k] = found[k] - highest
 
 
 def _backward(
@@ -45,17 +47,20 @@ def _backward(
 ) -> float:  # fmt: skip
     """The loss, each row counting as much as `counts` says; adds its gradient to `gradient`, which lies as weights do.
 
-    `chances` are the exponentials of the scores, and are written over.
+    `chances` are the exponentials of the scores.
     """
     classes = scores.shape[1]
     intercept = gradient.shape[0] - 1
+    found = np.empty(classes)
     loss = 0.0
     for row in range(len(starts) - 1):
-        found, own = chances[row], labels[row]
-        total = found.sum()
-        loss += counts[row] * (np.log(total) - scores[row, own])
+        own, total = labels[row], 0.0
         for k in range(classes):
-            found[k] *= counts[row] / total
+            total += chances[row, k]
+        loss += counts[row] * (np.log(total) - scores[row, own])
+        share = counts[row] / total
+        for k in range(classes):
+            found[k] = share * chances[row, k]
         found[own] -= counts[row]
         for k in range(classes):
             gradient[intercept, k] += found[k]

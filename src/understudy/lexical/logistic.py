@@ -23,7 +23,7 @@ from understudy.lexical.rows import Ints, Reals, Rows
 
 __all__ = ["Logistic", "evened", "fit"]
 
-PRECISION = 3e-7
+PRECISION = 1e-6
 FREQUENT = 128  # features that are kept as a full matrix
 WORTH_COMPILING = 500_000  # values times classes from which loading the compiled loops pays
 

@@ -64,16 +64,10 @@ class MaxBLEU(LineMetric):
         for first, last in _pieces(work):
             pairs = self._meeting(bags[-1], first, last)
             lengths = lines.lengths[pairs.lines]
-            bounds = self._bounds(pairs, lengths)
-            scores = np.zeros(len(bounds))
-            leaders = _first_best(pairs.lines, bounds)
-            scores[leaders] = self._scores(pairs.some(leaders), lengths[leaders], bags)
+            leaders = _first_best(pairs.lines, _bleu(self._most(pairs, lengths), lengths, self._lengths[pairs.samples]))
             least = np.zeros(last - first)
-            least[pairs.lines[leaders] - first] = scores[leaders]
-            rivals = bounds * (1 + ROUNDING) >= least[pairs.lines - first]
-            rivals[leaders] = False
-            left = np.flatnonzero(rivals)
-            scores[left] = self._scores(pairs.some(left), lengths[left], bags)
+            least[pairs.lines[leaders] - first] = self._scores(pairs.some(leaders), lengths[leaders], bags, 0.0)
+            scores = self._scores(pairs, lengths, bags, least[pairs.lines - first])
             winners = _first_best(pairs.lines, scores)
             best[pairs.lines[winners]], which[pairs.lines[winners]] = scores[winners], pairs.samples[winners]
         return best, which
@@ -93,15 +87,21 @@ class MaxBLEU(LineMetric):
         found, samples = np.divmod(keys[order][changes], len(self._lengths))
         return Pairs(found, samples, sums(shared[order], np.append(changes, len(order))))
 
-    def _bounds(self, pairs: Pairs, lengths: Ints) -> Reals:
-        """What each pair's score can be at most: as if it shared as many n-grams of lower orders as fit into both."""
-        theirs = self._lengths[pairs.samples]
-        shared = [np.minimum(lengths, theirs) - n + 1 for n in range(1, self.order)]
-        return _bleu([*shared, pairs.shared], lengths, theirs)
+    def _most(self, pairs: Pairs, lengths: Ints) -> list[Reals]:
+        """How many n-grams of each order a pair shares at most: of lower orders, as many as fit into both."""
+        both = np.minimum(lengths, self._lengths[pairs.samples]).astype(np.float64)
+        return [*(both - n + 1 for n in range(1, self.order)), pairs.shared]
 
-    def _scores(self, pairs: Pairs, lengths: Ints, bags: list[Rows]) -> Reals:
-        shared = [_shared(pairs, ours, theirs) for ours, theirs in zip(bags[:-1], self._bags)]
-        return _bleu([*shared, pairs.shared], lengths, self._lengths[pairs.samples])
+    def _scores(self, pairs: Pairs, lengths: Ints, bags: list[Rows], least: Reals | float) -> Reals:
+        """The score of each pair that reaches `least`; of one that does not, something below it.
+
+        Lower orders are counted one after another, and only for pairs that could still reach it.
+        """
+        theirs, shared = self._lengths[pairs.samples], self._most(pairs, lengths)
+        for n in reversed(range(1, self.order)):
+            left = np.flatnonzero(_bleu(shared, lengths, theirs) * (1 + ROUNDING) >= least)
+            shared[n - 1][left] = _shared(pairs.some(left), bags[n - 1], self._bags[n - 1])
+        return _bleu(shared, lengths, theirs)
 
 
 class Pairs:

@@ -14,6 +14,7 @@ from typing import Any
 from understudy.report.confusion import confusions_section
 from understudy.report.curves import curves_section
 from understudy.report.flow import flows_section
+from understudy.report.learning import learning_section
 from understudy.report.page import page, table
 from understudy.report.plot import Bar, panel
 
@@ -49,6 +50,7 @@ def html_report(document: Mapping[str, Any], title: str) -> str:
         _opening(title, rows, manifest),
         _plots(rows),
         curves_section(document.get("curves", ())),
+        learning_section(document.get("learning", ())),
         confusions_section(document.get("confusions", ())),
         flows_section(document.get("flows", ())),
         _figures(rows),
