@@ -19,6 +19,9 @@ def main() -> None:
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else whoever started us wants it unheard
     if heard:
         signal.signal(signal.SIGINT, _stop)
+    # Our products of numpy arrays are small. Shared out between threads that wait for each other they take up to three
+    # times as long, more so on a machine that is busy. Whoever wants threads says so.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from understudy.cli import main as run
 
     if heard:

@@ -69,3 +69,7 @@ def test_a_crowd_of_two_hundred_has_probabilities_and_everybody_a_place() -> Non
 def test_more_masks_than_candidates_cannot_be() -> None:
     with pytest.raises(ValueError, match="3 masks, but only 2 candidates"):
         marginals(np.zeros((3, 2)))
+
+
+def test_nobody_masked_is_nobody_placed() -> None:
+    assert marginals(np.zeros((0, 3))).shape == (0, 3)

@@ -25,6 +25,7 @@ from understudy.bench.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.dialogue import Guesser
 from understudy.errors import UnknownCharacter
 from understudy.guessing import Joint, Lessons, Masking, guess_in_order
+from understudy.guessing.encoded import Encodes, shipped_encoder
 from understudy.guessing.joint import ABLATIONS
 from understudy.guessing.recall import ranked_scenes
 from understudy.persona import Persona, persona_at
@@ -35,7 +36,10 @@ from understudy.story import Scene
 __all__ = ["MODELS", "bench_guess"]
 
 MODELS = ("random", "vanilla", "vanilla+assigned", "joint", "joint without history")
+BY_WORDS, BY_MEANING = "scenes alike in words", "scenes alike in meaning"
 SHARES = {"an eighth": 8, "a quarter": 4, "half": 2}
+ENOUGH = 30  # speakers of a show, for its curve to say anything
+LESS = "joint from {} of the lessons"
 ANNOTATED, NEEDED = "human_annotation", "needed_scenes.jsonl"
 
 
@@ -53,11 +57,12 @@ def bench_guess(
 ) -> dict[str, Any]:
     """Rows, comparisons, confusions, flows and manifest. `ablations` and `curve` judge more models, made from joint."""
     wanted = dict.fromkeys((*models, *((f"joint without {part}" for part in ABLATIONS) if ablations else ())))
-    makers = {model: guesser_named(model) for model in wanted}  # a name that is wrong is said before anything is read
+    # a name that is wrong is said before anything is read
+    makers = {model: guesser_named(model, names) for model in wanted}
     if curve:
-        makers |= {f"joint from {name} of the lessons": _less(share) for name, share in SHARES.items()}
+        makers |= {LESS.format(name): _less(share) for name, share in SHARES.items()}
     guessed: list[Guessed] = []
-    recalled: dict[Instance, list[int]] = {}
+    recalled: dict[str, dict[Instance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
     left_out: dict[str, int] = {}
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
     needed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
@@ -70,16 +75,19 @@ def bench_guess(
         for model, make in makers.items():
             progress(f"{show.title}: {model}", 0, len(sampled))
             guessed += _guessed(model, sampled, masking, make(lessons), show, progress)
-        recalled |= _recalled(show, needed)
+        for how, ranked in recalled.items():
+            ranked |= _recalled(show, needed, _reader(how) if needed else None)
     found = analyse(guessed, annotations, seed)
     if {"joint", "joint without history"} <= makers.keys():
         found["rows"] += history_gain(guessed, annotations, "joint", "joint without history", seed)
-    found["rows"] += retrieval_rows("scenes alike in words", recalled, needed, seed)
+    for how, ranked in recalled.items():
+        found["rows"] += retrieval_rows(how, ranked, needed, seed)
+    learning = _learning(found["rows"]) if curve else []
     settings = {"models": list(makers), "names": names, "left out": left_out}
     manifest = manifest_of("guess", [judge or data / JUDGED], seed, limit, settings)
     if items is not None:
         write_items(items, _items(guessed), manifest)
-    return {**found, "manifest": manifest}
+    return {**found, "learning": learning, "manifest": manifest}
 
 
 def _less(share: int) -> Make:
@@ -87,16 +95,33 @@ def _less(share: int) -> Make:
     return lambda lessons: Joint(replace(lessons, scenes=lessons.scenes[-max(len(lessons.scenes) // share, 1) :]))
 
 
-def _recalled(show: Show, needed: Mapping[Instance, frozenset[int]]) -> dict[Instance, list[int]]:
+def _learning(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Accuracy by the share of the lessons that it was learned from, for each show."""
+    shares = {"joint": 1.0} | {LESS.format(name): 1 / share for name, share in SHARES.items()}
+    return [
+        {"show": row["show"], "share": shares[row["model"]], **{key: row[key] for key in ("value", "low", "high", "n")}}
+        for row in rows
+        if row["metric"] == "accuracy" and row["model"] in shares and row["n"] >= ENOUGH
+    ]
+
+
+def _reader(how: str) -> Encodes | None:
+    return shipped_encoder() if how == BY_MEANING else None
+
+
+def _recalled(
+    show: Show, needed: Mapping[Instance, frozenset[int]], encoder: Encodes | None
+) -> dict[Instance, tuple[int, ...]]:
     """For every speaker of whom it is known which scenes were needed: the last ones, those most alike first."""
     scenes = [one.scene for one in show.file]
-    found: dict[Instance, list[int]] = {}
+    found: dict[Instance, tuple[int, ...]] = {}
     for place, scene in enumerate(scenes):
         *episode, number = scene.moment.numbers
         asked = [one for one in needed if (*one.episode, one.scene) == (*episode, number)]
         if asked:
-            ranked = [one.moment.numbers[-1] for one in ranked_scenes(scene, scenes[:place], show.story.language)]
-            found |= dict.fromkeys(asked, ranked)
+            alike = ranked_scenes(scene, scenes[:place], show.story.language, encoder)
+            numbers = tuple(one.moment.numbers[-1] for one in alike)
+            found |= dict.fromkeys(asked, numbers)
     return found
 
 

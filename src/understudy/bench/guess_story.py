@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from understudy.bench.guess_analysis import analyse
 from understudy.bench.guessed import Guessed
 from understudy.bench.guessers import guesser_named
@@ -24,6 +26,8 @@ from understudy.guessing import (
     reasons_for,
     stretches,
 )
+from understudy.guessing.assignment import best_assignment
+from understudy.guessing.learning import LEAST
 from understudy.guessing.pieces import masks_of
 from understudy.persona import Persona, persona_at
 from understudy.story import Moment, Scene
@@ -59,12 +63,11 @@ def guess_scene(story: Story, moment: str, question: Question) -> dict[str, Any]
         raise StoryError(f"of the main characters {who} speaks at {at.dotted}: guessing takes a scene with two or more")
     earlier = [masking.told(one) for one in stretches(story.scenes(before=scene.moment))]
     lessons = Lessons(earlier, masking.people, masking.names, story.language)
-    guesser = guesser_named(question.model)(lessons)
+    guesser = guesser_named(question.model, question.names)(lessons)
     personas = personas_in(story, masking)(masked.candidates, scene)
     guesses = guesser.guess(masked.scene, personas)
-    taken = {mask: max(found, key=lambda name: found[name]) for mask, found in guesses.items()}
-    joint = guesser if isinstance(guesser, Joint) and len(set(taken.values())) == len(taken) else None
-    reasons = {} if joint is None else reasons_for(joint, masked.scene, personas, taken, earlier)
+    taken = _one_each(guesses) if isinstance(guesser, Joint) else _likeliest(guesses)
+    reasons = reasons_for(guesser, masked.scene, personas, taken, earlier) if isinstance(guesser, Joint) else {}
     return {
         "story": story.title,
         "scene": scene.moment.dotted,
@@ -97,7 +100,8 @@ def guess_later(story: Story, since: str | None, question: Question, progress: W
     if not earlier:
         raise StoryError(f"nothing comes before {start.dotted}: guess from a later moment with --from")
     progress("Learning", 0, 1)
-    guesser = guesser_named(question.model)(Lessons(earlier, masking.people, masking.names, story.language))
+    lessons = Lessons(earlier, masking.people, masking.names, story.language)
+    guesser = guesser_named(question.model, question.names)(lessons)
     later = list(stretches(story.scenes(since=start)))
     told: list[Guessed] = []
     asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in later]
@@ -118,6 +122,17 @@ def guessed_of(model: str, show: str, masked: Masked, guesses: Guesses) -> list[
         guess = max(shares, key=lambda name: shares[name])
         found.append(Guessed(model, show, tuple(place), number, order, masked.answers[mask], guess, shares))
     return found
+
+
+def _likeliest(guesses: Guesses) -> dict[str, str]:
+    return {mask: max(found, key=lambda name: found[name]) for mask, found in guesses.items()}
+
+
+def _one_each(guesses: Guesses) -> dict[str, str]:
+    """Nobody is behind two masks, even where both are likeliest the same."""
+    names = list(next(iter(guesses.values())))
+    shares = np.log([[max(found[name], LEAST) for name in names] for found in guesses.values()])
+    return {mask: names[place] for mask, place in zip(guesses, best_assignment(shares).tolist())}
 
 
 def _scene_at(story: Story, at: Moment) -> Scene:
@@ -146,6 +161,8 @@ def personas_in(story: Story, masking: Masking) -> Callable[[Sequence[str], Scen
     own = dict(zip(masking.people, masking.main))
 
     def at(names: Sequence[str], scene: Scene) -> Sequence[Persona]:
+        if masking.how == "swap":  # what is known of them goes by names that nobody has here
+            return [Persona(name, scene.moment, language=story.language) for name in names]
         found = []
         for name in names:
             try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from understudy.bench.weighed import weighed
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing import Assigned, Joint, Lessons, RankerGuesser, Vanilla
@@ -17,6 +18,7 @@ from understudy.guessing.encoded import multi_row, scene_pooling, shipped_encode
 from understudy.guessing.joint import ABLATIONS
 from understudy.guessing.learning import Guesses, named
 from understudy.guessing.pieces import masks_of
+from understudy.modelfolder import is_model_folder
 from understudy.persona import Persona
 from understudy.story import Scene
 
@@ -25,6 +27,7 @@ __all__ = ["ASSIGNED", "GUESSERS", "Chance", "Make", "guesser_named"]
 Make = Callable[[Lessons], Guesser]
 ASSIGNED = "+assigned"
 WITHOUT = " without "
+TOGETHER = "+"
 
 
 class Chance:
@@ -69,13 +72,21 @@ LEFT_OUT: dict[str, dict[str, Make]] = {
 """What a guesser can leave out: `joint without history`."""
 
 
-def guesser_named(spec: str) -> Make:
-    """A name, perhaps with `+assigned` or ` without PART` after it, or `module:factory` of your own, given lessons."""
+def guesser_named(spec: str, names: str = "keep") -> Make:
+    """A name, perhaps with `+assigned` or ` without PART` after it; a trained model's folder; several joined by `+`,
+    weighed together; or `module:factory` of your own, given lessons. `names` is what becomes of names in the text.
+    """
     if spec.endswith(ASSIGNED):
-        make = guesser_named(spec.removesuffix(ASSIGNED))
+        make = guesser_named(spec.removesuffix(ASSIGNED), names)
         return lambda lessons: Assigned(make(lessons))
     if spec in GUESSERS:
         return GUESSERS[spec]
+    if is_model_folder(Path(spec)):
+        return _trained(Path(spec), names)
+    if TOGETHER in spec:
+        several = spec.split(TOGETHER)
+        folders = [Path(one) for one in several if is_model_folder(Path(one))]
+        return weighed([guesser_named(one, names) for one in several], folders)
     whole, without, part = spec.partition(WITHOUT)
     if without and whole in LEFT_OUT:
         if part not in LEFT_OUT[whole]:
@@ -86,8 +97,20 @@ def guesser_named(spec: str) -> Make:
         return _of_factory(module, factory)
     raise AgentError(
         f"there is no guesser '{spec}': choose from {', '.join(GUESSERS)} (with {ASSIGNED} for one person behind each "
-        "mask), or a factory of your own as module:factory"
+        "mask), a folder that 'train guesser' made, several joined by +, or a factory of your own as module:factory"
     )
+
+
+def _trained(folder: Path, names: str) -> Make:
+    if names == "swap":
+        raise AgentError(f"the model {folder} knows people by their own names: judge it with --names keep or mask")
+
+    def make(lessons: Lessons) -> Guesser:
+        from understudy.training.guessing.opening import open_guesser
+
+        return open_guesser(folder, lessons)
+
+    return make
 
 
 def _of_factory(module: str, factory: str) -> Make:

@@ -29,14 +29,17 @@ TRANSCRIPTS = "transcripts"
 RUN = 5  # words
 TOO_MUCH_ALIKE, HELD, TOO_MANY = 0.2, 0.5, 0.3
 FEWEST_RUNS = 8  # below that a scene is too short to be told
-WORD = re.compile(r"[a-z]+")
+WORD = re.compile(r"[^\W\d_]+")
 Run = tuple[str, ...]
 LEVELS = ("season", "episode", "scene", "line")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedScene:
-    """A scene of the judged file; those that are not `judged` are history for what comes after them."""
+    """A scene of the judged file; those that are not `judged` are history for what comes after them.
+
+    Judged are the scenes that the file puts in a split or, where it has none, those with two main characters or more.
+    """
 
     scene: Scene
     judged: bool
@@ -73,6 +76,8 @@ def shows_in(data: Path, judge: Path | None = None, progress: Watch = unwatched)
     for place, (name, scenes) in enumerate(by_show.items()):
         progress(f"Reading {name.replace('_', ' ')}", place, len(by_show))
         scenes.sort(key=lambda scene: (scene.season, scene.episode, scene.number))
+        if not any(scene.main_characters for scene in scenes):
+            raise InputError(f'says of no scene of {name} who is hidden: a line needs "main_characters"', file)
         yield _show(name, scenes, read(transcript_of(data, name)))
 
 
@@ -90,7 +95,10 @@ def _show(name: str, scenes: Sequence[ShowScene], story: Story) -> Show:
     marked = any(scene.split for scene in scenes)
     called = _called(scenes, story)
     main = tuple(dict.fromkeys(called[who] for scene in scenes for who in scene.main_characters if who in called))
-    file = tuple(JudgedScene(_as_scene(scene, called), not marked or scene.split is not None) for scene in scenes)
+    file = tuple(
+        JudgedScene(_as_scene(scene, called), scene.split is not None if marked else len(scene.main_characters) > 1)
+        for scene in scenes
+    )
     first = Moment((scenes[0].season, scenes[0].episode), LEVELS)
     told = [scene for scene in stretches(_earlier(story, first)) if any(line.speaker for line in scene.lines)]
     known: dict[Run, list[int]] = {}

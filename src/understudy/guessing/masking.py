@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.errors import StoryError
 from understudy.guessing.names import Names, derangement
-from understudy.story import Line, Moment, Scene
+from understudy.story import Line, Scene
 from understudy.storyfile import Story
 
 __all__ = ["MOST", "NAMES", "Masked", "Masking", "main_characters"]
@@ -26,10 +26,9 @@ NAMES = ("keep", "mask", "swap")
 TOGETHER = re.compile(r"(\s*(?:,|&|/|\band\b)\s*)")
 
 
-def main_characters(story: Story, most: int = MOST, before: Moment | None = None) -> tuple[str, ...]:
+def main_characters(story: Story, most: int = MOST) -> tuple[str, ...]:
     """Those who speak most, at least once; groups are nobody."""
-    cast = story.cast() if before is None else story.cast_before(before)
-    found = tuple(member.character.name for member in cast if member.lines)[:most]
+    found = tuple(member.character.name for member in story.cast() if member.lines)[:most]
     if len(found) < 2:
         who = f"only {found[0]} speaks" if found else "nobody speaks"
         raise StoryError(f"{who} in '{story.title}': guessing takes two speakers or more")

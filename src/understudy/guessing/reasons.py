@@ -10,7 +10,7 @@ exclusion   nothing of its own: everybody else is likelier behind another mask
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,17 +29,37 @@ from understudy.text import stop_words
 __all__ = ["Reason", "reasons_for"]
 
 AS_TOLD = {
-    "calls": "is called by another mask, not by this one",
-    "talks of": "is talked of by others",
-    "never names": "is named, but not by this one",
-    "never calls": "is called, but not by this one",
-    "says 'I am'": "says who they are",
+    "calls": "is called by this one",
+    "talks of": "is talked of by this one",
+    "talks of theirs": "has something of theirs talked of by this one",
+    "says 'I am'": "is who this one says they are",
+    "turns to": "is turned to by this one",
+    "aside names": "is named in what this one does",
     "called before it speaks": "is called just before this one speaks",
     "called after it spoke": "is called just after this one spoke",
-    "called by name alone": "is called, and this one answers",
+    "called two before": "is called two lines before this one speaks",
+    "called two after": "is called two lines after this one spoke",
+    "talked of before": "is talked of just before this one speaks",
+    "talked of after": "is talked of just after this one spoke",
+    "turned to before": "is turned to just before this one speaks",
+    "turned to after": "is turned to just after this one spoke",
+    "aside before": "is named in what is done just before this one speaks",
+    "aside after": "is named in what is done just after this one spoke",
+    "called between two of its lines": "is called between two lines of this one",
+    "called by name alone": "is called by name alone, and this one answers",
     "described before": "is named in the direction before this one speaks",
+    "described before, not first": "is named besides in the direction before this one speaks",
+    "described after": "is named in the direction after this one spoke",
+    "described after, not first": "is named besides in the direction after this one spoke",
     "comes in before": "comes in, and this one speaks",
+    "setting, speaks first": "is named in the setting, and this one speaks first",
+    "setting, not first": "is named besides in the setting, and this one speaks first",
+    "setting, speaks late": "is named in the setting, and this one speaks late",
+    "never names": "is named, but never by this one",
+    "never calls": "is called, but never by this one",
 }
+"""Each cue as a sentence about whom it names, told of the mask it is about."""
+
 NAMED = 2  # cues that are told
 REMEMBERED = 200  # scenes back
 LONGEST = 70  # letters of a line that is told
@@ -69,8 +89,9 @@ def reasons_for(
         others = [place for place in range(len(names)) if place != own]
         rival = max(others, key=lambda place: float(weighed[row, place].sum())) if others else own
         apart = dict(zip(CLUES, (weighed[row, own] - weighed[row, rival]).tolist()))
+        against = {clue for clue, a, b in zip(CLUES, table[row, own], table[row, rival]) if a < b}
         told = [
-            *_named(joint, parts, mask, taken[mask], apart),
+            *_named(joint, parts, mask, taken[mask], names[rival], apart, against),
             *_phrases(joint, parts, mask, taken[mask], names[rival], apart),
             *_remembered(joint.language, parts, mask, taken[mask], earlier, apart),
             *_known(parts, mask, personas[own], apart),
@@ -80,12 +101,15 @@ def reasons_for(
     return found
 
 
-def _named(joint: Joint, parts: Parts, mask: str, who: str, apart: Mapping[str, float]) -> Iterator[Reason]:
-    """Cues, with the words in which the name stands, where it stands next to the mask."""
+def _named(
+    joint: Joint, parts: Parts, mask: str, who: str, rival: str, apart: Mapping[str, float], against: Collection[str]
+) -> Iterator[Reason]:
+    """Cues, with the words in which the name stands; those `against` the rival are told of the rival."""
     strongest = sorted((clue for clue in CUES if apart[clue] > LEAST), key=lambda clue: -apart[clue])[:NAMED]
     for clue in strongest:
-        where = _where(joint, parts, mask, who, clue) if clue in CONTEXT else ""
-        yield Reason("called", f"{who} {AS_TOLD.get(clue, clue)}{where}", apart[clue])
+        about = rival if clue in against else who
+        where = _where(joint, parts, mask, about, clue) if clue in CONTEXT else ""
+        yield Reason("called", f"{about} {AS_TOLD[clue]}{where}", apart[clue])
 
 
 def _where(joint: Joint, parts: Parts, mask: str, who: str, clue: str) -> str:

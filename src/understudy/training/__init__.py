@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from understudy.training.loop import Progress, Settings
     from understudy.training.speaker_vectors import VoiceSettings
 
-__all__ = ["BAGS", "LINE_MODELS", "TRAINERS", "TRANSFORMERS", "train"]
+__all__ = ["BAGS", "GUESSER", "LINE_MODELS", "TRAINERS", "TRANSFORMERS", "train"]
 
 BAGS = ("starspace", "profile-memory", "kv-memory")
 TRANSFORMERS = ("encoder", "cross-encoder")
 TRAINERS = (*BAGS, *TRANSFORMERS, "voice")
 LINE_MODELS = ("causal", "masked")
 """What learns the lines of one character: see `persona_lines`."""
+
+GUESSER = "guesser"
+"""What learns who is speaking: see `guessing`."""
 
 
 def train(

@@ -140,12 +140,22 @@ def test_of_a_long_past_the_last_lines_are_read(bases: Mapping[str, Path], words
     assert len(past) <= 20 and text(words, past).endswith("Vera : no more wax")
 
 
+def test_history_leaves_room_for_the_scene(bases: Mapping[str, Path], words: Words) -> None:
+    guesser = NamingGuesser(open_transformer(bases["causal"], "cpu"), "Keys", CAST, NamingSettings(history=4096))
+    for number in range(1, 60):
+        guesser.remember(scene(number, ("Ines", "where are the keys"), ("Vera", "no more wax")))
+    assert words.longest // 4 < len(guesser._past) <= words.longest // 2
+
+
+def test_of_a_crowd_not_everybody_is_told(words: Words) -> None:
+    crowd = [f"Vera {number}" for number in range(200)]
+    parts = told(scene(1, ("Ines", "I like keys")), crowd, "Keys", words, 96)
+    assert len(parts) == 1 and len(parts[0][0]) <= 96 and "I like keys" in text(words, parts[0][0])
+
+
 def test_what_cannot_be_is_refused(bases: Mapping[str, Path], trained: Path, tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="no story with Rolf"):
         open_naming(trained, ("Rolf",), "cpu")
-    model = open_transformer(bases["causal"], "cpu")
-    with pytest.raises(InputError, match="make it shorter"):
-        NamingGuesser(model, "Keys", CAST, NamingSettings(history=4096))
-    for told_wrong in ({"epochs": 0}, {"window": 0}, {"history": -1}):
+    for told_wrong in ({"epochs": 0}, {"window": 0}, {"history": -1}, {"held_back": 1.0}):
         with pytest.raises(InputError):
             NamingSettings(**told_wrong)

@@ -141,6 +141,6 @@ def test_a_model_folder_that_does_not_fit_is_refused(bases: Mapping[str, Path], 
 
 
 def test_settings_that_cannot_be_are_refused() -> None:
-    for told in ({"epochs": 0}, {"rate": 0.0}, {"dropout": 1.0}, {"together": -1.0}):
+    for told in ({"epochs": 0}, {"rate": 0.0}, {"dropout": 1.0}, {"together": -1.0}, {"held_back": 1.0}):
         with pytest.raises(InputError):
             ReaderSettings(**told)

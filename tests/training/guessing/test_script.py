@@ -118,6 +118,16 @@ def test_a_line_longer_than_a_window_is_cut(encoder: Trunk) -> None:
         assert max(map(len, script.sequences)) <= encoder.longest and script.heard() == {0, 1}
 
 
+@pytest.mark.parametrize("kind", ["encoder", "causal"])
+def test_a_crowd_fits_into_what_a_model_reads(kind: str, request: pytest.FixtureRequest) -> None:
+    trunk: Trunk = request.getfixturevalue(kind)
+    crowd = scene(1, *[(f"P{number}", "where are the bees") for number in range(200)])
+    names = [f"Vera {number}" for number in range(200)]
+    script = script_of(crowd, names, "Keys", Reading("scene-pooling", longest=10_000), trunk)
+    assert max(map(len, script.sequences)) <= trunk.longest and script.heard() == set(range(200))
+    assert trunk.causal == bool(script.asked)
+
+
 def test_a_reading_that_cannot_be_is_refused() -> None:
     for told in ({"kind": "bert"}, {"rows": 0}, {"longest": 0}):
         with pytest.raises(InputError):

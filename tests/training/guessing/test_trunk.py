@@ -53,6 +53,11 @@ def test_rows_of_one_length_go_together_and_none_is_left_out() -> None:
     assert list(alike([30, 1], room=10)) == [[1], [0]]
 
 
+def test_a_model_that_reads_too_little_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="reads 64 tokens"):
+        open_trunk(tiny_reader(tmp_path / "short", "masked", longest=64))
+
+
 def test_what_is_no_model_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be opened"):

@@ -10,6 +10,7 @@ One model learns from several shows at once. What is learned from scripts belong
 from __future__ import annotations
 
 from understudy.training.guessing.naming import NamingGuesser, NamingSettings, open_naming, train_naming
+from understudy.training.guessing.opening import open_guesser
 from understudy.training.guessing.readers import ReaderGuesser, ReaderSettings, open_reader, train_reader
 from understudy.training.guessing.together import Together, weighed_together
 
@@ -19,6 +20,7 @@ __all__ = [
     "ReaderGuesser",
     "ReaderSettings",
     "Together",
+    "open_guesser",
     "open_naming",
     "open_reader",
     "train_naming",

@@ -25,7 +25,8 @@ class Casts:
     def classes(self, title: str, names: Sequence[str]) -> tuple[int, ...]:
         unknown = [name for name in names if (title, name) not in self._numbers]
         if unknown:
-            raise AgentError(f"was not taught who {', '.join(unknown)} of {title} is: train it on scenes they speak in")
+            who = ", ".join(unknown)
+            raise AgentError(f"the model was not taught who {who} of {title} is: train it on scenes they speak in")
         return tuple(self._numbers[title, name] for name in names)
 
     def title_of(self, main: Sequence[str]) -> str:
@@ -33,9 +34,8 @@ class Casts:
         for title, cast in self._casts.items():
             if set(main) <= set(cast):
                 return title
-        raise AgentError(
-            f"was taught no story with {', '.join(main)}, but {'; '.join(self._casts)}: train it on this one too"
-        )
+        who, known = ", ".join(main), "; ".join(self._casts)
+        raise AgentError(f"the model was taught no story with {who}, but {known}: train one on this story")
 
     def told(self) -> dict[str, list[str]]:
         """As a card has them."""

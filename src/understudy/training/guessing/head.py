@@ -79,25 +79,27 @@ def scores_of(
         [sequence for script in scripts for sequence in script.sequences],
         [second for script in scripts for second in script.seconds],
     )
-    tokens, pieces, piece_of, mask_of, asked, sequence, mask = [], 0, [], [], [], 0, 0
+    tokens: list[int] = []  # their places, where all sequences lie behind one another
+    asked: list[int] = []
+    piece_of: list[int] = []
+    mask_of: list[int] = []
+    start, mask = 0, 0
     for script in scripts:
         for place, owners in enumerate(script.owners):
             told = np.array(owners)
             for number in sorted({*owners} - {NOBODY}):
-                own = torch.from_numpy(np.flatnonzero(told == number)).to(states[sequence].device)
-                tokens.append(states[sequence][own])
-                piece_of += [pieces] * len(own)
+                own = np.flatnonzero(told == number).tolist()
+                tokens += [start + at for at in own]
+                piece_of += [len(mask_of)] * len(own)
+                # one of whom nothing is asked is asked about by its own last token
+                asked.append(start + script.asked.get((place, number), own[-1]))
                 mask_of.append(mask + number)
-                if trunk.causal:  # one of whom nothing is asked is asked about by its own last token
-                    asked.append(states[sequence][script.asked.get((place, number), int(own[-1]))])
-                pieces += 1
-            sequence += 1
+            start += len(owners)
         mask += len(script.masks)
-    values = torch.cat(tokens)
-    pooled = _pooled(parameters, "tokens", values, _index(piece_of, values), pieces)
-    of_masks = _index(mask_of, values)
-    features = torch.cat([pooled, torch.stack(asked)], dim=1) if trunk.causal else pooled
-    found = _pooled(parameters, "sequences", features, of_masks, mask)
+    every = torch.cat(states)
+    pooled = _pooled(parameters, "tokens", every[_index(tokens, every)], _index(piece_of, every), len(mask_of))
+    features = torch.cat([pooled, every[_index(asked, every)]], dim=1) if trunk.causal else pooled
+    found = _pooled(parameters, "sequences", features, _index(mask_of, every), mask)
     scores = dropped(found, dropout) @ parameters[f"{HEAD}cast.weight"].T + parameters[f"{HEAD}cast.bias"]
     if trunk.causal:
         called = found[:, trunk.width :] @ trunk.name_vectors(parameters, names).T

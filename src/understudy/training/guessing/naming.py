@@ -32,6 +32,7 @@ from understudy.training.bert import precision
 from understudy.training.checkpoint import Checkpoint, place_of
 from understudy.training.course import about, must_be_free
 from understudy.training.guessing.casts import Casts, read_casts
+from understudy.training.guessing.heldback import HELD_BACK, figures_of, held_back, learned, share_checked
 from understudy.training.guessing.likely import namings_scored
 from understudy.training.guessing.told import chunks, told, unmasked
 from understudy.training.guessing.trunk import Words, alike, write_network
@@ -50,13 +51,17 @@ TEMPER = 0.3  # the model is too sure of itself: what suited scenes held back
 
 @dataclass(frozen=True, slots=True)
 class NamingSettings:
-    """What decides a training besides lessons, base and seed; `history` is how many tokens of the past are read."""
+    """What decides a training besides lessons, base and seed; `history` is how many tokens of the past are read.
+
+    Of each story the last scenes are held back, to tell what was learned.
+    """
 
     epochs: int = 2
     batch: int = 8
     rate: float = 2e-4
     window: int = 1600
     history: int = 400
+    held_back: float = HELD_BACK
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "rate", "window"):
@@ -64,6 +69,7 @@ class NamingSettings:
                 raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
         if self.history < 0:
             raise InputError(f"history is at least 0, not {self.history}")
+        share_checked(self.held_back)
 
     @property
     def descent(self) -> Descent:
@@ -90,6 +96,7 @@ def train_naming(task: NamingTask, progress: Progress = unwatched) -> ModelFolde
     on = device_named(task.device)
     begun = time.perf_counter()
     casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
+    taught, held = held_back(task.lessons, task.settings.held_back)
     model = open_transformer(task.base, on.type)
     if model.kind != CAUSAL:
         raise InputError("is no causal language model, and namings are scored by one: choose another base", task.base)
@@ -97,7 +104,7 @@ def train_naming(task: NamingTask, progress: Progress = unwatched) -> ModelFolde
     window = min(task.settings.window, words.longest)
     shown = [
         chunk
-        for title, lessons in task.lessons.items()
+        for title, lessons in taught.items()
         for chunk in chunks(lessons.scenes, lessons.main, title, words, window)
     ]
     plan: dict[str, Any] = {
@@ -105,7 +112,8 @@ def train_naming(task: NamingTask, progress: Progress = unwatched) -> ModelFolde
         "what": "Guesses who is speaking: a language model of scenes with their names",
         "base": Path(task.base).name,
         "casts": casts.told(),
-        "data": {"tokens": sum(map(len, shown)), "chunks": len(shown)},
+        "data": learned(taught),
+        "note": "Learned from scripts, and belongs to them: share it only if you may share them.",
         "settings": asdict(task.settings),
         "seed": task.seed,
     }
@@ -119,6 +127,8 @@ def train_naming(task: NamingTask, progress: Progress = unwatched) -> ModelFolde
     card = {**plan, "device": on.type, **about(time.perf_counter() - begun)}
     with new_folder(task.out) as folder:
         write_network(folder, model.network, model.tokenizer, learnt)
+        write_card(folder, card)
+        card["figures"] = figures_of(lambda main: open_naming(folder, main, on.type), task.lessons, held)
         write_card(folder, card)
     checkpoint.clear()
     return ModelFolder(card, {}, task.out)
@@ -144,10 +154,8 @@ class NamingGuesser:
     def __init__(self, model: Transformer, title: str, main: Sequence[str], settings: NamingSettings) -> None:
         self._model, self._title, self._main = model, title, tuple(main)
         self._words = Words(model.tokenizer, model.network.config)
-        self._history = settings.history
-        self._window = min(settings.window, self._words.longest - settings.history)
-        if self._window < 1:
-            raise InputError(f"reads {self._words.longest} tokens, which are no more than the history: make it shorter")
+        self._history = min(settings.history, self._words.longest // 2)
+        self._window = min(settings.window, self._words.longest - self._history)
         self._past: list[int] = []
         self._chapter: tuple[int, ...] = ()
 

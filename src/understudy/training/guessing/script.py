@@ -122,9 +122,10 @@ def _add_rows(script: Script, scene: Scene, reading: Reading, trunk: Trunk) -> N
 
 def _add_windows(script: Script, scene: Scene, heading: str, reading: Reading, trunk: Trunk) -> None:
     numbers = {mask: number for number, mask in enumerate(script.masks)}
-    head = [trunk.first, *trunk.tokens(heading)]
-    asking = (QUESTION * len(script.masks) + QUESTION) if trunk.causal else 0
-    room = max(min(reading.window, trunk.longest) - len(head) - asking, 16)
+    window = min(reading.window, trunk.longest)
+    head = [trunk.first, *trunk.tokens(heading)][: window // 4]  # of a crowd not all names are told
+    most = min(len(script.masks), window // 2 // QUESTION - 1)  # nor are all asked about
+    room = window - len(head) - (QUESTION * (most + 1) if trunk.causal else 0)
     setting = trunk.aside(scene.setting)[:SETTING] if scene.setting else []
     for lines in _windows(scene.lines, len(setting), room, reading.longest, trunk):
         tokens = head + (setting if not script.sequences else [])
@@ -133,7 +134,7 @@ def _add_windows(script: Script, scene: Scene, heading: str, reading: Reading, t
             more = trunk.line(line.speaker, line.text)[:room]
             tokens, owners = tokens + more, owners + [numbers.get(line.speaker or "", NOBODY)] * len(more)
         if trunk.causal:
-            tokens = _asked(script, tokens, sorted({*owners} - {NOBODY}), trunk)
+            tokens = _asked(script, tokens, sorted({*owners} - {NOBODY})[:most], trunk)
             owners += [NOBODY] * (len(tokens) - len(owners))
         script.add(tokens, owners)
     for number in sorted(set(numbers.values()) - script.heard()):  # one who speaks only beyond the longest scene

@@ -26,7 +26,7 @@ Part = tuple[list[int], int]
 
 def told(scene: Scene, cast: Sequence[str], title: str, words: Words, window: int) -> list[Part]:
     """The scene in as many parts as its length asks for, each with the heading."""
-    heading = words.tokens(f"Scene from {title} with {', '.join(sorted(cast))}.")
+    heading = words.tokens(f"Scene from {title} with {', '.join(sorted(cast))}.")[: window // 2]
     end = [*words.split, *words.split]
     room = max(window - len(heading) - len(end) - 1, LEAST)
     parts: list[list[int]] = []

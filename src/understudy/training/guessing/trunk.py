@@ -25,6 +25,7 @@ __all__ = ["TRUNK", "Trunk", "Words", "alike", "open_trunk", "write_network"]
 
 TRUNK = "trunk."  # the names of its parameters among those that are trained
 ROOM = 1 << 14  # tokens that go through the network at once
+SHORTEST = 128  # tokens that a model must be able to read at once
 UNBOUNDED = 1 << 20  # a tokenizer that knows no limit names a far larger one
 
 
@@ -36,6 +37,10 @@ class Words:
         self.causal = tokenizer.mask_token_id is None
         known = [getattr(config, "max_position_embeddings", None), tokenizer.model_max_length]
         self.longest = min((int(one) for one in known if one and one < UNBOUNDED), default=UNBOUNDED)
+        if self.longest < SHORTEST:
+            raise InputError(
+                f"the model reads {self.longest} tokens, and a scene needs {SHORTEST}: choose another base"
+            )
         ends = (tokenizer.cls_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id)
         found = next((one for one in ends if one is not None), None)
         if found is None:
@@ -88,8 +93,8 @@ class Trunk(Words):
             given = self._batch([sequences[row] for row in rows], [seconds[row] for row in rows])
             with precision(given["input_ids"].device):
                 told = functional_call(self.network, own, (), given).last_hidden_state.float()
-            for place, row in enumerate(rows):
-                found[row] = told[place, : len(sequences[row])]
+            real = told[given["attention_mask"] == 1]
+            found |= zip(rows, real.split([len(sequences[row]) for row in rows]))
         return [found[row] for row in range(len(sequences))]
 
     def name_vectors(self, parameters: Mapping[str, Tensor], names: Sequence[str]) -> Tensor:

@@ -1,0 +1,145 @@
+"""`understudy train guesser`, and `guess` and `bench guess` by what it made."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from languagemodels import words_of
+from speakers import tiny_reader
+from talkers import COMMON, PEOPLE, WORDS, shows_folder
+from understudy.modelfolder import CARD
+from understudy.readers import read
+
+pytest.importorskip("transformers", reason="training needs the extra 'train'")
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve episodes of four scenes, of which the last two are judged."""
+    return shows_folder(tmp_path_factory.mktemp("guesser") / "shows", episodes=12)
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    told = [line.text for scene in read("demo").scenes() for line in scene.lines]
+    own = [" ".join(some) for some in (*WORDS.values(), COMMON, PEOPLE)]
+    folder = tmp_path_factory.mktemp("bases")
+    return {kind: tiny_reader(folder / kind, kind, words_of([*told, *own])) for kind in ("causal", "masked")}
+
+
+@pytest.fixture(scope="module")
+def who(data: Path, bases: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vanilla guesser of the show, trained through the command."""
+    from click.testing import CliRunner
+
+    from understudy.cli import understudy
+
+    out = tmp_path_factory.mktemp("trained") / "who"
+    told = ["train", "guesser", "--data", str(data), "--base", str(bases["masked"]), "--out", str(out)]
+    more = ["--epochs", "60", "--batch", "8", "--held-back", "0.2", "--device", "cpu"]
+    found = CliRunner().invoke(understudy, [*told, *more])
+    assert found.exit_code == 0, found.output
+    shown = " ".join(found.stdout.split())
+    assert "Trained guesser on 32 scenes of The Harbour" in shown
+    assert "speakers in later scenes, held back" in shown and "share it only if" in shown
+    assert f"--models {out}+assigned" in shown
+    return out
+
+
+def accuracy(document: Any) -> dict[str, float]:
+    found = [row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] == "all"]
+    return {row["model"]: row["value"] for row in found}
+
+
+def test_the_card_says_whom_it_was_taught_from_what_and_how_good_it_is(who: Path) -> None:
+    card = json.loads((who / CARD).read_text(encoding="utf-8"))
+    assert card["casts"] == {"The Harbour": ["Ann", "Ben", "Cleo"]}
+    assert card["data"] == {"The Harbour": {"scenes": 32, "lines": 32 * 6, "last": [1, 8, 4]}}
+    assert card["settings"]["reading"]["kind"] == "vanilla" and card["settings"]["epochs"] == 60
+    assert card["figures"]["speakers"] == 8 * 3
+    assert card["figures"]["accuracy"]["all"] > 0.8 and card["figures"]["assigned"]["The Harbour"] > 0.8
+
+
+def test_it_is_judged_beside_others_and_together_with_them(document: Document, data: Path, who: Path) -> None:
+    models = ("random", str(who), f"{who}+assigned", f"vanilla+{who}")
+    found = accuracy(document("bench", "guess", "--data", data, "--models", ",".join(models)))
+    assert tuple(found) == models
+    assert min(found[str(who)], found[f"{who}+assigned"], found[f"vanilla+{who}"]) > 0.8 > found["random"]
+
+
+def test_what_it_was_not_made_for_is_said(run: Run, data: Path, who: Path, tmp_path: Path) -> None:
+    swapped = ("bench", "guess", "--data", data, "--models", f"vanilla+{who}", "--names", "swap")
+    assert "knows people by their own names" in run(*swapped, status=1).stderr
+    assert "taught no story with" in run("guess", "demo", "--model", who, status=1).stderr
+    assert "there is no guesser 'nowhere'" in run("guess", "demo", "--model", "joint+nowhere", status=1).stderr
+    (tmp_path / "voice").mkdir()
+    (tmp_path / "voice" / CARD).write_text('{"agent": "voice", "format": 1}', encoding="utf-8")
+    asked = ("bench", "guess", "--data", data, "--models")
+    assert "guesses nobody" in run(*asked, tmp_path / "voice", status=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [("multi-row", "masked"), ("scene-pooling", "masked"), ("scene-pooling", "causal"), ("naming", "causal")],
+)
+def test_a_story_of_ones_own(run: Run, document: Document, bases: dict[str, Path], kind: str, base: str) -> None:
+    story = ("--story", "demo", "--before", "3.1", "--main", "3")
+    told = ("train", "guesser", *story, "--kind", kind, "--base", bases[base])
+    longest = () if kind == "multi-row" else ("--maxlen", "200")
+    card = document(*told, *longest, "--out", "who", "--epochs", "1", "--held-back", "0", "--device", "cpu")
+    assert card["figures"] == {} and [len(main) for main in card["casts"].values()] == [3]
+    asked = ("guess", "demo", "--main", "3", "--model")
+    rows = document(*asked, "who", "--from", "3.4")["rows"]
+    assert next(row["n"] for row in rows if row["metric"] == "accuracy") == 3 + 3 + 2 + 3
+    (one, other) = document(*asked, "who+assigned", "--scene", "3.2.2")["guesses"]
+    for name, share in one["probabilities"].items():
+        assert share == pytest.approx(1 - other["probabilities"][name])
+    assert "has learned from scenes up to 2." in run(*asked, "who", "--from", "1.2", status=1).stderr
+    assert "--held-back" in run(*asked, "joint+who", "--from", "3.1", status=1).stderr
+    assert "--fresh" in run(*told, "--out", "who", status=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "said"),
+    [
+        ((), 2, "--data DIR or --story STORY"),
+        (("--data", ".", "--story", "demo"), 2, "--data DIR or --story STORY"),
+        (("--story", "demo", "--shows", "Friends"), 2, "--shows goes with --data"),
+        (("--data", ".", "--main", "3"), 2, "--main goes with --story"),
+        (("--story", "demo", "--kind", "naming"), 2, "--base"),
+        (("--story", "demo", "--maxlen", "100"), 2, "--maxlen is for"),
+        (("--story", "demo", "--as", "Zita"), 2, "--as is for"),
+        (("--data", "."), 1, "dev.jsonl"),
+        (("--story", "demo", "--base", "./no/such/model"), 1, "model.safetensors"),
+        (("--story", "demo", "--before", "1.1"), 1, "nothing to learn from"),
+    ],
+)
+def test_commands_that_make_no_sense(run: Run, told: tuple[str, ...], status: int, said: str) -> None:
+    assert said in " ".join(run("train", "guesser", *told, "--out", "mine", status=status).stderr.split())
+    assert not Path("mine").exists()
+
+
+def test_shows_are_chosen_by_name(run: Run, document: Document, data: Path, bases: dict[str, Path]) -> None:
+    told = ("train", "guesser", "--data", data, "--base", bases["masked"], "--out", "who", "--device", "cpu")
+    assert "has no frasier: choose from The Harbour" in run(*told, "--shows", "Frasier", status=1).stderr
+    card = document(*told, "--shows", "the_harbour", "--epochs", "1")
+    assert list(card["casts"]) == ["The Harbour"]
+    assert (
+        "--kind is for guesser"
+        in run("train", "voice", "--data", data, "--kind", "vanilla", "--out", "x", status=2).stderr
+    )
+
+
+def test_the_extra_that_is_missing_is_named(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "understudy[train]" in run("train", "guesser", "--data", data, "--out", "who", status=1).stderr

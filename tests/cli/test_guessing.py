@@ -1,0 +1,156 @@
+"""`understudy guess`, `voices` and `bench guess`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from talkers import PEOPLE, scenes, script_of, shows_folder
+from understudy.story import Scene
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+
+def said(told: list[Scene]) -> list[list[tuple[str, str]]]:
+    return [[(str(line.speaker), line.text) for line in one.lines] for one in told]
+
+
+@pytest.fixture
+def harbour(tmp_path: Path) -> Path:
+    acts = [said(scenes(5, seed=number, called=0.4)) for number in range(1, 4)]
+    return script_of(tmp_path / "harbour", [*acts, [[("Ann", "so it is"), ("Ann", "so it was")]]])
+
+
+@pytest.fixture
+def shows(tmp_path: Path) -> Path:
+    return shows_folder(tmp_path / "shows")
+
+
+def test_a_scene_is_shown_with_guesses_and_why(run: Run, harbour: Path) -> None:
+    shown = run("guess", harbour, "--scene", "3.2").stdout
+    assert "harbour: 3.2" in shown and "The quay" in shown
+    assert "Who is who? 3 of 3 right, learned from 11 scenes" in shown
+    assert len(re.findall(r"^P\d: (?:Ann|Ben|Cleo) [01]\.\d\d right$", shown, re.MULTILINE)) == 3
+    assert "not " in shown
+    assert re.search(r"^ +(?:phrase|called|memory): ", shown, re.MULTILINE)
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_wrong_guess_says_who_it_is(run: Run, harbour: Path) -> None:
+    shown = run("guess", harbour, "--scene", "3.2", "--model", "random", "--seed", "1").stdout
+    right = int(re.findall(r"Who is who\? (\d) of 3 right", shown)[0])
+    assert shown.count("it is ") == 3 - right
+
+
+def test_the_document_of_a_scene(document: Document, harbour: Path) -> None:
+    told = document("guess", harbour, "--scene", "act 3, scene 2", "--names", "swap", "--main", "3")
+    assert set(told) == {
+        "story", "scene", "setting", "model", "names", "learned_from", "lines", "guesses",
+    }  # fmt: skip
+    assert (told["story"], told["scene"], told["model"], told["names"]) == ("harbour", "3.2", "joint", "swap")
+    assert all(set(line) == {"speaker", "text"} for line in told["lines"])
+    for one in told["guesses"]:
+        assert set(one) == {"mask", "guess", "truth", "probabilities", "evidence"}
+        assert set(one["probabilities"]) == set(PEOPLE)
+        assert list(one["probabilities"].values()) == sorted(one["probabilities"].values(), reverse=True)
+        assert all(set(reason) == {"kind", "text", "weight"} for reason in one["evidence"])
+
+
+def test_later_scenes_are_told_in_figures(run: Run, document: Document, harbour: Path) -> None:
+    shown = run("guess", harbour, "--from", "3.1", "--model", "vanilla").stdout
+    assert "Learned from 10 scenes before 3.1." in shown
+    assert "Accuracy by show" in shown
+    told = document("guess", harbour, "--from", "3.1", "--model", "vanilla")
+    assert (told["learned_from"], told["since"]) == (10, "3.1")
+    (row,) = [row for row in told["rows"] if (row["metric"], row.get("show")) == ("accuracy", "all")]
+    assert row["n"] == 15 and row["value"] > 0.8
+    assert set(told) == {"rows", "comparisons", "confusions", "flows", "learned_from", "since"}
+
+
+def test_it_says_what_is_wrong(run: Run, harbour: Path, tmp_path: Path) -> None:
+    assert "give one of them" in run("guess", harbour, "--scene", "3.2", "--from", "3.1", status=2).stderr
+    assert "--main" in run("guess", harbour, "--main", "1", status=2).stderr
+    assert "after the story's last line" in run("guess", harbour, "--scene", "9.9", status=1).stderr
+    assert "not a moment" in run("guess", harbour, "--scene", "soon", status=1).stderr
+    assert "no scene is at 3.8" in run("guess", harbour, "--scene", "3.8", status=1).stderr
+    assert "two or more" in run("guess", harbour, "--scene", "4.1", status=1).stderr
+    assert "choose from random" in run("guess", harbour, "--scene", "3.2", "--model", "luck", status=1).stderr
+    assert "nothing to learn from" in run("guess", harbour, "--scene", "1.1", status=1).stderr
+    alone = script_of(tmp_path / "alone", [[[("Ann", "So it is.")], [("Ann", "Yes.")], [("Ann", "No.")]]])
+    for command in (("guess", alone), ("guess", alone, "--scene", "1.2"), ("voices", alone)):
+        assert "only Ann speaks in 'alone': guessing takes two speakers" in run(*command, status=1).stderr
+
+
+def test_names_inside_other_names_are_left_alone(document: Document, tmp_path: Path) -> None:
+    acts = [[[("Ann", "the tide, Anna"), ("Anna", "the oven, Ann, Annabel"), ("Ann", "Annex")]] * 3] * 2
+    told = document("guess", script_of(tmp_path / "names", acts), "--scene", "2.1", "--names", "mask")
+    assert [line["text"] for line in told["lines"]] == ["the tide, [name]", "the oven, [name], Annabel", "Annex"]
+
+
+def test_a_cast_of_two_hundred_and_a_scene_of_three_hundred_lines(document: Document, tmp_path: Path) -> None:
+    people = [f"Guest{number}" for number in range(200)]
+    party = [[(who, f"word{who} so it is") for who in people] for _ in range(2)]
+    party[1] += [(who, "so it was there") for who in people[:100]]
+    story = script_of(tmp_path / "party", [party])
+    told = document("guess", story, "--scene", "1.2", "--main", "200", "--model", "vanilla")
+    assert len(told["lines"]) == 300
+    assert len(told["guesses"]) == 200
+    few = document("guess", story, "--scene", "1.2")
+    assert len(few["guesses"]) == 6
+
+
+def test_voices_are_shown_and_told(run: Run, document: Document, harbour: Path) -> None:
+    shown = run("voices", harbour, "--pairs", "2").stdout
+    assert "harbour: who can be told apart" in shown
+    assert "told right by all clues" in shown and "told right by their words alone" in shown
+    told = document("voices", harbour)
+    assert [len(pair["pair"]) for pair in told["pairs"]] == [2, 2, 2]
+    first, second, third = (", ".join(pair["pair"]) for pair in told["pairs"])
+    assert first in shown and second in shown and third not in shown
+    assert set(told["pairs"][0]) == {"pair", "alike", "told_apart", "n", "lines", "terms"}
+    run("voices", harbour, "--pairs", "0", status=2)
+
+
+def test_shows_as_tables_a_document_a_report_and_items(run: Run, shows: Path) -> None:
+    command = ("bench", "guess", "--data", shows, "--models", "random,joint")
+    shown = run(*command, "-o", "out.json", "--report", "out.html", "--items", "joint.json").stdout
+    assert "Accuracy by show" in shown and "joint" in shown
+    assert "The document is in out.json." in shown
+    saved = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    assert {row["model"] for row in saved["rows"] if row["metric"] == "accuracy"} == {"random", "joint"}
+    page = Path("out.html").read_text(encoding="utf-8")
+    assert "Who is speaking?" in page and "<svg" in page
+    run(*command, "--names", "mask", "--items", "masked.json")
+    compared = run("compare", "joint.json", "masked.json").stdout
+    assert "hits@1" in compared and "24" in compared
+    told = json.loads(run("compare", "joint.json", "masked.json", "--agents", "random,joint", "--json").stdout)
+    assert {row["agent"] for row in told["rows"]} == {"random -> joint"}
+    assert {row["n"] for row in told["rows"]} == {24}
+
+
+def test_a_file_of_ones_own_a_limit_and_models_one_by_one(document: Document, shows: Path) -> None:
+    first = (shows / "dev.jsonl").read_text(encoding="utf-8").splitlines()[:4]
+    Path("mine.jsonl").write_text("\n".join(first) + "\n", encoding="utf-8")
+    told = document("bench", "guess", "--data", shows, "--judge", "mine.jsonl", "--limit", "2",
+                    "--model", "random", "--model", "vanilla+assigned")  # fmt: skip
+    rows = [row for row in told["rows"] if (row["metric"], row.get("show")) == ("accuracy", "all")]
+    assert [(row["model"], row["n"]) for row in rows] == [("random", 6), ("vanilla+assigned", 6)]
+    assert list(told["manifest"]["data"]) == ["mine.jsonl"]
+
+
+def test_a_bench_says_what_is_missing(run: Run, shows: Path, tmp_path: Path) -> None:
+    assert "choose from random" in run("bench", "guess", "--data", shows, "--models", "luck", status=1).stderr
+    assert "holds no dev.jsonl" in run("bench", "guess", "--data", tmp_path, status=1).stderr
+    assert "no such folder" in run("bench", "guess", "--data", shows, "-o", "nowhere/out.json", status=1).stderr
+    run("bench", "guess", "--data", "nowhere", status=2)
+    run("bench", "guess", "--data", shows, "--judge", "nowhere.jsonl", status=2)
+    (shows / "transcripts" / "the_harbour").rename(shows / "transcripts" / "other")
+    said = run("bench", "guess", "--data", shows, status=1).stderr
+    assert "no transcripts of The_Harbour" in said and "a folder or file named for it" in said

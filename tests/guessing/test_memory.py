@@ -1,0 +1,128 @@
+"""What each main character has said and heard so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.guessing import memory
+from understudy.guessing.memory import SAYINGS, TOPICS, Memory
+from understudy.guessing.terms import Bag, Terms
+from understudy.lexical.rows import Reals
+
+SPACES = ("own", "heard", "answer")
+CLUES = [*SAYINGS, *TOPICS]
+
+
+def bag(own: str = "", heard: str = "", answer: str = "") -> Bag:
+    told = {"own": own, "heard": heard, "answer": answer}
+    return {space: {word: text.split().count(word) for word in text.split()} for space, text in told.items()}
+
+
+VOCABULARY = [bag("tide boat key", "tide boat key", "tide boat key")] * 2 + [bag("so", "so", "so")] * 5
+TERMS = Terms(VOCABULARY, SPACES)
+
+
+def told(*past: tuple[int, Bag], people: int = 2) -> Memory:
+    """A scene for each of what somebody said."""
+    found = Memory(TERMS, people)
+    for who, said in past:
+        found.remember(TERMS.counted([said]), [who])
+    return found
+
+
+def clues(found: Memory, asked: Bag) -> dict[str, list[float]]:
+    """Each clue, for each person."""
+    table = found.clues(TERMS.counted([asked]))[0]
+    return {clue: table[:, place].tolist() for place, clue in enumerate(CLUES)}
+
+
+def test_who_knows_nothing_tells_nothing() -> None:
+    assert not np.any(told().clues(TERMS.counted([bag("tide", "boat")])))
+
+
+def test_who_said_it_is_likely_to_say_it_again() -> None:
+    found = told(*[(0, bag("tide")), (1, bag("boat"))] * 4)
+    for clue, (first, second) in clues(found, bag("tide")).items():
+        if clue.startswith(("own", "said said")):
+            assert first > second
+        else:
+            assert first == second == 0
+
+
+def test_what_was_heard_comes_up_crosswise() -> None:
+    found = clues(told((0, bag("so", heard="key")), (1, bag("so"))), bag("key"))
+    assert found["said heard in the last 4 scenes"][0] > found["said heard in the last 4 scenes"][1] == 0
+    found = clues(told((0, bag("key")), (1, bag("so"))), bag("so", heard="key"))
+    assert found["heard said in the last 4 scenes"][0] > found["heard said in the last 4 scenes"][1] == 0
+
+
+def test_what_was_said_lately_counts_more_the_shorter_the_memory() -> None:
+    """One said 'tide' long ago, the other a scene ago."""
+    found = clues(told((0, bag("tide")), *[(0, bag("so"))] * 40, (1, bag("tide")), *[(1, bag("so"))] * 2), bag("tide"))
+    old, new = found["said said in the last 4 scenes"]
+    assert new > 10 * old > 0
+    older, newer = found["said said in the last 250 scenes"]
+    assert older / newer > old / new
+
+
+def test_half_a_life_later_it_counts_half() -> None:
+    """With nothing else said, the cosine falls only against what a memory must at least hold."""
+    now, later = (
+        clues(told((0, bag("tide")), *[(1, bag("so"))] * scenes), bag("tide"))["said said in the last 4 scenes"][0]
+        for scenes in (0, 4)
+    )
+    # length / (length + 0.3) where the length is 2 ** (-1 / 4) a scene later, and half of that four scenes on
+    assert now == pytest.approx(2**-0.25 / (2**-0.25 + 0.3))
+    assert later == pytest.approx(2**-1.25 / (2**-1.25 + 0.3))
+
+
+BAGS = st.builds(
+    bag, *[st.lists(st.sampled_from(["tide", "boat", "key", "so", "unknown"]), max_size=5).map(" ".join)] * 3
+)
+PAST = st.lists(st.tuples(st.integers(0, 2), BAGS), max_size=12)
+
+
+def answers(past: Sequence[tuple[int, Bag]]) -> list[Reals]:
+    """What a memory says of each scene before it is told who it was."""
+    found, table = Memory(TERMS, 3), list[Reals]()
+    for who, said in past:
+        table.append(found.clues(TERMS.counted([said])))
+        found.remember(TERMS.counted([said]), [who])
+    return table
+
+
+@settings(max_examples=60)
+@given(PAST, PAST, PAST)
+def test_nothing_later_changes_an_earlier_answer(past: list[tuple[int, Bag]], one: list[tuple[int, Bag]],
+                                                 other: list[tuple[int, Bag]]) -> None:  # fmt: skip
+    first, second = answers([*past, *one]), answers([*past, *other])
+    for place in range(len(past)):
+        assert (first[place] == second[place]).all()
+
+
+@settings(max_examples=40)
+@given(PAST)
+def test_rescaling_changes_no_value(past: list[tuple[int, Bag]]) -> None:
+    usual = answers(past)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "LARGEST", 1.5)
+        rescaled = answers(past)
+    for a, b in zip(usual, rescaled):
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-12)
+
+
+def test_rescaling_comes_to_pass_in_a_long_story() -> None:
+    """Beyond what numbers could hold without it: 2 ** (5000 / 4)."""
+    found = told(*[(number % 2, bag("tide" if number % 2 else "boat")) for number in range(5000)])
+    table = found.clues(TERMS.counted([bag("tide")]))
+    assert np.isfinite(table).all()
+    assert table[0, 1, CLUES.index("said said in the last 4 scenes")] > 0.7
+
+
+def test_there_is_a_clue_of_each_kind_for_everybody() -> None:
+    assert told().clues(TERMS.counted([bag("so"), bag()])).shape == (2, 2, len(CLUES))

@@ -1,0 +1,131 @@
+"""Scenes of people whose words differ, for tests of guessing who speaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from understudy.guessing import Lessons, Masked, Masking, Names
+from understudy.persona import Persona
+from understudy.story import Line, Moment, Scene
+
+__all__ = [
+    "NAMES",
+    "PEOPLE",
+    "WORDS",
+    "lessons",
+    "masked",
+    "passing",
+    "personas",
+    "scene",
+    "scenes",
+    "script_of",
+    "shows_folder",
+    "talk",
+]
+
+WORDS = {
+    "Ann": "tide boat oar net fish harbour gull anchor".split(),
+    "Ben": "bread oven flour crust yeast dough butter salt".split(),
+    "Cleo": "piano song note choir tune organ hymn chord".split(),
+}
+PEOPLE = tuple(WORDS)
+NAMES = Names({who: (who,) for who in PEOPLE})
+COMMON = "the a so then we you it is was here there today".split()
+
+
+def scene(*lines: tuple[str | None, str], at: tuple[int, ...] = (1, 1), setting: str = "") -> Scene:
+    told = tuple(Line(Moment((*at, place)), who, text) for place, (who, text) in enumerate(lines, 1))
+    return Scene(Moment(at), setting, tuple(dict.fromkeys(who for who, _ in lines if who)), told)
+
+
+def talk(
+    rng: np.random.Generator, company: Sequence[str], at: tuple[int, ...], called: float = 0.0, own: float = 2
+) -> Scene:
+    """Everybody speaks: about `own` words of theirs in each line, and at times the next to speak is called."""
+    order = [*rng.permutation(list(company)), *rng.choice(list(company), 3)]
+    lines: list[tuple[str | None, str]] = []
+    for place, who in enumerate(map(str, order)):
+        said = [*rng.choice(WORDS[who], int(own + rng.random())), *rng.choice(COMMON, 4)]
+        text = " ".join(map(str, rng.permutation(said))) + "."
+        following = str(order[place + 1]) if place + 1 < len(order) else who
+        lines.append((who, f"{following}, {text}" if following != who and rng.random() < called else text))
+    return scene(*lines, at=at)
+
+
+def scenes(
+    count: int, seed: int = 0, called: float = 0.0, own: float = 2, company: Sequence[str] = PEOPLE
+) -> list[Scene]:
+    rng = np.random.default_rng(seed)
+    return [talk(rng, company, (1 + seed, number), called, own) for number in range(1, count + 1)]
+
+
+def passing(count: int, seed: int = 0) -> list[Scene]:
+    """For ten scenes each goes on about a thing, then they take each other's: only the last scenes tell."""
+    rng, found = np.random.default_rng(seed), list[Scene]()
+    topics = list(WORDS.values())
+    for number in range(1, count + 1):
+        if number % 10 == 1:
+            topic = dict(zip(PEOPLE, rng.permutation(3).tolist()))
+        order = map(str, rng.permutation(PEOPLE))
+        lines = [(who, " ".join(map(str, rng.choice(topics[topic[who]], 3)))) for who in order]
+        found.append(scene(*lines, at=(seed, number)))
+    return found
+
+
+def lessons(told: Sequence[Scene]) -> Lessons:
+    return Lessons(told, PEOPLE, NAMES)
+
+
+def masked(one: Scene, seed: int = 0) -> Masked:
+    return Masking(PEOPLE, NAMES, seed=seed).masked(one)
+
+
+def personas(names: Sequence[str]) -> list[Persona]:
+    return [Persona(name) for name in names]
+
+
+def script_of(folder: Path, acts: Sequence[Sequence[Sequence[tuple[str, str]]]]) -> Path:
+    """A story folder: a file for each act, with its scenes; a scene is who says what."""
+    folder.mkdir()
+    people = dict.fromkeys(who for act in acts for scene in act for who, _ in scene if " and " not in who)
+    cast = "".join(f'[[character]]\nname = "{who}"\n' for who in people)
+    (folder / "cast.toml").write_text(f'title = "{folder.name}"\nlanguage = "en"\n{cast}', encoding="utf-8")
+    for number, act in enumerate(acts, 1):
+        page = [f"# act {number}: Act"]
+        for place, scene in enumerate(act, 1):
+            page += [f"## scene {place}: The quay", *(f"{who.upper()}: {text}" for who, text in scene)]
+        (folder / f"act-{number}.txt").write_text("\n".join(page) + "\n", encoding="utf-8")
+    return folder
+
+
+def shows_folder(folder: Path, show: str = "The_Harbour", episodes: int = 6, judged: int = 2) -> Path:
+    """A folder of the form of TVShowGuess: one show of three people, its last episodes judged.
+
+    The transcripts have all episodes; the file calls Ben 'bob', as only the labels it prints tell.
+    """
+    (folder / "transcripts" / show.lower()).mkdir(parents=True)
+    ids = {"Ann": "ann", "Ben": "bob", "Cleo": "cleo"}
+    rows = []
+    for episode in range(1, episodes + 1):
+        told = scenes(4, seed=episode, called=0.3)
+        page = "\n\n".join(
+            f"[Scene: The quay, part {number}]\n" + "\n".join(f"{line.speaker}: {line.text}" for line in one.lines)
+            for number, one in enumerate(told, 1)
+        )
+        (folder / "transcripts" / show.lower() / f"01x{episode:02d}.txt").write_text(page + "\n", encoding="utf-8")
+        if episode > episodes - judged:
+            rows += [
+                {
+                    "show": show, "season": 1, "episode_id": f"01x{episode:02d}", "scene_id": 100 * episode + number,
+                    "title": f"[Scene: The quay, part {number}]",
+                    "lines": [[ids[str(line.speaker)], f"{line.speaker}: {line.text}"] for line in one.lines],
+                    "main_characters": list(ids.values()),
+                }
+                for number, one in enumerate(told, 1)
+            ]  # fmt: skip
+    (folder / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
