@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ def test_a_name_may_say_more() -> None:
     without = guesser_named("joint without names")(LESSONS)
     assert isinstance(without, Joint) and not without.weights.all()
     assert isinstance(guesser_named("joint without history+assigned")(LESSONS), Assigned)
+
+
+def test_how_much_of_a_scene_is_pooled_is_said_in_tokens() -> None:
+    make = guesser_named("scene-pooling maxlen 1000")
+    assert isinstance(make, partial)
+    assert make.keywords == {"longest": 750}, "three words are four tokens"
 
 
 @pytest.mark.parametrize(

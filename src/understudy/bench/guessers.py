@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,6 +28,8 @@ __all__ = ["ASSIGNED", "GUESSERS", "Chance", "Make", "guesser_named"]
 Make = Callable[[Lessons], Guesser]
 ASSIGNED = "+assigned"
 WITHOUT = " without "
+MAXLEN = re.compile(r"scene-pooling maxlen (\d{2,6})")
+WORDS = 3 / 4  # of a token: what an encoder counts in
 TOGETHER = "+"
 
 
@@ -87,6 +90,8 @@ def guesser_named(spec: str, names: str = "keep") -> Make:
         several = spec.split(TOGETHER)
         folders = [Path(one) for one in several if is_model_folder(Path(one))]
         return weighed([guesser_named(one, names) for one in several], folders)
+    if told := MAXLEN.fullmatch(spec):
+        return partial(scene_pooling, longest=int(int(told[1]) * WORDS))
     whole, without, part = spec.partition(WITHOUT)
     if without and whole in LEFT_OUT:
         if part not in LEFT_OUT[whole]:
