@@ -21,7 +21,7 @@ __all__ = ["Pooled", "learn_pooling"]
 Vectors = NDArray[np.float32]
 STEPS = 150
 PRECISION = 1e-5  # what a mask's loss may still fall
-HOLD = 0.02  # how much weights are held back, for each mask
+HOLD = 1e-4  # how much weights are held back, for each mask
 
 
 @dataclass(frozen=True, slots=True)
