@@ -21,7 +21,7 @@ __all__ = ["Pooled", "learn_pooling"]
 Vectors = NDArray[np.float32]
 STEPS = 150
 PRECISION = 1e-5  # what a mask's loss may still fall
-HOLD = 1e-4  # how much weights are held back, for each mask
+HOLD = 0.5  # how much weights are held back, however many masks there are to learn from
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def learn_pooling(vectors: Vectors, starts: Ints, labels: Ints, classes: int, ho
         pooled = np.add.reduceat(vectors * shares[:, None], starts[:-1])
         logits = pooled @ weights.T + intercepts
         logits -= np.logaddexp.reduce(logits, axis=1, keepdims=True)
-        loss = -float(logits[places, labels].sum()) + masks * hold * float(flat[:-classes] @ flat[:-classes]) / 2
+        loss = -float(logits[places, labels].sum()) + hold * float(flat[:-classes] @ flat[:-classes]) / 2
         missed = np.exp(logits)
         missed[places, labels] -= 1
         pull = np.einsum("ij,ij->i", vectors, (missed @ weights)[owners])
@@ -58,11 +58,11 @@ def learn_pooling(vectors: Vectors, starts: Ints, labels: Ints, classes: int, ho
         gradient = np.concatenate(
             (vectors.T @ (shares * (pull - mean[owners])), (missed.T @ pooled).ravel(), missed.sum(axis=0))
         )
-        gradient[:-classes] += masks * hold * flat[:-classes]
+        gradient[:-classes] += hold * flat[:-classes]
         return loss, gradient
 
     start = np.zeros(width + classes * width + classes)
-    curvature = np.full(len(start), masks * (hold + 1 / width / classes))
+    curvature = np.full(len(start), hold + masks / width / classes)
     curvature[-classes:] = masks / classes
     return Pooled(*_parts(least(slope, start, curvature, PRECISION * masks, STEPS), classes, width))
 
