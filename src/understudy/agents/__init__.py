@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from understudy.agents.starspace import Starspace
     from understudy.agents.tfidf import TfIdfAgent
 
-__all__ = ["AGENTS", "TRAINED", "agent_named", "draws_on_lines"]
+__all__ = ["AGENTS", "TRAINED", "agent_named", "draws_on_lines", "factory_named"]
 
 
 def tfidf(**options: Any) -> TfIdfAgent:
@@ -104,9 +104,8 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
             f"'{spec}' needs a model: make one with 'understudy train {spec} --data DIR --out MODEL', "
             "then name its folder instead"
         )
-    module, colon, factory = spec.partition(":")
-    if colon and factory and all(part.isidentifier() for part in module.split(".")):
-        return _of_factory(module, factory)
+    if (made := factory_named(spec, "agent")) is not None:
+        return _made(spec, made)
     ready = ", ".join(name for name in AGENTS if name not in TRAINED)
     raise AgentError(
         f"there is no agent '{spec}': choose from {ready}, a model folder ({', '.join(sorted(TRAINED))}: make one with "
@@ -123,20 +122,33 @@ def _of_folder(folder: Path, **handed: Candidates) -> Agent:
     return AGENTS[name](model=folder, **handed)
 
 
-def _of_factory(module: str, factory: str) -> object:
+def factory_named(spec: str, what: str) -> Callable[..., Any] | None:
+    """The function or class that `module:factory` means, imported from the current folder too; None for other words.
+
+    `what` says what it makes: an agent, a guesser.
+    """
+    module, colon, factory = spec.partition(":")
+    if not colon or not factory or not all(part.isidentifier() for part in module.split(".")):
+        return None
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.append(here)  # an agent being written lies where one works; what is installed comes first
+        sys.path.append(here)  # what is being written lies where one works; what is installed comes first
     try:
         made = getattr(import_module(module), factory, None)
     except ImportError as error:
-        raise AgentError(f"cannot import '{module}' for the agent '{module}:{factory}': {error}") from error
+        raise AgentError(f"cannot import '{module}' for the {what} '{spec}': {error}") from error
     if not callable(made):
-        raise AgentError(f"module '{module}' has no function or class '{factory}': nothing to make an agent with")
+        one = f"an {what}" if what[0] in "aeiou" else f"a {what}"
+        raise AgentError(f"module '{module}' has no function or class '{factory}': nothing to make {one} with")
+    found: Callable[..., Any] = made
+    return found
+
+
+def _made(spec: str, made: Callable[..., Any]) -> object:
     try:
         agent: object = made()
     except TypeError as error:
-        raise AgentError(f"'{module}:{factory}' could not be called without arguments: {error}") from error
+        raise AgentError(f"'{spec}' could not be called without arguments: {error}") from error
     if not isinstance(agent, Agent | Ranker):
-        raise AgentError(f"what '{module}:{factory}' gives has neither reply nor score: an agent needs one of them")
+        raise AgentError(f"what '{spec}' gives has neither reply nor score: an agent needs one of them")
     return agent

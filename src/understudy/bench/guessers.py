@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from understudy.agents import agent_named, factory_named
 from understudy.bench.weighed import weighed
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
@@ -48,8 +48,6 @@ class Chance:
 
 
 def _ranker(_lessons: Lessons) -> Guesser:
-    from understudy.agents import agent_named
-
     return RankerGuesser(agent_named("encoder"))
 
 
@@ -97,9 +95,8 @@ def guesser_named(spec: str, names: str = "keep") -> Make:
         if part not in LEFT_OUT[whole]:
             raise AgentError(f"{whole} can be judged without {', '.join(LEFT_OUT[whole])}, not without '{part}'")
         return LEFT_OUT[whole][part]
-    module, colon, factory = spec.partition(":")
-    if colon and factory and all(part.isidentifier() for part in module.split(".")):
-        return _of_factory(module, factory)
+    if (made := factory_named(spec, "guesser")) is not None:
+        return _made(spec, made)
     raise AgentError(
         f"there is no guesser '{spec}': choose from {', '.join(GUESSERS)} (with {ASSIGNED} for one person behind each "
         "mask), a folder that 'train guesser' made, several joined by +, or a factory of your own as module:factory"
@@ -118,21 +115,11 @@ def _trained(folder: Path, names: str) -> Make:
     return make
 
 
-def _of_factory(module: str, factory: str) -> Make:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # a guesser being written lies where one works; what is installed comes first
-    try:
-        made = getattr(import_module(module), factory, None)
-    except ImportError as error:
-        raise AgentError(f"cannot import '{module}' for the guesser '{module}:{factory}': {error}") from error
-    if not callable(made):
-        raise AgentError(f"module '{module}' has no function or class '{factory}': nothing to make a guesser with")
-
+def _made(spec: str, made: Callable[..., Any]) -> Make:
     def make(lessons: Lessons) -> Guesser:
         guesser = made(lessons)
         if not isinstance(guesser, Guesser):
-            raise AgentError(f"what '{module}:{factory}' gives has no guess(masked, personas)")
+            raise AgentError(f"what '{spec}' gives has no guess(masked, personas)")
         return guesser
 
     return make

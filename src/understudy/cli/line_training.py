@@ -13,7 +13,7 @@ from understudy.cli.show import screen
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
-__all__ = ["tell", "trained_on_lines"]
+__all__ = ["tell_lines", "trained_on_lines"]
 
 
 def trained_on_lines(
@@ -29,7 +29,7 @@ def trained_on_lines(
     return train_lines(kind, task, progress or unwatched).card
 
 
-def tell(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
+def tell_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
     show, data, figures = screen(), card["data"], card["figures"]
     when = "" if card["moment"] == "end" else f" before {card['moment']}"
     show.print(f"Trained {card['agent']} on {data['lines']:,} lines of {card['character']}{when}: {out}")

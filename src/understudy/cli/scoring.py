@@ -81,12 +81,8 @@ def score(
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
-    if output is not None and str(file) != "-" and output.exists() and file.exists() and output.samefile(file):
-        raise InputError("is what is being read, and would be lost: say with -o another place", output)
-    if engine == "local" and output is not None and output.is_dir():
-        raise InputError("is a folder: name a file", output)
-    if engine == "local" and output is not None and not output.parent.is_dir():
-        raise InputError("cannot be written: there is no such folder", output)
+    if output is not None:
+        _place_checked(file, output, engine)
     names = _names(wanted)
     of_sets = tuple(one for one in names if one in SETS)
     of_lines = tuple(one for one in names if one not in SETS)
@@ -125,13 +121,8 @@ def score(
                 if as_json or len(rows) < LISTED:
                     rows.append(row)
     if as_json:
-        document: Row = {"character": persona.name, "moment": persona.moment.dotted, "metrics": names}
-        if output is None and of_lines:
-            document["lines"] = rows
-        document |= {"count": summary.count, "summary": summary.document()}
-        if sets:
-            document["sets"] = {score.name: {"value": score.value, "reason": score.reason} for score in sets}
-        print_json(document)
+        shown = rows if output is None and of_lines else None
+        print_json(_document(persona, names, shown, summary, sets))
         return
     _print_rows(rows, of_lines)
     _print_summary(persona, summary, sets)
@@ -139,6 +130,28 @@ def score(
         click.echo(f"Every line's scores are in {output}.")
     elif of_lines and summary.count > len(rows):
         click.echo(f"The first {len(rows):,} lines are shown: -o OUT.jsonl writes them all.")
+
+
+def _place_checked(file: Path, output: Path, engine: str) -> None:
+    """A place that cannot be written is said before anything is read."""
+    if str(file) != "-" and output.exists() and file.exists() and output.samefile(file):
+        raise InputError("is what is being read, and would be lost: say with -o another place", output)
+    if engine == "local" and output.is_dir():
+        raise InputError("is a folder: name a file", output)
+    if engine == "local" and not output.parent.is_dir():
+        raise InputError("cannot be written: there is no such folder", output)
+
+
+def _document(
+    persona: Persona, names: Sequence[str], rows: list[Row] | None, summary: Summary | Tally, sets: Sequence[Score]
+) -> Row:
+    document: Row = {"character": persona.name, "moment": persona.moment.dotted, "metrics": names}
+    if rows is not None:
+        document["lines"] = rows
+    document |= {"count": summary.count, "summary": summary.document()}
+    if sets:
+        document["sets"] = {score.name: {"value": score.value, "reason": score.reason} for score in sets}
+    return document
 
 
 def _refuse(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,26 +113,11 @@ def train(
         understudy train guesser --data tvshowguess --out who --device cuda
         understudy train guesser --story my.story --before 3.1 --out who
     """
-    from understudy import training
-
     told = {
-        "--data": data,
-        "--story": story,
-        "--as": name,
-        "--from": origin,
-        "--hops": hops,
-        "--runs": runs,
-        "--width": width,
-        "--batch": batch,
-        "--held-back": held_back,
-        "--base": base,
-        "--embeddings": embeddings,
-        "--kind": kind,
-        "--shows": shows or None,
-        "--judge": judge,
-        "--main": most,
-        "--maxlen": maxlen,
-    }
+        "--data": data, "--story": story, "--as": name, "--from": origin, "--hops": hops, "--runs": runs,
+        "--width": width, "--batch": batch, "--held-back": held_back, "--base": base, "--embeddings": embeddings,
+        "--kind": kind, "--shows": shows or None, "--judge": judge, "--main": most, "--maxlen": maxlen,
+    }  # fmt: skip
     _refuse(agent, told)
     if agent == GUESSER:
         from understudy.cli.guesser_training import Wanted, checked, taught, tell_guesser, trained_guesser
@@ -141,13 +127,9 @@ def train(
         lessons = taught(data, listed(shows), judge, story, at, most)
         with _bar(agent) as progress:
             card = trained_guesser(wanted, lessons, out, seed, device, fresh, progress)
-        if as_json:
-            print_json({"model": str(out), **card})
-        else:
-            tell_guesser(out, card, data, story)
-        return
-    if agent in LINE_MODELS:
-        from understudy.cli.line_training import tell, trained_on_lines
+        tell = partial(tell_guesser, out, card, data, story)
+    elif agent in LINE_MODELS:
+        from understudy.cli.line_training import tell_lines, trained_on_lines
 
         assert story is not None
         assert name is not None
@@ -155,34 +137,24 @@ def train(
         given = {"epochs": epochs, "batch": batch, "held_back": held_back}
         with _bar(agent) as progress:
             card = trained_on_lines(agent, story, name, at, base, out, given, seed, device, fresh, progress)
-        if as_json:
-            print_json({"model": str(out), **card})
-        else:
-            tell(out, card, story, name)
-        return
-    assert data is not None
-    with _bar(agent) as progress:
-        model = training.train(
-            agent,
-            data,
-            out,
-            settings=_settings(
-                agent, hops=hops, epochs=epochs, runs=runs, batch=batch, width=width, held_back=held_back
-            ),
-            personas=personas,
-            condition=condition,
-            seed=seed,
-            device=device,
-            origin=origin,
-            base=None if base is None else _folder(base),
-            embeddings=embeddings,
-            fresh=fresh,
-            progress=progress,
-        )
-    if as_json:
-        print_json({"model": str(out), **model.card})
+        tell = partial(tell_lines, out, card, story, name)
     else:
-        _tell(out, dict(model.card))
+        from understudy import training
+
+        assert data is not None
+        settings = _settings(agent, hops=hops, epochs=epochs, runs=runs, batch=batch, width=width, held_back=held_back)
+        with _bar(agent) as progress:
+            model = training.train(
+                agent, data, out, settings=settings, personas=personas, condition=condition, seed=seed, device=device,
+                origin=origin, base=None if base is None else _folder(base), embeddings=embeddings, fresh=fresh,
+                progress=progress,
+            )  # fmt: skip
+        card = dict(model.card)
+        tell = partial(_tell, out, card)
+    if as_json:
+        print_json({"model": str(out), **card})
+    else:
+        tell()
 
 
 FOR = {

@@ -60,8 +60,7 @@ class EncodedGuesser:
         masking = Masking(lessons.main, lessons.names)
         texts: list[list[str]] = []
         labels: list[int] = []
-        for scene in lessons.scenes:
-            masked = masking.masked(scene)
+        for masked in masking.scenes(lessons.scenes, fewest=1):
             for mask, read in cut(masked.scene).items():
                 if read:
                     texts.append(read)

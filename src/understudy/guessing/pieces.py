@@ -12,12 +12,12 @@ Lengths are in words, which every encoder's own tokens more or less follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from understudy.story import Line, Scene
 
-__all__ = ["masks_of", "rows", "whole", "windows"]
+__all__ = ["fitting", "masks_of", "rows", "whole", "windows"]
 
 ROWS = 12
 ROW_WORDS = 48
@@ -76,7 +76,7 @@ def _row(said: Sequence[Line], place: int, longest: int) -> str:
 def windows(scene: Scene, longest: int = SCENE_WORDS) -> Pieces:
     """Stretches of the whole scene, from its beginning, as each mask hears them."""
     found: Pieces = {mask: [] for mask in masks_of(scene)}
-    for stretch in _stretches(scene, longest):
+    for stretch in fitting(scene.lines, _words, WINDOW_WORDS, longest):
         for mask in dict.fromkeys(line.speaker for line in stretch if line.speaker in found):
             found[str(mask)].append(" ".join(_heard(line, str(mask)) for line in stretch))
     for mask, texts in found.items():
@@ -85,21 +85,31 @@ def windows(scene: Scene, longest: int = SCENE_WORDS) -> Pieces:
     return found
 
 
-def _stretches(scene: Scene, longest: int) -> Iterator[list[Line]]:
-    stretch: list[Line] = []
-    length = total = 0
-    for line in scene.lines:
-        words = len(line.text.split())
-        total += words
+def fitting(
+    lines: Sequence[Line], size: Callable[[Line], int], room: int, longest: int, taken: int = 0
+) -> Iterator[list[Line]]:
+    """Runs of lines that fit into a window, from the scene's beginning up to the longest scene.
+
+    `taken` is what something else takes of the first window, and of the scene.
+    """
+    window: list[Line] = []
+    length = total = taken
+    for line in lines:
+        more = size(line)
+        total += more
         if total > longest:
             break
-        if stretch and length + words > WINDOW_WORDS:
-            yield stretch
-            stretch, length = [], 0
-        stretch.append(line)
-        length += words
-    if stretch:
-        yield stretch
+        if window and length + more > room:
+            yield window
+            window, length = [], 0
+        window.append(line)
+        length += more
+    if window:
+        yield window
+
+
+def _words(line: Line) -> int:
+    return len(line.text.split())
 
 
 def _heard(line: Line, mask: str) -> str:

@@ -59,7 +59,8 @@ class Terms:
 
     def space_of(self) -> list[str]:
         """The space of each term."""
-        return [self.space(number) for number in range(len(self))]
+        counts = np.diff([0, *self._ends]).tolist()
+        return [space for space, count in zip(self.spaces, counts) for _ in range(count)]
 
     def words(self, space: str) -> tuple[Ints, Reals]:
         """For every term, in whatever space, its number among the single words of one space (-1: it is none); and

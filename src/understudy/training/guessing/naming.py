@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,18 @@ from understudy.guessing.learning import named
 from understudy.guessing.pieces import masks_of
 from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.neural import CAUSAL, Transformer, open_transformer
-from understudy.modelfolder import ModelFolder, card_of, new_folder, write_card
+from understudy.modelfolder import ModelFolder, card_of
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.bert import precision
-from understudy.training.checkpoint import Checkpoint, place_of
-from understudy.training.course import about, must_be_free
+from understudy.training.course import must_be_free
 from understudy.training.guessing.casts import Casts, read_casts
-from understudy.training.guessing.heldback import HELD_BACK, figures_of, held_back, learned, share_checked
+from understudy.training.guessing.finishing import EVERY, Learner, finished
+from understudy.training.guessing.heldback import HELD_BACK, held_back, share_checked
 from understudy.training.guessing.likely import namings_scored
 from understudy.training.guessing.told import chunks, told, unmasked
 from understudy.training.guessing.trunk import Words, alike, write_network
-from understudy.training.loop import Descent, Loss, Progress, device_named, fit, unwatched
+from understudy.training.loop import Descent, Loss, Progress, device_named, unwatched
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["AGENT", "NamingGuesser", "NamingSettings", "NamingTask", "open_naming", "train_naming"]
 
 AGENT = "naming"
-EVERY = 500  # steps between checkpoints, which hold a whole transformer three times
 ROOM = 1 << 13  # tokens that go through the network at once
 TEMPER = 0.3  # the model is too sure of itself: what suited scenes held back
 
@@ -107,31 +106,18 @@ def train_naming(task: NamingTask, progress: Progress = unwatched) -> ModelFolde
         for title, lessons in taught.items()
         for chunk in chunks(lessons.scenes, lessons.main, title, words, window)
     ]
-    plan: dict[str, Any] = {
-        "agent": AGENT,
-        "what": "Guesses who is speaking: a language model of scenes with their names",
-        "base": Path(task.base).name,
-        "casts": casts.told(),
-        "data": learned(taught),
-        "note": "Learned from scripts, and belongs to them: share it only if you may share them.",
-        "settings": asdict(task.settings),
-        "seed": task.seed,
-    }
-    checkpoint = Checkpoint(place_of(task.out), plan)  # not bound to a device: it may be finished on another machine
-    if task.fresh:
-        checkpoint.clear()
-    start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.network.named_parameters()}
     model.network.train()
-    loss = _loss(model, shown)
-    learnt = fit(start, loss, len(shown), task.settings.descent, task.seed, on, checkpoint, progress, task.every)
-    card = {**plan, "device": on.type, **about(time.perf_counter() - begun)}
-    with new_folder(task.out) as folder:
-        write_network(folder, model.network, model.tokenizer, learnt)
-        write_card(folder, card)
-        card["figures"] = figures_of(lambda main: open_naming(folder, main, on.type), task.lessons, held)
-        write_card(folder, card)
-    checkpoint.clear()
-    return ModelFolder(card, {}, task.out)
+    learner = Learner(
+        AGENT,
+        "a language model of scenes with their names",
+        Path(task.base).name,
+        {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.network.named_parameters()},
+        _loss(model, shown),
+        len(shown),
+        lambda folder, learnt: write_network(folder, model.network, model.tokenizer, learnt),
+        open_naming,
+    )
+    return finished(task, learner, casts, taught, held, on, begun, progress)
 
 
 def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:

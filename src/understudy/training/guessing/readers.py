@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,18 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Lessons, Masking
 from understudy.guessing.learning import named
 from understudy.guessing.pieces import masks_of
-from understudy.modelfolder import ModelFolder, new_folder, read_tensors, write_card, write_tensors
+from understudy.modelfolder import ModelFolder, read_tensors, write_tensors
 from understudy.modelfolder import card_of as checked_card
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.checkpoint import Checkpoint, place_of
-from understudy.training.course import about, must_be_free
+from understudy.training.course import must_be_free
 from understudy.training.guessing.casts import Casts, read_casts
+from understudy.training.guessing.finishing import EVERY, Arrays, Learner, finished
 from understudy.training.guessing.head import HEAD, Question, head_start, loss_of, scores_of
-from understudy.training.guessing.heldback import HELD_BACK, figures_of, held_back, learned, share_checked
+from understudy.training.guessing.heldback import HELD_BACK, held_back, share_checked
 from understudy.training.guessing.script import Reading, script_of
 from understudy.training.guessing.trunk import TRUNK, Trunk, open_trunk, write_network
-from understudy.training.loop import Descent, Loss, Progress, device_named, fit, unwatched
+from understudy.training.loop import Descent, Loss, Progress, device_named, unwatched
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,7 +39,6 @@ __all__ = ["AGENT", "READERS", "ReaderGuesser", "ReaderSettings", "ReaderTask", 
 
 AGENT = "scene-reader"
 WEIGHTS = "head.safetensors"
-EVERY = 500  # steps between checkpoints, which hold a whole transformer three times
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,34 +107,25 @@ def train_reader(task: ReaderTask, progress: Progress = unwatched) -> ModelFolde
     taught, held = held_back(task.lessons, task.settings.held_back)
     trunk = open_trunk(task.base, on.type)
     scenes = [(title, scene) for title, lessons in taught.items() for scene in _with_masks(lessons)]
-    plan: dict[str, Any] = {
-        "agent": AGENT,
-        "what": f"Guesses who is speaking: {task.settings.reading.kind}",
-        "base": "installed" if task.base is None else Path(task.base).name,
-        "casts": casts.told(),
-        "data": learned(taught),
-        "note": "Learned from scripts, and belongs to them: share it only if you may share them.",
-        "settings": asdict(task.settings),
-        "seed": task.seed,
-    }
-    checkpoint = Checkpoint(place_of(task.out), plan)  # not bound to a device: it may be finished on another machine
-    if task.fresh:
-        checkpoint.clear()
     start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in trunk.parameters().items()}
-    start |= head_start(trunk, len(casts.names), task.seed)
     trunk.network.train()
-    loss = _loss(task, casts, trunk, scenes)
-    learnt = fit(start, loss, len(scenes), task.settings.descent, task.seed, on, checkpoint, progress, task.every)
-    card = {**plan, "device": on.type, **about(time.perf_counter() - begun)}
-    own = {name.removeprefix(TRUNK): array for name, array in learnt.items() if name.startswith(TRUNK)}
-    with new_folder(task.out) as folder:
+
+    def write(folder: Path, learnt: Arrays) -> None:
+        own = {name.removeprefix(TRUNK): array for name, array in learnt.items() if name.startswith(TRUNK)}
         write_network(folder, trunk.network, trunk.tokenizer, own)
         write_tensors(folder / WEIGHTS, {name: array for name, array in learnt.items() if name.startswith(HEAD)})
-        write_card(folder, card)
-        card["figures"] = figures_of(lambda main: open_reader(folder, main, on.type), task.lessons, held)
-        write_card(folder, card)
-    checkpoint.clear()
-    return ModelFolder(card, {}, task.out)
+
+    learner = Learner(
+        AGENT,
+        task.settings.reading.kind,
+        "installed" if task.base is None else Path(task.base).name,
+        start | head_start(trunk, len(casts.names), task.seed),
+        _loss(task, casts, trunk, scenes),
+        len(scenes),
+        write,
+        open_reader,
+    )
+    return finished(task, learner, casts, taught, held, on, begun, progress)
 
 
 def _with_masks(lessons: Lessons) -> list[Scene]:

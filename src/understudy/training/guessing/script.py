@@ -13,11 +13,11 @@ Lengths are in the model's own tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from understudy.errors import InputError
-from understudy.guessing.pieces import masks_of
+from understudy.guessing.pieces import fitting, masks_of
 from understudy.story import Line, Scene
 from understudy.training.guessing.trunk import Trunk
 
@@ -127,7 +127,11 @@ def _add_windows(script: Script, scene: Scene, heading: str, reading: Reading, t
     most = min(len(script.masks), window // 2 // QUESTION - 1)  # nor are all asked about
     room = window - len(head) - (QUESTION * (most + 1) if trunk.causal else 0)
     setting = trunk.aside(scene.setting)[:SETTING] if scene.setting else []
-    for lines in _windows(scene.lines, len(setting), room, reading.longest, trunk):
+
+    def size(line: Line) -> int:
+        return min(len(trunk.tokens(f" {line.text}")) + QUESTION, room)
+
+    for lines in fitting(scene.lines, size, room, reading.longest, len(setting)):
         tokens = head + (setting if not script.sequences else [])
         owners = [NOBODY] * len(tokens)
         for line in lines:
@@ -142,24 +146,6 @@ def _add_windows(script: Script, scene: Scene, heading: str, reading: Reading, t
         more = trunk.spoken(str(line.speaker), line.text)[:room]
         tokens = _asked(script, head + more, [number], trunk) if trunk.causal else head + more
         script.add(tokens, [NOBODY] * len(head) + [number] * len(more) + [NOBODY] * (len(tokens) - len(head + more)))
-
-
-def _windows(lines: Sequence[Line], taken: int, room: int, longest: int, trunk: Trunk) -> Iterator[list[Line]]:
-    """Runs of lines that fit into a window, from the scene's beginning; the first has so much of the setting, too."""
-    window: list[Line] = []
-    length, total = taken, taken
-    for line in lines:
-        size = min(len(trunk.tokens(f" {line.text}")) + QUESTION, room)
-        total += size
-        if total > longest:
-            break
-        if window and length + size > room:
-            yield window
-            window, length = [], 0
-        window.append(line)
-        length += size
-    if window:
-        yield window
 
 
 def _asked(script: Script, tokens: list[int], masks: Sequence[int], trunk: Trunk) -> list[int]:
