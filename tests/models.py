@@ -13,7 +13,7 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from understudy.agents.wordvectors import spelled
+from understudy.agents.word_vectors import spelled
 from understudy.modelfolder import FORMAT, texts_as_tensor, write_model, write_tensors
 from understudy.training.base import Shape, read_base
 from understudy.training.export import write_cross_encoder, write_encoder

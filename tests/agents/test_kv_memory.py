@@ -8,7 +8,7 @@ import pytest
 from models import tiny_model
 from people import hearing, situation
 from understudy.agents.kv_memory import KeyValueMemory
-from understudy.agents.wordvectors import unit
+from understudy.agents.word_vectors import unit
 from understudy.errors import InputError
 from understudy.modelfolder import read_model, texts_as_tensor, write_model
 

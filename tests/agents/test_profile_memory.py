@@ -5,9 +5,9 @@ import pytest
 
 from models import tiny_model
 from people import hearing, situation
-from understudy.agents.bagranker import attention
+from understudy.agents.bag_ranker import attention
 from understudy.agents.profile_memory import ProfileMemory
-from understudy.agents.wordvectors import unit
+from understudy.agents.word_vectors import unit
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 
 from models import tiny_model
 from people import hearing, situation
-from understudy.agents.bagranker import BagRanker
+from understudy.agents.bag_ranker import BagRanker
 from understudy.agents.starspace import Starspace
-from understudy.agents.wordvectors import unit
+from understudy.agents.word_vectors import unit
 from understudy.dialogue import Situation, Turn
 from understudy.persona import Other, Persona
 
@@ -84,7 +84,7 @@ def test_what_was_said_is_not_said_again(agent: Starspace) -> None:
 def test_a_long_past_is_scored_in_blocks(agent: Starspace, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [("Ines", "So?", f"Word{number}.") for number in range(20)]
     given = situation(*lines, ("Ines", "So?", "The brass key."))
-    monkeypatch.setattr("understudy.agents.bagranker.BLOCK", 4)
+    monkeypatch.setattr("understudy.agents.bag_ranker.BLOCK", 4)
     assert agent.reply(given, hearing("Where is the key?")).text == "The brass key."
 
 

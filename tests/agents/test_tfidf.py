@@ -140,7 +140,7 @@ def test_the_past_is_read_once_for_many_messages_even_at_once() -> None:
 
 def test_personas_do_not_share_a_past_but_may_share_a_collection() -> None:
     given, other = situation(KEY), situation(BOAT)
-    own, shared = Pools(own_past, kept=1), Pools(lambda _: bank)
+    own, shared = Pools(own_past, capacity=1), Pools(lambda _: bank)
     bank = exchanges("Tomas", LAMP)
     assert own.of(given) is not own.of(other)
     assert own.of(other).exchanges[0].said.text == BOAT[2]

@@ -1,4 +1,4 @@
-"""The agents, by name. A factory imports what its agent needs, so that looking at the list costs nothing."""
+"""The reply agents by name. Each factory imports its agent when called, so that listing them imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ AGENTS: dict[str, Callable[..., Agent]] = {
 }
 
 TRAINED = frozenset({"starspace", "profile-memory", "kv-memory", "cross-encoder"})
-"""Agents that are nothing without a model of yours; they are named by its folder."""
+"""Agents that need a trained model; they are selected by its folder."""
 
-OF_THEIR_OWN = frozenset({"scripted"})
-"""Agents that have all their words already."""
+FIXED_REPLIES = frozenset({"scripted"})
+"""Agents whose replies are fixed, so that no candidate lines can be passed to them."""
 
 
 def draws_on_lines(spec: str) -> bool:
-    """Does the agent that a word means answer with lines, so that it can be handed more than the character's own?"""
-    return spec in AGENTS.keys() - OF_THEIR_OWN or (bool(spec) and Path(spec).is_dir())
+    """Does the agent that a word means answer with lines, so that it can be extra more than the character's own?"""
+    return spec in AGENTS.keys() - FIXED_REPLIES or (bool(spec) and Path(spec).is_dir())
 
 
 def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
@@ -94,18 +94,18 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
     A model folder says which agent it is for. A factory of your own is imported (from the current folder too), called
     without arguments, and gives an object with `reply` or `score`. `candidates` are for agents that draw on lines.
     """
-    handed = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
+    extra = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
     if spec in AGENTS and spec not in TRAINED:
-        return AGENTS[spec](**handed)
+        return AGENTS[spec](**extra)
     if spec and Path(spec).is_dir():
-        return _of_folder(Path(spec), **handed)
+        return _folder_agent(Path(spec), **extra)
     if spec in TRAINED:
         raise AgentError(
             f"'{spec}' needs a model: make one with 'understudy train {spec} --data DIR --out MODEL', "
             "then name its folder instead"
         )
-    if (made := factory_named(spec, "agent")) is not None:
-        return _made(spec, made)
+    if (factory := factory_named(spec, "agent")) is not None:
+        return _checked_agent(spec, factory)
     ready = ", ".join(name for name in AGENTS if name not in TRAINED)
     raise AgentError(
         f"there is no agent '{spec}': choose from {ready}, a model folder ({', '.join(sorted(TRAINED))}: make one with "
@@ -113,13 +113,13 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
     )
 
 
-def _of_folder(folder: Path, **handed: Candidates) -> Agent:
+def _folder_agent(folder: Path, **extra: Candidates) -> Agent:
     from understudy.modelfolder import agent_of
 
     name = agent_of(folder)
     if name not in AGENTS:
         raise AgentError(f"{folder} is a model for '{name}', an agent that this version does not have")
-    return AGENTS[name](model=folder, **handed)
+    return AGENTS[name](model=folder, **extra)
 
 
 def factory_named(spec: str, what: str) -> Callable[..., Any] | None:
@@ -127,26 +127,26 @@ def factory_named(spec: str, what: str) -> Callable[..., Any] | None:
 
     `what` says what it makes: an agent, a guesser.
     """
-    module, colon, factory = spec.partition(":")
-    if not colon or not factory or not all(part.isidentifier() for part in module.split(".")):
+    module, colon, name = spec.partition(":")
+    if not colon or not name or not all(part.isidentifier() for part in module.split(".")):
         return None
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.append(here)  # what is being written lies where one works; what is installed comes first
+        sys.path.append(here)  # after what is installed, so that a local file cannot shadow a package
     try:
-        made = getattr(import_module(module), factory, None)
+        function = getattr(import_module(module), name, None)
     except ImportError as error:
         raise AgentError(f"cannot import '{module}' for the {what} '{spec}': {error}") from error
-    if not callable(made):
-        one = f"an {what}" if what[0] in "aeiou" else f"a {what}"
-        raise AgentError(f"module '{module}' has no function or class '{factory}': nothing to make {one} with")
-    found: Callable[..., Any] = made
-    return found
+    if not callable(function):
+        article = "an" if what[0] in "aeiou" else "a"
+        raise AgentError(f"module '{module}' has no function or class '{name}': nothing to make {article} {what} with")
+    factory: Callable[..., Any] = function
+    return factory
 
 
-def _made(spec: str, made: Callable[..., Any]) -> object:
+def _checked_agent(spec: str, factory: Callable[..., Any]) -> object:
     try:
-        agent: object = made()
+        agent: object = factory()
     except TypeError as error:
         raise AgentError(f"'{spec}' could not be called without arguments: {error}") from error
     if not isinstance(agent, Agent | Ranker):

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.agents.dialogue_context import said_before
 from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Option, Question, unsaid
 from understudy.agents.fit import PROFILE, context_of, shortened
-from understudy.agents.hearing import said_before
 from understudy.agents.pools import Candidates, own_past
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context
@@ -74,27 +74,27 @@ class Pairs:
         read = self._sequencer.contexts(contexts)
         texts = list(dict.fromkeys(text for some in replies for text in some))
         said = dict(zip(texts, self._sequencer.texts(texts, "reply")))
-        asked = [(ids, [said[text] for text in some]) for ids, some in zip(read, replies)]
-        found = list[list[float]]()
+        batches = [(ids, [said[text] for text in some]) for ids, some in zip(read, replies)]
+        results = list[list[float]]()
         with ThreadPoolExecutor(self._threads) as pool:
-            for scores in pool.map(self._scores, asked):
-                found.append(scores)
+            for scores in pool.map(self._scores, batches):
+                results.append(scores)
                 if progress is not None:
-                    progress(len(found), len(asked))
-        return found
+                    progress(len(results), len(batches))
+        return results
 
-    def _scores(self, asked: tuple[list[int], list[list[int]]]) -> list[float]:
-        context, replies = asked
-        found = [0.0] * len(replies)
+    def _scores(self, batch: tuple[list[int], list[list[int]]]) -> list[float]:
+        context, replies = batch
+        scores = [0.0] * len(replies)
         lengths = [-(-(len(context) + len(reply) - 1) // STEP) * STEP for reply in replies]
         for length in sorted(set(lengths)):
-            alike = [place for place, own in enumerate(lengths) if own == length]
+            same_length = [index for index, own in enumerate(lengths) if own == length]
             size = max(self._batch_tokens // length, 1)
-            for start in range(0, len(alike), size):
-                places = alike[start : start + size]
-                for place, score in zip(places, self._run(context, [replies[place] for place in places], length)):
-                    found[place] = score
-        return found
+            for start in range(0, len(same_length), size):
+                rows = same_length[start : start + size]
+                for index, score in zip(rows, self._run(context, [replies[index] for index in rows], length)):
+                    scores[index] = score
+        return scores
 
     def _run(self, context: list[int], replies: list[list[int]], length: int) -> list[float]:
         ids, mask, types = (np.zeros((len(replies), length), np.int64) for _ in range(3))
@@ -103,8 +103,8 @@ class Pairs:
             ids[row, :end] = [*context, *reply[1:]]
             mask[row, :end] = 1
             types[row, len(context) : end] = 1
-        given = {"ids": ids, "mask": mask, "types": types}
-        return [self._judged(features) for features in self._session.run(None, given)[0].astype(np.float64)]
+        inputs = {"ids": ids, "mask": mask, "types": types}
+        return [self._judged(features) for features in self._session.run(None, inputs)[0].astype(np.float64)]
 
     def _judged(self, features: NDArray[np.float64]) -> float:
         """The head, for one reply by itself: what stands beside it cannot change a digit."""
@@ -171,11 +171,11 @@ class CrossEncoder(EncoderAgent):
         return shortened(context, turns, self._english)
 
     def _chosen(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
-        found = unsaid(options, said_before(situation.persona, history), RERANKED)
+        chosen = unsaid(options, said_before(situation.persona, history), RERANKED)
         if situation.persona.language == READ:
-            judged = self._judged([(situation, history, [option.text for option in found])])[0]
+            judged = self._judged([(situation, history, [option.text for option in chosen])])[0]
             weighed = [
-                replace(option, score=cross + self._weight * option.score) for cross, option in zip(judged, found)
+                replace(option, score=cross + self._weight * option.score) for cross, option in zip(judged, chosen)
             ]  # fmt: skip
-            found = sorted(weighed, key=lambda option: -option.score)
-        return found[:SHOWN]
+            chosen = sorted(weighed, key=lambda option: -option.score)
+        return chosen[:SHOWN]

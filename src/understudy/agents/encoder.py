@@ -4,7 +4,7 @@
     reply:   score(e) = fit(said(e)) + 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)
                         + 0.03 [heard(e) was said by the one faced]
 
-over the exchanges e a character may draw on: its own past, unless told otherwise. What it answered when it heard
+over the exchanges e a character may draw on: its own past by default. What it answered when it heard
 something like the message m is likely to answer m as well, so that counts half as much as the fit itself, and so does
 the tf-idf cosine of the message's words with the exchange's, since an encoder knows little of a story's own names. Age
 runs from 0 for the first exchange to 1 for the last (of twenty or more; by twentieths where there are fewer): minds
@@ -31,11 +31,11 @@ import numpy as np
 
 from understudy.agents.bank import bank_lines, register_of
 from understudy.agents.commonness import Commonness
+from understudy.agents.dialogue_context import content, heard_words, last_heard, said_before
+from understudy.agents.encoded_memory import EncodedMemories, EncodedMemory
 from understudy.agents.fit import Fit, Vectors, context_of, fits
-from understudy.agents.hearing import content, heard_words, last_heard, said_before
-from understudy.agents.own_words import ties_to_faced
 from understudy.agents.pools import Candidates, own_past, said_at, taken_from
-from understudy.agents.recollection import Recollection, Recollections
+from understudy.agents.profile_replies import ties_to_faced
 from understudy.agents.shared_words import SharedWords
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
@@ -85,12 +85,12 @@ class EncoderAgent:
         cache: Path | bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """`model` is a model folder, the shipped one unless told; `cache` the folder of encodings, False for none."""
+        """`model` is a model folder, by default the shipped one; `cache` the folder of encodings, False for none."""
         self._model = model or shipped_model()
-        read_card(self._model)  # a folder that cannot be used is told of now, not at the first message
+        read_card(self._model)  # an unusable folder is reported now, not at the first message
         self._threads, self._cache, self._progress = threads, cache, progress
         self._other_model = multilingual
-        self._recollections = Recollections(candidates)
+        self._memories = EncodedMemories(candidates)
         self._by_words = TfIdfAgent(candidates)
 
     @cached_property
@@ -111,8 +111,8 @@ class EncoderAgent:
 
     @cached_property
     def _multilingual(self) -> Vectors | None:
-        found = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
-        return None if found is None else Vectors(found)
+        encoder = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
+        return None if encoder is None else Vectors(encoder)
 
     def _vectors(self, language: str) -> Vectors | None:
         return self._english if language == READ else self._multilingual
@@ -134,13 +134,13 @@ class EncoderAgent:
             return [self.score(*question) for question in questions]
         ready = fits(vectors, [(situation, history) for situation, history, _ in questions], keep=True)
         texts = list(dict.fromkeys(text for _, _, candidates in questions for text in candidates))
-        places = {text: place for place, text in enumerate(texts)}
+        rows = {text: row for row, text in enumerate(texts)}
         encoded = vectors.encoder.encode(texts)
-        found = []
+        results = []
         for fit, (situation, history, candidates) in zip(ready, questions):
-            own = encoded[[places[text] for text in candidates]]
-            found.append(self._beyond(fit.exactly(own), own, situation, history, candidates))
-        return found
+            own = encoded[[rows[text] for text in candidates]]
+            results.append(self._beyond(fit.exactly(own), own, situation, history, candidates))
+        return results
 
     def _beyond(
         self,
@@ -161,11 +161,11 @@ class EncoderAgent:
         language = situation.persona.language
         vectors = self._vectors(language)
         if vectors is None:
-            told = self._by_words.reply(situation, history)
-            return replace(told, evidence=(*told.evidence, _notice("the words it shares with the message")))
+            reply = self._by_words.reply(situation, history)
+            return replace(reply, evidence=(*reply.evidence, _notice("the words it shares with the message")))
         message = last_heard(situation.persona, history)
         heard = vectors.of([message])[0]
-        past = self._recollections.of(situation, vectors.encoder)
+        past = self._memories.of(situation, vectors.encoder)
         options = _options(situation, fits(vectors, [(situation, history)])[0], message, heard, past, vectors)
         shown = self._chosen(situation, history, options)
         evidence = [*_evidence(shown[0], situation, message, past, vectors), *_memories(past, heard, message)]
@@ -183,17 +183,17 @@ class EncoderAgent:
 
 
 def _options(
-    situation: Situation, fit: Fit, told: str, heard: Floats, past: Recollection, vectors: Vectors
+    situation: Situation, fit: Fit, message: str, heard: Floats, past: EncodedMemory, vectors: Vectors
 ) -> Iterator[Option]:
     """What could be said, best first, equals in their order; never nothing. Made as it is asked for: a past is long."""
-    message = content(heard_words(situation.persona, told), situation.persona.language)
-    scores = fit.scores(past.said) + HEARD * past.heard_likeness(heard) + WORDS * past.shared_words(message)
+    query = content(heard_words(situation.persona, message), situation.persona.language)
+    scores = fit.scores(past.said) + HEARD * past.heard_likeness(heard) + WORDS * past.shared_words(query)
     scores += RECENT * np.arange(len(scores), dtype=np.float32) / max(len(scores), LONG_PAST)
     if situation.faced is not None:
         scores[past.heard_from(situation.faced.name)] += FACED
     own = (
-        Option(exchange.said.text.strip(), "exchange", float(scores[place]), place, said_at(exchange))
-        for place, exchange in ((place, past.exchanges[place]) for place in np.argsort(-scores, kind="stable").tolist())
+        Option(exchange.said.text.strip(), "exchange", float(scores[index]), index, said_at(exchange))
+        for index, exchange in ((index, past.exchanges[index]) for index in np.argsort(-scores, kind="stable").tolist())
     )
     if past.distinct >= FEW:
         return own
@@ -228,17 +228,17 @@ def _first_person(sentence: str) -> bool:
 
 def unsaid(options: Iterable[Option], said: Sequence[str], most: int) -> list[Option]:
     """The first few that differ and have not been said; where all have, the one said longest ago."""
-    latest = {text: place for place, text in enumerate(said)}
-    kept, over = dict[str, Option](), dict[str, Option]()
+    last_said = {text: index for index, text in enumerate(said)}
+    unused, repeated = dict[str, Option](), dict[str, Option]()
     for option in options:
-        (over if option.text in latest else kept).setdefault(option.text, option)
-        if len(kept) == most:
+        (repeated if option.text in last_said else unused).setdefault(option.text, option)
+        if len(unused) == most:
             break
-    return list(kept.values()) or [min(over.values(), key=lambda option: latest[option.text])]
+    return list(unused.values()) or [min(repeated.values(), key=lambda option: last_said[option.text])]
 
 
 def _evidence(
-    chosen: Option, situation: Situation, message: str, past: Recollection, vectors: Vectors
+    chosen: Option, situation: Situation, message: str, past: EncodedMemory, vectors: Vectors
 ) -> Iterator[Evidence]:
     """Where the reply comes from, the profile sentences that are most like it, and ties to the one faced."""
     language = situation.persona.language
@@ -250,26 +250,26 @@ def _evidence(
         yield Evidence(chosen.kind, chosen.text, words=_shared(message, chosen.text, language))
     profile = [sentence for sentence in situation.persona.profile if sentence.strip() and sentence != chosen.text]
     likeness = vectors.of(profile) @ vectors.of([chosen.text])[0]
-    for place in np.argsort(-likeness, kind="stable")[:SENTENCES].tolist():
-        if likeness[place] >= TELLING:
-            yield Evidence("profile", profile[place], words=_shared(chosen.text, profile[place], language))
+    for index in np.argsort(-likeness, kind="stable")[:SENTENCES].tolist():
+        if likeness[index] >= TELLING:
+            yield Evidence("profile", profile[index], words=_shared(chosen.text, profile[index], language))
     for tie in ties_to_faced(situation):
         if (sentence := tie_sentence(tie, language)) != chosen.text:
             yield Evidence("relation", sentence)
 
 
-def _memories(past: Recollection, heard: Floats, message: str) -> Iterator[Evidence]:
+def _memories(past: EncodedMemory, heard: Floats, message: str) -> Iterator[Evidence]:
     if not message.strip():
         return
     for line, setting, _ in past.memories(heard, MEMORIES, MEMORABLE):
-        told = f"{line.speaker}: {line.text}"
-        yield Evidence("memory", f"{setting} ({told})" if setting else told, line.moment)
+        text = f"{line.speaker}: {line.text}"
+        yield Evidence("memory", f"{setting} ({text})" if setting else text, line.moment)
 
 
 def _shared(message: str, text: str, language: str) -> tuple[str, ...]:
     """Words of meaning two texts have in common, in the order of the first."""
-    told = content(words(text, language), language)
-    return tuple(word for word in content(words(message, language), language) if word in told)
+    known = content(words(text, language), language)
+    return tuple(word for word in content(words(message, language), language) if word in known)
 
 
 def _notice(how: str) -> Evidence:

@@ -18,8 +18,8 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.hearing import last_heard
-from understudy.agents.own_words import ties_to_faced
+from understudy.agents.dialogue_context import last_heard
+from understudy.agents.profile_replies import ties_to_faced
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context, Encoder, Floats
 from understudy.text import fold

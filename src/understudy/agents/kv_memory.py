@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.bagranker import Hop, Query, Question
+from understudy.agents.bag_ranker import Hop, Query, Question
 from understudy.agents.profile_memory import ProfileMemory
-from understudy.agents.wordvectors import unit
+from understudy.agents.word_vectors import unit
 from understudy.dialogue import Situation, Turn
 from understudy.lexical import Floats
 from understudy.modelfolder import ModelFolder
@@ -26,7 +26,7 @@ from understudy.modelfolder import ModelFolder
 __all__ = ["KeyValueMemory"]
 
 NEAREST = 64
-RECALLED = 8  # that are told of as evidence
+RECALLED = 8  # shown as evidence
 
 
 class KeyValueMemory(ProfileMemory):
@@ -43,24 +43,26 @@ class KeyValueMemory(ProfileMemory):
 
     def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
         total, looked_up = self.first_hops(situation, history)
-        asked = unit(total)
-        return self._second_hop(asked, looked_up, self._keys @ asked)
+        first = unit(total)
+        return self._second_hop(first, looked_up, self._keys @ first)
 
     def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
         """All questions look up the keys together, which takes a tenth of the time."""
         first = [self.first_hops(situation, history) for situation, history, _ in questions]
-        asked = [unit(total) for total, _ in first]
-        nearness = np.stack(asked) @ self._keys.T if asked else np.zeros((0, len(self._keys)), np.float32)
-        queries = (self._second_hop(one, hops, row) for one, (_, hops), row in zip(asked, first, nearness))
+        directions = [unit(total) for total, _ in first]
+        nearness = np.stack(directions) @ self._keys.T if directions else np.zeros((0, len(self._keys)), np.float32)
+        queries = (
+            self._second_hop(direction, hops, row) for direction, (_, hops), row in zip(directions, first, nearness)
+        )
         return [
             self._cosines(query, candidates, situation.persona.language)
             for query, (situation, _, candidates) in zip(queries, questions)
         ]
 
-    def _second_hop(self, asked: Floats, looked_up: tuple[Hop, ...], nearness: Floats) -> Query:
+    def _second_hop(self, first: Floats, looked_up: tuple[Hop, ...], nearness: Floats) -> Query:
         nearest = _largest(nearness, NEAREST)
-        if not len(nearest) or not asked.any():
-            return Query(asked, looked_up)
+        if not len(nearest) or not first.any():
+            return Query(first, looked_up)
         grown = np.exp(np.float32(self._sharpness) * (nearness[nearest] - nearness[nearest].max()))
         shares = grown / grown.sum()
         recalled = unit((shares[:, None] * self._values[nearest]).sum(axis=0))
@@ -68,17 +70,17 @@ class KeyValueMemory(ProfileMemory):
         memories = tuple(
             Hop("memory", f"{self._heard[nearest[at]]} -> {self._said[nearest[at]]}", float(shares[at])) for at in order
         )
-        return Query(unit(asked + np.float32(self._gain) * recalled), (*looked_up, *memories))
+        return Query(unit(first + np.float32(self._gain) * recalled), (*looked_up, *memories))
 
     def _rows(self, texts: Sequence[str]) -> Floats:
         rows = np.empty((len(texts), self.vectors.width), np.float32)
-        for place, text in enumerate(texts):
-            rows[place] = unit(self.vectors.uncached(text))
+        for row, text in enumerate(texts):
+            rows[row] = unit(self.vectors.uncached(text))
         return rows
 
 
 def _largest(numbers: Floats, k: int) -> NDArray[np.intp]:
-    """Where the k largest numbers stand, in order of place."""
+    """Indices of the k largest numbers, ascending."""
     if k >= len(numbers):
         return np.arange(len(numbers))
     return np.sort(np.argpartition(-numbers, k)[:k])

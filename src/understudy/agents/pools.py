@@ -1,4 +1,4 @@
-"""Exchanges to answer from, indexed by what was heard, and kept between the messages of a conversation."""
+"""Candidate pools: the exchanges an agent may answer from, indexed by what was heard, cached per persona."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.kept import Kept
+from understudy.agents.keyed_cache import KeyedCache
 from understudy.dialogue import Candidate, Evidence, Reply, Situation
 from understudy.lexical import Floats, TfIdf
 from understudy.persona import Persona
@@ -65,50 +65,50 @@ def taken_from(exchange: Exchange, shared: tuple[str, ...] = ()) -> Evidence:
     if exchange.approved is not None:
         return Evidence("approved", f"utterance {exchange.approved}: {exchange.said.text.strip()}", words=shared)
     prompt = exchange.heard or exchange.said
-    told = f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text
-    return Evidence("exchange", told, prompt.moment, shared)
+    text = f"{prompt.speaker}: {prompt.text}" if prompt.speaker else prompt.text
+    return Evidence("exchange", text, prompt.moment, shared)
 
 
 def distinct(pool: Pool, ranked: Iterable[int], said: Sequence[str]) -> list[int]:
     """The first few with different texts, none of them said already."""
-    passed, kept = set(said), list[int]()
-    for place in ranked:
-        text = pool.exchanges[place].said.text.strip()
-        if text not in passed:
-            passed.add(text)
-            kept.append(int(place))
-            if len(kept) == SHOWN:
+    seen, chosen = set(said), list[int]()
+    for index in ranked:
+        text = pool.exchanges[index].said.text.strip()
+        if text not in seen:
+            seen.add(text)
+            chosen.append(int(index))
+            if len(chosen) == SHOWN:
                 break
-    return kept
+    return chosen
 
 
 def reply_from(pool: Pool, shown: Sequence[int], scores: Floats, evidence: Iterable[Evidence]) -> Reply:
     """The first of some exchanges, said; the others were considered."""
-    exchanges = [pool.exchanges[place] for place in shown]
+    exchanges = [pool.exchanges[index] for index in shown]
     return Reply(
         exchanges[0].said.text.strip(),
         tuple(
-            Candidate(exchange.said.text.strip(), float(scores[place]), said_at(exchange))
-            for place, exchange in zip(shown, exchanges)
+            Candidate(exchange.said.text.strip(), float(scores[index]), said_at(exchange))
+            for index, exchange in zip(shown, exchanges)
         ),
         tuple(evidence),
     )
 
 
 class Pools:
-    """The pools last used.
+    """A cache of pools.
 
     `candidates` may give a collection, which is indexed once for all who share it and must not change; or an
     iterator (made anew each time), which is read once for each persona and may depend on nothing else.
     """
 
-    def __init__(self, candidates: Candidates, kept: int = 32) -> None:
+    def __init__(self, candidates: Candidates, capacity: int = 32) -> None:
         self._candidates = candidates
-        self._kept = Kept[Pool](kept)
+        self._cache = KeyedCache[Pool](capacity)
 
     def of(self, situation: Situation) -> Pool:
         exchanges, persona = self._candidates(situation), situation.persona
-        return self._kept.of(
+        return self._cache.get_or_create(
             key_of(exchanges, persona), (exchanges, persona), lambda: Pool(exchanges, persona.language)
         )
 

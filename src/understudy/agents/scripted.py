@@ -1,4 +1,4 @@
-"""An agent that says what it was told to say: for tests of whatever talks to an agent."""
+"""An agent with a fixed list of replies, for tests of programs that talk to an agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Scripted"]
 class Scripted:
     """Gives the n-th of its replies where the character has spoken n - 1 times in the history.
 
-    It holds no place in the script: the history says where it is, so one instance serves any number of chats.
+    It holds no state: the history says which reply is due, so one instance serves any number of chats.
     """
 
     def __init__(self, replies: Iterable[str]) -> None:

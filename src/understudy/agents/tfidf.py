@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.hearing import content, heard_words, last_heard, light_words, own_names, said_before
-from understudy.agents.own_words import from_profile, plainly, ties_to_faced
+from understudy.agents.dialogue_context import content, heard_words, last_heard, light_words, own_names, said_before
 from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
+from understudy.agents.profile_replies import from_profile, plainly, ties_to_faced
 from understudy.dialogue import Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats, TfIdf
 from understudy.text import words
@@ -40,7 +40,7 @@ FACED_BONUS = 1.1
 class TfIdfAgent:
     """Answers with what was said before; ranks replies by their words.
 
-    `candidates` says which exchanges may be drawn on: the character's own past, unless told otherwise.
+    `candidates` says which exchanges may be drawn on: the character's own past by default.
     `background` gives the weights of words for ranking; without it those of the candidates are taken, and where
     there are none every word weighs the same. So a score never depends on what it is ranked against.
     """
@@ -56,8 +56,8 @@ class TfIdfAgent:
         pool = self._pools.of(situation)
         ranked, scores = _ranked(pool, situation, message)
         fresh = distinct(pool, ranked, said)
-        if not fresh and (told := from_profile(situation, message, said)) is not None:
-            return told
+        if not fresh and (reply := from_profile(situation, message, said)) is not None:
+            return reply
         shown = fresh or distinct(pool, ranked, ())
         if not shown:
             return plainly(situation, said)
@@ -87,13 +87,13 @@ def _ranked(pool: Pool, situation: Situation, message: Sequence[str]) -> tuple[N
     return common[np.argsort(-scores[common], kind="stable")], scores
 
 
-def _evidence(pool: Pool, place: int, situation: Situation, message: Sequence[str]) -> Iterator[Evidence]:
+def _evidence(pool: Pool, index: int, situation: Situation, message: Sequence[str]) -> Iterator[Evidence]:
     """The exchange, its scene, and what of profile and ties pointed to it; ties to the one faced in any case."""
-    persona, exchange = situation.persona, pool.exchanges[place]
+    persona, exchange = situation.persona, pool.exchanges[index]
 
     def shared(bag: Sequence[str]) -> tuple[str, ...]:
         telling = content(bag, persona.language) or Counter(bag)
-        return tuple(word for word, _ in pool.index.shared_terms(telling, place))
+        return tuple(word for word, _ in pool.index.shared_terms(telling, index))
 
     yield taken_from(exchange, shared(message))
     if exchange.setting:
@@ -114,8 +114,8 @@ def _persona_words(situation: Situation) -> dict[str, float]:
     for sentence in persona.profile:
         bag.update(content(words(sentence, persona.language), persona.language))
     for tie in dict.fromkeys((*facing, *persona.relations)):
-        told = content(words(tie_sentence(tie, persona.language), persona.language), persona.language)
-        for word, count in told.items():
+        counts = content(words(tie_sentence(tie, persona.language), persona.language), persona.language)
+        for word, count in counts.items():
             bag[word] += count * (TIE_TO_FACED if tie in facing else 1)
     names = own_names(persona)
     return {word: float(count) for word, count in bag.items() if word not in names}

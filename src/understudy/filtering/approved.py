@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import merge
 
-from understudy.agents.kept import Kept
+from understudy.agents.keyed_cache import KeyedCache
 from understudy.agents.pools import key_of, own_past
 from understudy.dialogue import Situation
 from understudy.story import Exchange, Line
@@ -19,7 +19,7 @@ from understudy.utterances import Sayable, UtteranceStore
 
 __all__ = ["ApprovedToo"]
 
-KEPT = 64
+CACHE_SIZE = 64
 
 
 class ApprovedToo:
@@ -27,12 +27,12 @@ class ApprovedToo:
 
     def __init__(self, store: UtteranceStore) -> None:
         self._store = store
-        self._lines = Kept[tuple[Sayable, ...]](KEPT)
-        self._exchanges = Kept[tuple[Exchange, ...]](KEPT)
+        self._lines = KeyedCache[tuple[Sayable, ...]](CACHE_SIZE)
+        self._exchanges = KeyedCache[tuple[Exchange, ...]](CACHE_SIZE)
 
     def __call__(self, situation: Situation) -> Iterable[Exchange]:
         persona, past = situation.persona, own_past(situation)
-        lines = self._lines.of(
+        lines = self._lines.get_or_create(
             (persona.story, persona.name, persona.moment, self._store.version()),
             None,
             lambda: tuple(self._store.sayable(persona.name, persona.moment, persona.story)),
@@ -40,7 +40,7 @@ class ApprovedToo:
         if not lines:
             return past
         # Agents know a collection again by its being the same object, and index it once.
-        return self._exchanges.of(
+        return self._exchanges.get_or_create(
             (key_of(past, persona), tuple(line.number for line in lines)),
             persona,
             lambda: tuple(merge(past, _as_exchanges(lines, persona.name), key=lambda one: one.said.moment)),

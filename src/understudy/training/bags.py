@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.wordvectors import spelled
+from understudy.agents.word_vectors import spelled
 from understudy.lexical import Floats
 from understudy.text import words
 from understudy.training.data import Question

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.bagranker import Question as Asked
+from understudy.agents.bag_ranker import Question as Asked
 from understudy.agents.fit import Vectors, fits
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import SentenceEncoder

@@ -1,10 +1,10 @@
-"""What a character can look back on, as vectors: what it said, what it had heard before, and what it was there for.
+"""A character's past as sentence vectors: what it said, what it had heard just before, and the scenes it was in.
 
     likeness(m, l) = cos(m, l)                          of a message and a line, both encoded as something said
     memory(s)      = max over lines l of scene s of likeness(m, l)
 
-Lines are encoded once and kept: on disk by their text, here for the personas last asked. Of what a character only
-overheard the most recent lines are taken, so that a long story does not take long to remember.
+Lines are encoded once and cached: on disk by their text, here per persona. Of the lines a character only overheard the
+most recent are taken, so that a long story does not take long to encode.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.kept import Kept
+from understudy.agents.keyed_cache import KeyedCache
 from understudy.agents.pools import Candidates, key_of
 from understudy.dialogue import Situation
 from understudy.encoding import Encoder, Floats
@@ -22,14 +22,14 @@ from understudy.lexical import TfIdf
 from understudy.persona import Past
 from understudy.story import Exchange, Line, Moment
 
-__all__ = ["Recollection", "Recollections"]
+__all__ = ["EncodedMemories", "EncodedMemory"]
 
 OVERHEARD = 2_000
-SCENES = 400  # that are looked through for them, so that a long story is not read to its beginning
-LEAST_LINE = 12  # characters: 'Yes.' and 'What?' bring nothing back
+SCENES = 400  # searched for overheard lines; bounds the work on a long story
+LEAST_LINE = 12  # characters; 'Yes.' and 'What?' match everything and mean nothing
 
 
-class Recollection:
+class EncodedMemory:
     """Exchanges in story order with the vectors of both halves; scenes by the vectors of their lines."""
 
     def __init__(self, exchanges: Iterable[Exchange], past: Past, encoder: Encoder, language: str = "en") -> None:
@@ -37,24 +37,24 @@ class Recollection:
         self.distinct = len({exchange.said.text.strip() for exchange in self.exchanges})
         self._encoder = encoder
         self.said = encoder.encode([exchange.said.text for exchange in self.exchanges])
-        heard = [place for place, exchange in enumerate(self.exchanges) if exchange.heard is not None]
+        heard = [index for index, exchange in enumerate(self.exchanges) if exchange.heard is not None]
         self._heard = np.array(heard, np.intp)
-        self._heard_vectors = encoder.encode([self._prompt(place) for place in heard])
+        self._heard_vectors = encoder.encode([self._prompt(index) for index in heard])
         numbers: dict[str | None, int] = {None: 0}
         speakers = (None if exchange.heard is None else exchange.heard.speaker for exchange in self.exchanges)
         self._heard_from = np.array([numbers.setdefault(name, len(numbers)) for name in speakers], np.int32)
         self._numbers = numbers
         self._words = TfIdf(
-            (f"{self._prompt(place)} {exchange.said.text}" for place, exchange in enumerate(self.exchanges)), language
+            (f"{self._prompt(index)} {exchange.said.text}" for index, exchange in enumerate(self.exchanges)), language
         )
         self._lines, self._settings = _scene_lines(past)
         self._line_vectors: Floats | None = None
 
     def heard_likeness(self, message: Floats) -> Floats:
         """How like the message what was heard before each exchange is; 0 where nothing was."""
-        found = np.zeros(len(self.exchanges), np.float32)
-        found[self._heard] = self._heard_vectors @ message
-        return found
+        likeness = np.zeros(len(self.exchanges), np.float32)
+        likeness[self._heard] = self._heard_vectors @ message
+        return likeness
 
     def shared_words(self, message: Mapping[str, float]) -> Floats:
         """The cosine of a message's words with those of each exchange, both halves together."""
@@ -72,31 +72,31 @@ class Recollection:
             self._line_vectors = self._encoder.encode([line.text for line in self._lines])
         scores = self._line_vectors @ message
         best: dict[tuple[int, ...], tuple[Line, str, float]] = {}
-        for place in np.argsort(-scores, kind="stable").tolist():
-            if scores[place] < least or len(best) == count:
+        for index in np.argsort(-scores, kind="stable").tolist():
+            if scores[index] < least or len(best) == count:
                 break
-            line = self._lines[place]
-            best.setdefault(_scene(line.moment), (line, self._settings[_scene(line.moment)], float(scores[place])))
+            line = self._lines[index]
+            best.setdefault(_scene(line.moment), (line, self._settings[_scene(line.moment)], float(scores[index])))
         return list(best.values())
 
-    def _prompt(self, place: int) -> str:
-        heard = self.exchanges[place].heard
+    def _prompt(self, index: int) -> str:
+        heard = self.exchanges[index].heard
         return "" if heard is None else heard.text
 
 
-class Recollections:
-    """Those last used, by who is asked and when; candidates that are a collection belong to all who share it."""
+class EncodedMemories:
+    """A cache of memories by persona and moment; a collection of candidates is shared by all who use it."""
 
-    def __init__(self, candidates: Candidates, kept: int = 32) -> None:
+    def __init__(self, candidates: Candidates, capacity: int = 32) -> None:
         self._candidates = candidates
-        self._kept = Kept[Recollection](kept)
+        self._cache = KeyedCache[EncodedMemory](capacity)
 
-    def of(self, situation: Situation, encoder: Encoder) -> Recollection:
+    def of(self, situation: Situation, encoder: Encoder) -> EncodedMemory:
         exchanges, persona = self._candidates(situation), situation.persona
-        return self._kept.of(
+        return self._cache.get_or_create(
             key_of(exchanges, persona, own_past_too=True),
             (exchanges, persona),
-            lambda: Recollection(exchanges, persona.past, encoder, persona.language),
+            lambda: EncodedMemory(exchanges, persona.past, encoder, persona.language),
         )
 
 

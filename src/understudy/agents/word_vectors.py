@@ -31,7 +31,7 @@ class WordVectors:
 
     def __init__(self, vocabulary: Sequence[str], rows: Floats) -> None:
         self.width = rows.shape[1]
-        self._places = {word: place for place, word in enumerate(vocabulary)}
+        self._row_of = {word: row for row, word in enumerate(vocabulary)}
         self._rows = rows
         self._unseen = lru_cache(KEPT_WORDS)(lambda word: spelled(word, self.width))
         # Messages and profiles are wanted as sums, candidates as directions: nothing is kept twice.
@@ -41,10 +41,10 @@ class WordVectors:
     def uncached(self, text: str, language: str = "en") -> Floats:
         """The sum of the vectors of a text's words."""
         cut = words(text, language)
-        known = [self._places[word] for word in cut if word in self._places]
+        known = [self._row_of[word] for word in cut if word in self._row_of]
         total: Floats = self._rows[known].sum(axis=0, dtype=np.float32)
         for word in cut:
-            if word not in self._places:
+            if word not in self._row_of:
                 total = total + self._unseen(word)
         return total
 
@@ -60,7 +60,7 @@ def spelled(word: str, width: int) -> Floats:
 
 
 def unit(vector: Floats) -> Floats:
-    """The same direction, length 1; nothing stays nothing."""
+    """The same direction, length 1; the zero vector is returned as it is."""
     length = np.float32(math.sqrt(float(np.dot(vector, vector))))
     return vector / length if length > 0 else vector
 

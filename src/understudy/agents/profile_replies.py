@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from understudy.agents.hearing import content
+from understudy.agents.dialogue_context import content
 from understudy.dialogue import Candidate, Evidence, Reply, Situation
 from understudy.lexical import TfIdf
 from understudy.story import Relation
@@ -40,17 +40,17 @@ def from_profile(situation: Situation, message: Sequence[str], said: Sequence[st
     if not unsaid:
         return None
     language = situation.persona.language
-    index = TfIdf([list(content(words(sentence.text, language), language).elements()) for sentence in unsaid])
+    tfidf = TfIdf([list(content(words(sentence.text, language), language).elements()) for sentence in unsaid])
     query = content(message, language)
-    scores = index.scores(query).tolist()
-    for place in _asked_about(situation, message, unsaid):
-        scores[place] += ABOUT
-    order = sorted(range(len(unsaid)), key=lambda place: -scores[place])[:SHOWN]
+    scores = tfidf.scores(query).tolist()
+    for index in _asked_about(situation, message, unsaid):
+        scores[index] += ABOUT
+    order = sorted(range(len(unsaid)), key=lambda index: -scores[index])[:SHOWN]
     best = unsaid[order[0]]
-    shared = tuple(word for word, _ in index.shared_terms(query, order[0]))
+    shared = tuple(word for word, _ in tfidf.shared_terms(query, order[0]))
     return Reply(
         best.text,
-        tuple(Candidate(unsaid[place].text, scores[place]) for place in order),
+        tuple(Candidate(unsaid[index].text, scores[index]) for index in order),
         (Evidence(best.kind, best.text, words=shared),),
     )
 
@@ -79,21 +79,21 @@ def _sentences(situation: Situation) -> list[Sentence]:
     people = list(dict.fromkeys(tie.to for tie in ties))
     weight = {"affection": 0, "familiarity": 2}
     ordered = sorted(ties, key=lambda tie: (people.index(tie.to), weight.get(tie.kind, 1)))
-    told = [Sentence("profile", text.strip()) for text in persona.profile if text.strip()]
-    told += [Sentence("relation", tie_sentence(tie, persona.language), tie.to) for tie in ordered]
-    return list({sentence.text: sentence for sentence in reversed(told)}.values())[::-1]
+    sentences = [Sentence("profile", text.strip()) for text in persona.profile if text.strip()]
+    sentences += [Sentence("relation", tie_sentence(tie, persona.language), tie.to) for tie in ordered]
+    return list({sentence.text: sentence for sentence in reversed(sentences)}.values())[::-1]
 
 
 def _asked_about(situation: Situation, message: Sequence[str], sentences: Sequence[Sentence]) -> list[int]:
-    """Where the first sentence stands on each person the message is about."""
+    """Indices of the first sentence on each person the message is about."""
     language, heard = situation.persona.language, frozenset(message)
     of_speaker = not heard.isdisjoint(speaker_words(language))
     first = {
-        sentence.about: place for place, sentence in reversed(list(enumerate(sentences))) if sentence.about is not None
+        sentence.about: index for index, sentence in reversed(list(enumerate(sentences))) if sentence.about is not None
     }
     return [
-        place
-        for name, place in first.items()
+        index
+        for name, index in first.items()
         if not heard.isdisjoint(content(words(name, language), language))
         or (of_speaker and situation.faced is not None and name == situation.faced.name)
     ]

@@ -17,10 +17,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from understudy.agents.hearing import heard_words, last_heard, said_before
-from understudy.agents.own_words import from_profile, plainly
+from understudy.agents.dialogue_context import heard_words, last_heard, said_before
 from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
-from understudy.agents.wordvectors import WordVectors, unit
+from understudy.agents.profile_replies import from_profile, plainly
+from understudy.agents.word_vectors import WordVectors, unit
 from understudy.dialogue import Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats
 from understudy.modelfolder import ModelFolder, read_model
@@ -94,8 +94,8 @@ class BagRanker(ABC):
         shown = distinct(pool, ranked.tolist(), said)
         if not shown:
             message = heard_words(persona, last_heard(persona, history))
-            if (told := from_profile(situation, message, said)) is not None:
-                return told
+            if (reply := from_profile(situation, message, said)) is not None:
+                return reply
             shown = distinct(pool, ranked.tolist(), ())
         if not shown:
             return plainly(situation, said)
@@ -143,9 +143,9 @@ def attention(query: Floats, rows: Floats, sharpness: float = 1.0) -> Floats:
     return shares
 
 
-def _evidence(pool: Pool, place: int, query: Query) -> Iterator[Evidence]:
+def _evidence(pool: Pool, index: int, query: Query) -> Iterator[Evidence]:
     """When the line was said, and what was looked up, with its share of the attention."""
-    exchange = pool.exchanges[place]
+    exchange = pool.exchanges[index]
     yield taken_from(exchange)
     if exchange.setting:
         yield Evidence("memory", exchange.setting, exchange.said.moment)
