@@ -13,8 +13,8 @@ from understudy.cli.show import Column, Screen, bar, heading, indented, table
 from understudy.errors import InputError
 
 if TYPE_CHECKING:
-    from understudy.filtering import Curve, Rule
-    from understudy.filtering.bounds import Point
+    from understudy.judging import Curve, Rule
+    from understudy.judging.bounds import Point
     from understudy.metrics.significance import Interval
     from understudy.report.bound import BoundPlot, Figure
 

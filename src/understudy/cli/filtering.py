@@ -20,8 +20,8 @@ from understudy.dialogue import situation_at
 from understudy.errors import InputError
 
 if TYPE_CHECKING:
-    from understudy.filtering import Rule
-    from understudy.filtering.run import Outcome
+    from understudy.judging import Rule
+    from understudy.judging.run import Outcome
     from understudy.metrics.grounds import Grounds
     from understudy.metrics.measure import LineMetric
 
@@ -68,8 +68,8 @@ def filter_(
         understudy filter sentences.txt --story demo --as Zita --bound psprob \\
             --precision 0.9 --labelled labelled.jsonl --store lines.db
     """
-    from understudy.filtering import Rule
-    from understudy.filtering.run import Entry, filter_lines
+    from understudy.judging import Rule
+    from understudy.judging.run import Entry, filter_lines
     from understudy.metrics.grounds import Grounds
     from understudy.scoring.asked import line_metrics
     from understudy.scoring.lines import pieces
@@ -112,8 +112,8 @@ def _found(
     metric: LineMetric, file: Path, keep: float | None, precision: float | None, recall: float | None,
     labelled: Path | None, plot: Path | None, agreed: bool,
 ) -> Rule:  # fmt: skip
-    from understudy.filtering import bound_keeping, curve_of, read_labelled
-    from understudy.filtering.bounds import shares_kept
+    from understudy.judging import bound_keeping, curve_of, read_labelled
+    from understudy.judging.bounds import shares_kept
 
     if sum(one is not None for one in (keep, precision, recall)) != 1:
         raise click.UsageError("say one of --keep, --precision and --recall to find a bound")

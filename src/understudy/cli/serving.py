@@ -72,7 +72,7 @@ def serve(
         understudy serve demo my-story/ --port 8000
     """
     try:
-        from understudy.filtering.approved import ApprovedToo
+        from understudy.judging.approved import ApprovedCandidates
         from understudy.server.app import make_app
         from understudy.server.guard import Door
         from understudy.server.house import House
@@ -82,7 +82,7 @@ def serve(
     door = Door.of(host, os.environ.get(KEY), names)
     with ExitStack() as open_now:
         lines = None if store is None else open_now.enter_context(opened_store(store))
-        speaking = speaker_named(agent, None if lines is None else ApprovedToo(lines))
+        speaking = speaker_named(agent, None if lines is None else ApprovedCandidates(lines))
         listening = open_now.enter_context(_listen(host, port))
         opened = _opened(stories or EMBEDDED[:1])
         with House.open(Stage(opened), speaking, data or data_folder(), utterances=lines) as house:

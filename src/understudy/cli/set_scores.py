@@ -8,7 +8,7 @@ from pathlib import Path
 
 from understudy.dialogue import Score
 from understudy.errors import InputError
-from understudy.filtering import read_labelled
+from understudy.judging import read_labelled
 from understudy.metrics.accuracy import SetMetric, persona_accuracy, personality_classification_accuracy
 from understudy.metrics.grounds import Grounds
 from understudy.metrics.psprob import Speakers

@@ -56,9 +56,9 @@ def chat(
                 raise click.UsageError(
                     f"'{agent}' has words of its own: --store needs an agent that answers with lines"
                 )
-            from understudy.filtering.approved import ApprovedToo
+            from understudy.judging.approved import ApprovedCandidates
 
-            candidates = ApprovedToo(open_now.enter_context(opened_store(store)))
+            candidates = ApprovedCandidates(open_now.enter_context(opened_store(store)))
         speaking = speaker_named(agent, candidates)
         opened = read_showing(story)
         conversation = Conversation(opened, speaking, name, at, facing)

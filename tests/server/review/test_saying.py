@@ -11,7 +11,7 @@ from reviewed import line
 from server.chats.conftest import events_of
 from server.conftest import MakeHouse
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.filtering.approved import ApprovedToo
+from understudy.judging.approved import ApprovedCandidates
 from understudy.server.house import House
 from understudy.utterances import APPROVED, FILTER, UtteranceStore
 
@@ -22,7 +22,7 @@ GULLS = "The gulls know of the weather what I know of the gulls."
 @pytest.fixture
 def house(make_house: MakeHouse, lines: UtteranceStore) -> House:
     lines.add([line(GULLS, since="2.1")], APPROVED, FILTER)
-    house = make_house(TfIdfAgent(ApprovedToo(lines)), utterances=lines)
+    house = make_house(TfIdfAgent(ApprovedCandidates(lines)), utterances=lines)
     house.chats.pace = 0
     return house
 

@@ -11,7 +11,7 @@ import msgspec
 from anyio import to_thread
 
 from understudy.errors import InputError, Unreachable
-from understudy.filtering import LOWER_IS_CLOSER
+from understudy.judging import LOWER_IS_CLOSER
 from understudy.server.house import House
 from understudy.server.problems import Refused
 from understudy.server.review.answers import Agreement, QueueAsked, UtteranceQueue, told

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.dialogue import Score
-from understudy.filtering.rules import Rule, judged
+from understudy.judging.rules import Rule, judge
 from understudy.metrics.measure import LineMetric
 from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore
@@ -56,8 +56,8 @@ def run_of(entry: Entry, rules: Sequence[Rule]) -> str:
         with entry.file.open("rb") as file:
             digest.update(file.read(HEAD))
         digest.update(str(entry.file.stat().st_size).encode())
-    told = (entry.file.name, entry.story, entry.character, entry.since.dotted, entry.until.dotted, *map(str, rules))
-    digest.update("\0".join(told).encode("utf-8", "surrogatepass"))
+    fields = (entry.file.name, entry.story, entry.character, entry.since.dotted, entry.until.dotted, *map(str, rules))
+    digest.update("\0".join(fields).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
@@ -76,11 +76,11 @@ def filter_lines(
     line = 0
     for piece in pieces:
         first, line = line + 1, line + len(piece)
-        left = [(first + place, text) for place, text in enumerate(piece) if first + place > outcome.before]
+        left = [(first + index, text) for index, text in enumerate(piece) if first + index > outcome.before]
         said = [(number, text.strip()) for number, text in left if text.strip()]
         if left:
             utterances = _scored(said, metrics, entry)
-            decisions = [judged(one.scores, rules).decision for one in utterances]
+            decisions = [judge(utterance.scores, rules).decision for utterance in utterances]
             outcome.new += store.advance(
                 run, line, utterances, decisions, FILTER, _vectors(utterances, decisions, encode)
             )
@@ -103,8 +103,8 @@ def _scored(said: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], entr
             {
                 metric.name: Score(
                     metric.name,
-                    None if math.isnan(value := values[metric.name][place]) else value,
-                    metric.reason(cut, place, value),
+                    None if math.isnan(value := values[metric.name][index]) else value,
+                    metric.reason(cut, index, value),
                 )
                 for metric in metrics
             },
@@ -112,7 +112,7 @@ def _scored(said: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], entr
             number,
             entry.story,
         )
-        for place, (number, text) in enumerate(said)
+        for index, (number, text) in enumerate(said)
     ]
 
 
@@ -120,9 +120,9 @@ def _vectors(
     utterances: Sequence[Utterance], decisions: Sequence[str], encode: Encode | None
 ) -> list[NDArray[np.float32] | None]:
     """Only what may be said need be found again."""
-    found: list[NDArray[np.float32] | None] = [None] * len(utterances)
-    wanted = [place for place, decision in enumerate(decisions) if decision == APPROVED]
-    if encode is not None and wanted:
-        for place, vector in zip(wanted, encode([utterances[place].text for place in wanted])):
-            found[place] = vector
-    return found
+    vectors: list[NDArray[np.float32] | None] = [None] * len(utterances)
+    approved = [index for index, decision in enumerate(decisions) if decision == APPROVED]
+    if encode is not None and approved:
+        for index, vector in zip(approved, encode([utterances[index].text for index in approved])):
+            vectors[index] = vector
+    return vectors

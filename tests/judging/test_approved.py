@@ -17,7 +17,7 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.pools import Candidates
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.dialogue import Agent, Situation, situation_at
-from understudy.filtering.approved import ApprovedToo
+from understudy.judging.approved import ApprovedCandidates
 from understudy.readers import read
 from understudy.story import Moment
 from understudy.utterances import APPROVED, DECISIONS, FILTER, PENDING, REJECTED, Utterance, UtteranceStore, open_store
@@ -61,7 +61,7 @@ def test_an_approved_line_is_drawn_on_from_its_first_moment_until_before_its_las
         store = open_store(Path(folder) / "lines.db")
         for place, (since, until, decision) in enumerate(told):
             store.add([Utterance(f"Lamp line {place}.", "Tomas", since, until)], decision, FILTER)
-        candidates = ApprovedToo(store)
+        candidates = ApprovedCandidates(store)
         agent = TfIdfAgent(candidates)
         for moment in asked:
             wanted = {
@@ -80,7 +80,7 @@ def test_an_approved_line_is_drawn_on_from_its_first_moment_until_before_its_las
 @pytest.mark.parametrize("make", [EncoderAgent, TfIdfAgent], ids=["encoder", "tfidf"])
 def test_a_reply_from_an_approved_line_says_which(store: UtteranceStore, make: Callable[..., Agent]) -> None:
     store.add([line("The lighthouse burned oil from Livorno, and wept soot.")], APPROVED, FILTER)
-    reply = make(candidates=ApprovedToo(store)).reply(
+    reply = make(candidates=ApprovedCandidates(store)).reply(
         at(Moment.parse("3")), hearing("What oil did the lighthouse burn? Was it oil from Livorno?")
     )
     assert reply.text == "The lighthouse burned oil from Livorno, and wept soot."
@@ -97,7 +97,7 @@ def test_what_is_decided_between_two_replies_holds_for_the_second(
     store: UtteranceStore, make: Callable[..., Agent]
 ) -> None:
     store.add([line("The lighthouse burned oil from Livorno.")], PENDING, FILTER)
-    agent, asked = make(candidates=ApprovedToo(store)), at(Moment.parse("3"))
+    agent, asked = make(candidates=ApprovedCandidates(store)), at(Moment.parse("3"))
     message = hearing("What oil did the lighthouse burn? Was it oil from Livorno?")
 
     def says_it() -> bool:
@@ -114,7 +114,7 @@ def test_what_is_decided_between_two_replies_holds_for_the_second(
 
 
 def test_another_programs_decision_holds_too(store: UtteranceStore, tmp_path: Path) -> None:
-    candidates = ApprovedToo(store)
+    candidates = ApprovedCandidates(store)
     assert drawn(candidates, at(Moment.end())) == ["On the hook.", "Beside it."]
     other = open_store(tmp_path / "lines.db")
     other.add([line("Ahoy.")], APPROVED, "Mara")
@@ -126,15 +126,15 @@ def test_lines_stand_in_story_order(store: UtteranceStore) -> None:
     store.add(
         [line("Late.", "1.3"), line("Early.", "1.1"), line("Between.", "1.2"), line("Never.", "5")], APPROVED, "x"
     )
-    found = ApprovedToo(store)(at(Moment.parse("4")))
+    found = ApprovedCandidates(store)(at(Moment.parse("4")))
     assert [one.said.text for one in found] == ["Early.", "On the hook.", "Between.", "Beside it.", "Late."]
-    assert [one.approved for one in ApprovedToo(store)(at(Moment.parse("4")))] == [2, None, 3, None, 1]
+    assert [one.approved for one in ApprovedCandidates(store)(at(Moment.parse("4")))] == [2, None, 3, None, 1]
 
 
 def test_nothing_is_read_again_as_long_as_the_lines_stay_the_same(store: UtteranceStore) -> None:
     store.add([line("Ahoy."), line("Rejected already.")], APPROVED, FILTER)
     store.decide(2, REJECTED, "Mara")
-    candidates, asked = ApprovedToo(store), at(Moment.end())
+    candidates, asked = ApprovedCandidates(store), at(Moment.end())
     past = asked.persona.past
     assert isinstance(past, ListPast)
     first = candidates(asked)
@@ -147,13 +147,13 @@ def test_nothing_is_read_again_as_long_as_the_lines_stay_the_same(store: Utteran
 
 def test_who_has_no_approved_line_draws_on_the_past_alone(store: UtteranceStore) -> None:
     store.add([line("Not his.", who="Ines"), line("Not yet.", since="9")], APPROVED, FILTER)
-    assert drawn(ApprovedToo(store), at(Moment.parse("2"))) == ["On the hook.", "Beside it."]
+    assert drawn(ApprovedCandidates(store), at(Moment.parse("2"))) == ["On the hook.", "Beside it."]
 
 
 def test_a_character_of_a_story_keeps_its_own_past_before_the_moment(store: UtteranceStore, story: Path) -> None:
     store.add([line("The fog has no captain.", "2", who="Ines Vale")], APPROVED, FILTER)
     read_story = read(str(story))
-    candidates = ApprovedToo(store)
+    candidates = ApprovedCandidates(store)
     early, late = (situation_at(read_story, "Ines", moment) for moment in ("1.2", "2.2"))
     assert "The fog has no captain." not in drawn(candidates, early)
     assert "The fog has no captain." in drawn(candidates, late)
@@ -164,9 +164,11 @@ def test_agents_that_draw_on_lines_are_handed_them(store: UtteranceStore) -> Non
     store.add([line("The lighthouse burned oil from Livorno.")], APPROVED, FILTER)
     assert draws_on_lines("encoder") and draws_on_lines("tfidf") and not draws_on_lines("scripted")
     assert not draws_on_lines("") and not draws_on_lines("my_own:agent")
-    agent = agent_named("tfidf", ApprovedToo(store))
+    agent = agent_named("tfidf", ApprovedCandidates(store))
     assert "Livorno" in agent.reply(at(Moment.end()), hearing("The lighthouse oil?")).text
-    assert agent_named("scripted", ApprovedToo(store)).reply(at(Moment.end()), hearing("Hello")).text == "Line 1."
+    assert (
+        agent_named("scripted", ApprovedCandidates(store)).reply(at(Moment.end()), hearing("Hello")).text == "Line 1."
+    )
 
 
 @pytest.mark.parametrize("make", [TfIdfAgent, EncoderAgent])
@@ -174,7 +176,7 @@ def test_a_line_approved_for_another_story_is_never_said(store: UtteranceStore, 
     asked = at(Moment.end())
     asked = replace(asked, persona=replace(asked.persona, story="Tides"))
     store.add([replace(line("The lamp of the harbour."), story="Harbour")], APPROVED, FILTER)
-    candidates = ApprovedToo(store)
+    candidates = ApprovedCandidates(store)
     assert drawn(candidates, asked) == ["On the hook.", "Beside it."]
     reply = make(candidates=candidates).reply(asked, hearing("The lamp of the harbour?"))
     assert "The lamp of the harbour." not in {reply.text, *(candidate.text for candidate in reply.candidates)}
@@ -188,6 +190,6 @@ def test_a_persona_of_a_story_draws_on_that_storys_lines(store: UtteranceStore) 
     zita = situation_at(demo, "Zita", "2.3")
     lines = [replace(line("The tide is out.", who=zita.persona.name), story=title) for title in (demo.title, "Another")]
     store.add(lines[1:], APPROVED, FILTER)
-    assert "The tide is out." not in drawn(ApprovedToo(store), zita)
+    assert "The tide is out." not in drawn(ApprovedCandidates(store), zita)
     store.add(lines[:1], APPROVED, FILTER)
-    assert "The tide is out." in drawn(ApprovedToo(store), zita)
+    assert "The tide is out." in drawn(ApprovedCandidates(store), zita)

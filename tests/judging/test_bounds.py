@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from understudy.dialogue import Score
 from understudy.errors import InputError
-from understudy.filtering import Labelled, Rule, bound_keeping, curve_of, read_labelled
-from understudy.filtering.bounds import shares_kept
+from understudy.judging import Labelled, Rule, bound_keeping, curve_of, read_labelled
+from understudy.judging.bounds import shares_kept
 
 FIT = [Labelled(f"fit {n}", True) for n in range(20)]
 UNFIT = [Labelled(f"unfit {n}", False) for n in range(20)]

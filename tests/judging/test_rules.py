@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from understudy.dialogue import Score
 from understudy.errors import InputError
-from understudy.filtering import Rule, judged
+from understudy.judging import Rule, judge
 from understudy.utterances import APPROVED, PENDING, REJECTED
 
 
@@ -36,7 +36,7 @@ def test_all_pass_one_fails_or_one_cannot_be_judged() -> None:
             "psprob": Score("psprob", psprob, "no sample lines"),
             "anachronism": Score("anachronism", late, "not known yet"),
         }
-        return judged(scores, rules).decision
+        return judge(scores, rules).decision
 
     assert verdict(0.3, 0) == APPROVED
     assert verdict(0.1, 0) == verdict(0.3, 2) == verdict(None, 2) == REJECTED
@@ -44,5 +44,5 @@ def test_all_pass_one_fails_or_one_cannot_be_judged() -> None:
 
 
 def test_a_verdict_says_by_which_rule_and_why() -> None:
-    told = judged({"anachronism": Score("anachronism", 2.0, "not known yet")}, [Rule.parse("anachronism<=0")])
-    assert "anachronism<=0" in told.why and "not known yet" in told.why
+    verdict = judge({"anachronism": Score("anachronism", 2.0, "not known yet")}, [Rule.parse("anachronism<=0")])
+    assert "anachronism<=0" in verdict.why and "not known yet" in verdict.why

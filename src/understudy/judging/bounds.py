@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.filtering.rules import LOWER_IS_CLOSER, Rule
+from understudy.judging.rules import LOWER_IS_CLOSER, Rule
 from understudy.metrics.significance import Interval
 
 __all__ = ["Curve", "Labelled", "Point", "bound_keeping", "curve_of", "read_labelled", "shares_kept"]
@@ -78,14 +78,14 @@ class Curve:
         """The strictest bound that keeps at least so much of what is fit."""
         return self.point(int(np.flatnonzero(self.recall >= wanted)[0]))
 
-    def point(self, place: int) -> Point:
-        kept, drawn = self._ranked >= self.bounds[place], self._drawn
+    def point(self, index: int) -> Point:
+        kept, drawn = self._ranked >= self.bounds[index], self._drawn
         both, of_kept, of_fit = (kept & self._fit)[drawn].sum(1), kept[drawn].sum(1), self._fit[drawn].sum(1)
         return Point(
-            float(self.bounds[place] if self.at_least else -self.bounds[place]),
-            _interval(float(self.precision[place]), both, of_kept),
-            _interval(float(self.recall[place]), both, of_fit),
-            float(self.kept[place]),
+            float(self.bounds[index] if self.at_least else -self.bounds[index]),
+            _interval(float(self.precision[index]), both, of_kept),
+            _interval(float(self.recall[index]), both, of_fit),
+            float(self.kept[index]),
         )
 
     @cached_property
@@ -98,8 +98,8 @@ class Curve:
 
     def some(self, count: int) -> list[Point]:
         """Points spread evenly over how much they keep."""
-        places = np.unique(np.linspace(0, len(self.bounds) - 1, count).round().astype(int))
-        return [self.point(int(place)) for place in places]
+        indices = np.unique(np.linspace(0, len(self.bounds) - 1, count).round().astype(int))
+        return [self.point(int(index)) for index in indices]
 
     def shown(self) -> Floats:
         """The bounds as they are written: where less is better, they are kept negated."""
@@ -108,7 +108,7 @@ class Curve:
 
 def curve_of(metric: str, values: Sequence[float | None], labelled: Sequence[Labelled]) -> Curve:
     """The curve of a metric over labelled lines; those without a value take no part."""
-    pairs = [(value, one.fit) for value, one in zip(values, labelled) if value is not None]
+    pairs = [(value, label.fit) for value, label in zip(values, labelled) if value is not None]
     fit = sum(is_fit for _, is_fit in pairs)
     if min(fit, len(pairs) - fit) < FEWEST:
         raise InputError(
@@ -137,7 +137,7 @@ def bound_keeping(metric: str, values: Sequence[float | None], share: float) -> 
 
 def read_labelled(path: Path) -> list[Labelled]:
     """Lines of {"text": ..., "fit": true or false}."""
-    found = []
+    labelled = []
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold the other line ends
     except UnicodeDecodeError as error:
@@ -148,15 +148,15 @@ def read_labelled(path: Path) -> list[Labelled]:
         if not line.strip():
             continue
         try:
-            told = json.loads(line)
+            record = json.loads(line)
         except ValueError as error:
             raise InputError(f"is not JSON ({error})", path, number) from error
-        match told:
+        match record:
             case {"text": str(text), "fit": bool(fit)}:
-                found.append(Labelled(text, fit))
+                labelled.append(Labelled(text, fit))
             case _:
                 raise InputError('is not a labelled line: write {"text": "...", "fit": true}', path, number)
-    return found
+    return labelled
 
 
 def _interval(value: float, part: NDArray[np.int64], whole: NDArray[np.int64]) -> Interval:

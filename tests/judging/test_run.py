@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from brasskey import brass_key
 from understudy.dialogue import situation_at
-from understudy.filtering import Rule
-from understudy.filtering.run import Entry, filter_lines, run_of
+from understudy.judging import Rule
+from understudy.judging.run import Entry, filter_lines, run_of
 from understudy.metrics.grounds import Grounds
 from understudy.readers import read
 from understudy.story import Moment

@@ -17,12 +17,12 @@ from understudy.dialogue import Situation
 from understudy.story import Exchange, Line
 from understudy.utterances import Sayable, UtteranceStore
 
-__all__ = ["ApprovedToo"]
+__all__ = ["ApprovedCandidates"]
 
 CACHE_SIZE = 64
 
 
-class ApprovedToo:
+class ApprovedCandidates:
     """Candidates for any agent that answers from lines. They are the character's by its name and its story's title."""
 
     def __init__(self, store: UtteranceStore) -> None:
@@ -43,10 +43,10 @@ class ApprovedToo:
         return self._exchanges.get_or_create(
             (key_of(past, persona), tuple(line.number for line in lines)),
             persona,
-            lambda: tuple(merge(past, _as_exchanges(lines, persona.name), key=lambda one: one.said.moment)),
+            lambda: tuple(merge(past, _as_exchanges(lines, persona.name), key=lambda exchange: exchange.said.moment)),
         )
 
 
 def _as_exchanges(lines: Iterable[Sayable], who: str) -> list[Exchange]:
-    found = [Exchange(None, Line(line.since, who, line.text), "", line.number) for line in lines]
-    return sorted(found, key=lambda one: one.said.moment)
+    exchanges = [Exchange(None, Line(line.since, who, line.text), "", line.number) for line in lines]
+    return sorted(exchanges, key=lambda exchange: exchange.said.moment)

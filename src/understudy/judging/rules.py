@@ -10,7 +10,7 @@ from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.utterances import APPROVED, PENDING, REJECTED
 
-__all__ = ["LOWER_IS_CLOSER", "Rule", "Verdict", "judged"]
+__all__ = ["LOWER_IS_CLOSER", "Rule", "Verdict", "judge"]
 
 LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying"})
 """Metrics of which less is better; of all others, more."""
@@ -45,13 +45,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of a line, and by which rules."""
+    """The decision on a line, and which rules made it."""
 
     decision: str
     why: str = ""
 
 
-def judged(scores: Mapping[str, Score], rules: Sequence[Rule]) -> Verdict:
+def judge(scores: Mapping[str, Score], rules: Sequence[Rule]) -> Verdict:
     """Approved where all rules pass, rejected where one fails, else pending: for people to decide."""
     failed, unknown = list[str](), list[str]()
     for rule in rules:

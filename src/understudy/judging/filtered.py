@@ -7,35 +7,36 @@ from dataclasses import replace
 
 from understudy.agents.bank import bank_lines, register_of
 from understudy.dialogue import Agent, Candidate, Evidence, Reply, Score, Situation, Turn
-from understudy.filtering.rules import Rule, judged
+from understudy.judging.rules import Rule, judge
 from understudy.utterances import APPROVED
 from understudy.wording import plain_lines
 
-__all__ = ["Filtered"]
+__all__ = ["FilteredAgent"]
 
 Metrics = Callable[[Situation], Mapping[str, Callable[[Sequence[str]], list[Score]]]]
-"""The rules' metrics, made for whoever is asked."""
+"""The metrics that the rules need, by name, for the persona of a situation."""
 
 
-class Filtered:
-    """Composes over any agent. What cannot be judged does not pass: a filter lets nothing through unseen."""
+class FilteredAgent:
+    """Wraps any agent. A candidate that cannot be judged does not pass."""
 
     def __init__(self, agent: Agent, rules: Sequence[Rule], metrics: Metrics) -> None:
         self._agent, self._rules, self._metrics = agent, tuple(rules), metrics
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        told = self._agent.reply(situation, history)
-        offered = told.candidates or (Candidate(told.text, 0.0),)
-        passed = self._passing(situation, [candidate.text for candidate in offered])
-        kept = tuple(candidate for candidate in offered if candidate.text in passed)
-        if len(kept) == len(offered):
-            return told
-        stopped = len(offered) - len(kept)
+        reply = self._agent.reply(situation, history)
+        offered = reply.candidates or (Candidate(reply.text, 0.0),)
+        passing = self._passing(situation, [candidate.text for candidate in offered])
+        candidates = tuple(candidate for candidate in offered if candidate.text in passing)
+        if len(candidates) == len(offered):
+            return reply
+        stopped = len(offered) - len(candidates)
         notice = Evidence("notice", f"{stopped} of {len(offered)} replies were kept back by the rules")
-        if kept:
-            evidence = told.evidence if kept[0].text == told.text else ()
-            return replace(told, text=kept[0].text, candidates=kept, evidence=(*evidence, notice))
-        # Saying nothing in particular tells nothing; the rules have the last word even on that.
+        if candidates:
+            best = candidates[0].text
+            evidence = reply.evidence if best == reply.text else ()
+            return replace(reply, text=best, candidates=candidates, evidence=(*evidence, notice))
+        # Neutral lines reveal nothing, but the rules apply to them as well.
         plain = _plain(situation)
         passing = self._passing(situation, plain)
         harmless = next((line for line in plain if line in passing), "...")
@@ -46,8 +47,8 @@ class Filtered:
         scores = {rule.metric: metrics[rule.metric](texts) for rule in self._rules}
         return frozenset(
             text
-            for place, text in enumerate(texts)
-            if judged({name: found[place] for name, found in scores.items()}, self._rules).decision == APPROVED
+            for index, text in enumerate(texts)
+            if judge({name: column[index] for name, column in scores.items()}, self._rules).decision == APPROVED
         )
 
 
