@@ -23,7 +23,8 @@ import numpy as np
 
 from understudy.encoding.cache import EncodingCache, key_of
 from understudy.encoding.sequences import ROLES, Context, Floats, Form, Sequencer
-from understudy.errors import InputError, MissingExtra
+from understudy.errors import InputError, UnderstudyError
+from understudy.libraries import import_library
 from understudy.modelfolder import read_tensors
 
 __all__ = ["SentenceEncoder", "form_of", "read_card", "session_of", "shipped_model", "tokens_of"]
@@ -216,9 +217,9 @@ def form_of(card: Mapping[str, Any], folder: Path) -> Form:
 
 def session_of(path: Path, threads: int) -> Any:
     try:
-        import onnxruntime
+        onnxruntime = import_library("onnxruntime")
     except ImportError as error:
-        raise MissingExtra("the encoder", "encoder") from error
+        raise _incomplete("onnxruntime") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -237,7 +238,7 @@ def tokens_of(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise MissingExtra("the encoder", "encoder") from error
+        raise _incomplete("tokenizers") from error
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library has no class of its own for it
@@ -245,3 +246,10 @@ def tokens_of(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return lambda texts: [cut.ids for cut in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+
+def _incomplete(library: str) -> UnderstudyError:
+    return UnderstudyError(
+        f"the encoder needs {library}, which belongs to every installation and cannot be loaded: "
+        "install it again with pip install --force-reinstall understudy"
+    )
