@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from understudy.encoding.cache import EncodingCache, key_of
-from understudy.encoding.sequences import ROLES, Context, Floats, Form, Sequencer
+from understudy.encoding.sequences import PROCESSING, ROLES, Context, Floats, Form, Sequencer
 from understudy.errors import InputError, UnderstudyError
 from understudy.libraries import import_library
 from understudy.modelfolder import read_tensors
@@ -106,8 +106,8 @@ class SentenceEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells apart models that would encode differently."""
-        digest = blake2b(digest_size=12)
+        """Tells apart models, and versions of how texts are prepared for them, that would encode differently."""
+        digest = blake2b(PROCESSING.to_bytes(4, "little"), digest_size=12)
         for name in (WEIGHTS, TOKENIZER):
             digest.update((self.folder / name).read_bytes())
         digest.update(json.dumps(self.card["sequences"], sort_keys=True).encode())
