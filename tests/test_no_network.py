@@ -83,6 +83,7 @@ COMMANDS = {
     "guess": ["guess", "demo", "--scene", "2.2.4"],
     "export": ["export", "demo", "--format", "jsonl", "-o", "exported.jsonl"],
     "export as parquet": ["export", "demo", "--format", "parquet", "-o", "exported.parquet"],
+    "profile": ["profile", "demo", "Zita"],
     "read": ["read", "script.txt", "-o", "script.story"],
 }
 

@@ -134,9 +134,7 @@ class CrossEncoder(EncoderAgent):
                 raise InputError(f"the model folder is not whole: it has no {name}; train it again", model)
         weight = self.card.get("weight")
         if not is_number(weight) or abs(weight) > HEAVIEST:
-            raise InputError(
-                "the card has no number for 'weight': train the model again, or fetch it again", model
-            )
+            raise InputError("the card has no number for 'weight': train the model again, or fetch it again", model)
         self._weight = float(weight)
         self._folder = model
         super().__init__(model / ENCODER, candidates, multilingual, threads, cache, progress)
