@@ -39,11 +39,12 @@ def test_no_module_imports_them_by_itself() -> None:
     found = []
     for path, module in modules():
         for node in executed(module):
-            names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module or ""]
+            else:
+                continue
             found += [f"{path}:{node.lineno} {name}" for name in names if name.partition(".")[0] in SWITCHES]
     assert not found, "import these through understudy.libraries.import_library"
 

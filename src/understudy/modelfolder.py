@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ class ModelFolder:
         return self.tensors[name]
 
 
-def is_number(told: Any) -> bool:
+def is_number(told: object) -> TypeGuard[int | float]:
     """Whether this, out of a JSON file, is a number that can be worked with."""
     if isinstance(told, bool) or not isinstance(told, int | float):
         return False

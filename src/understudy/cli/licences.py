@@ -112,7 +112,7 @@ def _requirements(one: Distribution, extra: str) -> Iterator[tuple[str, str]]:
 def licence_of(one: Distribution) -> str:
     """The licence that a distribution's metadata name; where they name none, what its licence file is headed."""
     for name in ("License-Expression", "License"):
-        told = str(one.metadata.get(name) or "").strip()
+        told = str((one.metadata.get_all(name) or ("",))[0]).strip()
         if told and len(told) <= SHORT and "\n" not in told and told != "UNKNOWN":
             return told
     classified = [
