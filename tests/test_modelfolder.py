@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from models import tiny_model
+from understudy.agents import agent_named
+from understudy.agents.starspace import Starspace
 from understudy.errors import InputError
 from understudy.modelfolder import (
     FORMAT,
@@ -165,3 +167,37 @@ def test_any_damage_is_an_error_or_can_be_read(tmp_path_factory: pytest.TempPath
         read_tensors(path)
     except InputError as error:
         assert "damaged or cut short" in str(error)
+
+
+ABSURD = [-1, 10**9, 10**30, 10**400, 1e300, float("nan"), float("inf"), True, "3", None, [1], 0.5]
+
+
+@pytest.mark.parametrize("value", ABSURD, ids=lambda value: repr(value)[:12])
+@pytest.mark.parametrize(
+    ("agent", "setting"),
+    [("starspace", "turns"), ("profile-memory", "hops"), ("kv-memory", "hops"), ("kv-memory", "sharpness")],
+)
+def test_a_card_with_an_absurd_number_is_told_of(tmp_path: Path, agent: str, setting: str, value: Any) -> None:
+    folder = tiny_model(agent, tmp_path / "model")
+    card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    assert setting in card["settings"]
+    card["settings"][setting] = value
+    (folder / "model.json").write_text(json.dumps(card), encoding="utf-8")
+    if setting == "sharpness" and value == 0.5:
+        agent_named(str(folder))
+        return
+    with pytest.raises(InputError, match=rf"settings\.{setting}"):
+        agent_named(str(folder))
+
+
+def test_vectors_of_no_words_do_not_tell_any_width(tmp_path: Path) -> None:
+    told = ModelFolder(
+        {"settings": {"turns": 1}},
+        {
+            "words": np.zeros(0, np.uint8),
+            "vectors": np.zeros((0, 2**40), np.float32),
+            "balance": np.array(0.5, np.float32),
+        },
+    )
+    with pytest.raises(InputError, match="wide, and must be from 1 to"):
+        Starspace(told)

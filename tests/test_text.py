@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import marshal
+import tempfile
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.text import fold, guess_language, stop_words, words
+from understudy.text import fold, guess_language, pieces, stop_words, words
 
 
 def test_english_words_keep_their_apostrophes() -> None:
@@ -15,6 +19,19 @@ def test_english_words_keep_their_apostrophes() -> None:
 def test_japanese_and_chinese_are_cut_into_words() -> None:
     assert words("私は映画が好きです。", "ja") == ["私", "は", "映画", "が", "好き", "です"]
     assert "澡堂" in words("我喜欢这个澡堂。", "zh")
+
+
+def test_chinese_is_cut_without_a_file_in_the_shared_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    planted = tmp_path / "jieba.cache"
+    planted.write_bytes(marshal.dumps(({"我喜欢这个澡": 10**9}, 10**9)))
+    before = planted.read_bytes()
+    cut = pieces.__wrapped__("zh")
+    assert "澡堂" in cut("我喜欢这个澡堂。")
+    assert [path.name for path in tmp_path.iterdir()] == ["jieba.cache"]
+    assert planted.read_bytes() == before
 
 
 def test_an_unknown_language_is_an_error() -> None:

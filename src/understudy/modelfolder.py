@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ __all__ = [
     "agent_of",
     "card_of",
     "is_model_folder",
+    "is_number",
     "new_folder",
     "read_model",
     "read_tensors",
@@ -46,6 +47,7 @@ FORMAT = 1
 CARD, WEIGHTS = "model.json", "weights.safetensors"
 LONGEST_HEAD = 100_000_000  # bytes, as the format itself allows
 LONGEST_CARD = 10_000_000
+LARGEST_WHOLE = 2**63
 DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -90,14 +92,23 @@ class ModelFolder:
         except UnicodeDecodeError as error:
             raise self.error(f"'{name}' is not UTF-8 text") from error
 
-    def number(self, *names: str) -> float:
-        """A number of the card: `number("settings", "hops")`."""
+    def number(self, *names: str, low: float = -math.inf, high: float = math.inf) -> float:
+        """A number of the card: `number("settings", "gain", low=0, high=100)`. One out of its bounds is an error."""
         told: Any = self.card
         for name in names:
             told = told.get(name) if isinstance(told, Mapping) else None
-        if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
+        if not is_number(told):
             raise self.error(f"{CARD} has no number for {'.'.join(names)}")
-        return told
+        if not low <= told <= high:
+            raise self.error(f"{CARD} has {told:g} for {'.'.join(names)}, which must be from {low:g} to {high:g}")
+        return float(told) if isinstance(told, float) else int(told)
+
+    def whole(self, *names: str, low: int, high: int) -> int:
+        """A whole number of the card, within bounds."""
+        told = self.number(*names, low=low, high=high)
+        if told != int(told):
+            raise self.error(f"{CARD} has {told:g} for {'.'.join(names)}, where a whole number belongs")
+        return int(told)
 
     def error(self, what: str) -> InputError:
         return InputError(f"{what}: train the model again, or fetch it again", self.path)
@@ -106,6 +117,13 @@ class ModelFolder:
         if name not in self.tensors:
             raise self.error(f"the weights have no '{name}' (they have {', '.join(sorted(self.tensors)) or 'nothing'})")
         return self.tensors[name]
+
+
+def is_number(told: object) -> TypeGuard[int | float]:
+    """Whether this, out of a JSON file, is a number that can be worked with."""
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return False
+    return math.isfinite(told) if isinstance(told, float) else abs(told) < LARGEST_WHOLE
 
 
 def is_model_folder(path: Path) -> bool:

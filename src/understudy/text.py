@@ -104,4 +104,9 @@ def _chinese() -> Callable[[str], list[str]]:
     except ImportError as error:
         raise MissingExtra("cutting Chinese into words", "zh") from error
     jieba.setLogLevel(logging.WARNING)
-    return lambda text: list(jieba.cut(text))
+    cutter = jieba.Tokenizer()
+    # By itself it would load its dictionary, with marshal, from a file of a known name in the shared temporary folder,
+    # where anybody can put one. Reading the dictionary's text takes hardly longer.
+    cutter.FREQ, cutter.total = cutter.gen_pfdict(cutter.get_dict_file())
+    cutter.initialized = True
+    return lambda text: list(cutter.cut(text))

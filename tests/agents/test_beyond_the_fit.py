@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from understudy.agents import agent_named
+from understudy.agents import agent_named, commonness
 from understudy.agents.commonness import Commonness
+from understudy.agents.fit import Vectors
 from understudy.agents.shared_words import SharedWords
 from understudy.dialogue import Situation, Turn
-from understudy.encoding import Context, SentenceEncoder
+from understudy.encoding import Context, Floats, SentenceEncoder
 from understudy.encoding.encoder import BACKGROUND, shipped_model
 from understudy.errors import InputError
 from understudy.persona import Persona
@@ -53,6 +59,52 @@ def test_what_suits_anything_is_nearer_to_anything(encoder: SentenceEncoder) -> 
     texts = ["That is great, what do you do for a living?", "The ninth of December, in the smoke room, by the tongs."]
     anybody, nobody = Commonness(encoder).of(texts, encoder.encode(texts))
     assert anybody > nobody
+
+
+def test_what_another_thread_does_meanwhile_loses_nothing(
+    encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one reply is worked out, others ask for so many that what is remembered is given up."""
+    monkeypatch.setattr(commonness, "KEPT", 2)
+    texts = ["Good evening.", "The ledger is gone.", "Nobody came."]
+    vectors = encoder.encode(texts)
+    expected = Commonness(encoder).of(texts, vectors)
+    common, near = Commonness(encoder), Commonness._near
+    others = encoder.encode(["One.", "Two.", "Three."])
+
+    def interrupted(self: Commonness, vector: NDArray[np.float64]) -> float:
+        monkeypatch.setattr(Commonness, "_near", near)
+        with ThreadPoolExecutor(1) as pool:
+            for _ in range(2):
+                pool.submit(common.of, ["One.", "Two.", "Three."], others).result(timeout=60)
+        monkeypatch.setattr(Commonness, "_near", interrupted)
+        return near(self, vector)
+
+    monkeypatch.setattr(Commonness, "_near", interrupted)
+    assert common.of(texts, vectors) == expected
+
+
+def test_nobody_waits_while_another_text_is_encoded(encoder: SentenceEncoder) -> None:
+    started, go_on = Event(), Event()
+
+    class Slow:
+        width, weights, sharpness = encoder.width, encoder.weights, encoder.sharpness
+        encode_contexts = encoder.encode_contexts
+
+        def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:
+            if "slow" in texts:
+                started.set()
+                assert go_on.wait(60)
+            return encoder.encode(texts, role, keep)
+
+    vectors = Vectors(Slow())
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(vectors.of, ["slow", "quick"])
+        assert started.wait(60)
+        quick = pool.submit(vectors.of, ["quick"]).result(timeout=60)
+        assert not slow.done()
+        go_on.set()
+        np.testing.assert_array_equal(slow.result(timeout=60)[1], quick[0])
 
 
 def test_a_model_without_them_does_without(tmp_path: Path) -> None:

@@ -112,6 +112,34 @@ def test_a_profile_is_shown_with_what_gave_it_away(run: Run, data: Path) -> None
     told = document(run("profile", "talk.txt", "--profiles", "sentences.txt", "--json"))
     assert {one["name"]: len(one["profile"]) for one in told["people"]} == {"Person 1A": 0, "Person 1B": 1}
     assert document(run("profile", "talk.txt", "Person 1B", "--data", data, "--json"))["people"]
-    run("profile", "talk.txt", status=2)
     assert "name those" in run("profile", "demo", "--profiles", "sentences.txt", status=1).stderr
     assert "Nemo" in run("profile", "talk.txt", "Nemo", "--profiles", "sentences.txt", status=1).stderr
+
+
+SELF_TOLD = """[Scene: A shop.]
+ANN: (loudly) I mend the clocks of the whole town. What time is it?
+BEN: Late.
+ANN: Give me the clock, its spring is broken. I will mend it.
+BEN: You are tired.
+ANN: Every clock in this town has been on my table.
+BEN: I have a boat, Ann. My boat is the oldest in the harbour.
+ANN: I think you are right.
+BEN: The harbour is no place for an old boat.
+"""
+
+
+def test_a_profile_needs_nothing_but_what_was_said(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.txt").write_text(SELF_TOLD, encoding="utf-8")
+    told = {one["name"]: one["profile"] for one in document(run("profile", "talk.txt", "--json"))["people"]}
+    assert [trait["sentence"] for trait in told["Ann"]] == ["I mend the clocks of the whole town."]
+    assert "clock" in told["Ann"][0]["said"]
+    assert "clock" in told["Ann"][0]["words"]
+    assert {trait["sentence"] for trait in told["Ben"]} <= {
+        "I have a boat, Ann.",
+        "My boat is the oldest in the harbour.",
+    }
+    shown = run("profile", "talk.txt", "Ann").stdout
+    assert "I mend the clocks" in shown
+    (tmp_path / "short.txt").write_text("ANN: Yes.\nBEN: No.\n", encoding="utf-8")
+    assert "--profiles" in run("profile", "short.txt").stdout
+    assert "reads English" in run("profile", "demo-zh", "葛长顺", status=1).stderr

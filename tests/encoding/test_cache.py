@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from understudy.encoding.cache import EncodingCache, key_of
 
@@ -65,6 +68,54 @@ def test_a_damaged_record_counts_as_missing(tmp_path: Path) -> None:
     content[18] ^= 0xFF
     (tmp_path / "m.f16").write_bytes(content)
     assert EncodingCache("m", WIDTH, tmp_path).get([key_of("a"), key_of("b")])[1].tolist() == [False, True]
+
+
+def test_a_damaged_record_is_dropped_and_made_again(tmp_path: Path) -> None:
+    EncodingCache("m", WIDTH, tmp_path).add([key_of("a"), key_of("b")], vectors(1, 2))
+    content = bytearray((tmp_path / "m.f16").read_bytes())
+    content[18] ^= 0xFF
+    (tmp_path / "m.f16").write_bytes(content)
+    cache = EncodingCache("m", WIDTH, tmp_path)
+    assert not cache.get([key_of("a")])[1].any()
+    cache.add([key_of("a")], vectors(1))
+    for reader in (cache, EncodingCache("m", WIDTH, tmp_path)):
+        found, there = reader.get([key_of("a"), key_of("b")])
+        assert there.all()
+        assert found[:, 0].tolist() == [1, 2]
+        assert len(reader) == 2
+
+
+@given(damage=st.dictionaries(st.integers(0, 5 * 28 - 1), st.integers(1, 255), max_size=6), cut=st.integers(0, 27))
+def test_whatever_is_damaged_heals(tmp_path_factory: pytest.TempPathFactory, damage: dict[int, int], cut: int) -> None:
+    folder = tmp_path_factory.mktemp("cache")
+    keys = [key_of(str(number)) for number in range(5)]
+    EncodingCache("m", WIDTH, folder).add(keys, vectors(*range(5)))
+    content = bytearray((folder / "m.f16").read_bytes())
+    for place, change in damage.items():
+        content[place] ^= change
+    (folder / "m.f16").write_bytes(content[: len(content) - cut])
+    for _ in range(2):
+        cache = EncodingCache("m", WIDTH, folder)
+        found, there = cache.get(keys)
+        assert (found[there, 0] == np.arange(5)[there]).all()
+        cache.add([key for key, had in zip(keys, there) if not had], vectors(*np.flatnonzero(~there).tolist()))
+    found, there = EncodingCache("m", WIDTH, folder).get(keys)
+    assert there.all()
+    assert found[:, 0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_threads_may_look_while_others_add(tmp_path: Path) -> None:
+    cache = EncodingCache("m", WIDTH, tmp_path, limit=20 * 28)
+
+    def work(thread: int) -> None:
+        for number in range(60):
+            key = key_of(f"{thread}-{number}")
+            cache.add([key], vectors(number))
+            found, there = cache.get([key])
+            assert not there[0] or found[0, 0] == number
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
 
 
 def test_it_stays_within_its_limit_and_keeps_the_newest(tmp_path: Path) -> None:

@@ -82,6 +82,13 @@ def copied(folder: Path, **changes: object) -> Path:
     return folder
 
 
+def test_texts_prepared_otherwise_are_kept_apart(monkeypatch: pytest.MonkeyPatch, encoder: SentenceEncoder) -> None:
+    before = SentenceEncoder(cache=False).fingerprint
+    assert before == encoder.fingerprint
+    monkeypatch.setattr("understudy.encoding.encoder.PROCESSING", 1_000)
+    assert SentenceEncoder(cache=False).fingerprint != before
+
+
 def test_a_folder_that_cannot_be_used_is_told_of(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no encoder's model folder: it has no model.json"):
         SentenceEncoder(tmp_path)

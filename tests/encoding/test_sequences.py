@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
-from understudy.encoding.sequences import Context, Form, Sequencer
+from understudy.encoding.sequences import PROCESSING, Context, Form, Sequencer
 
 MARKERS = {"reply": 1, "said": 2, "heard": 3, "own": 4, "theirs": 5, "query": 6}
 
@@ -40,3 +41,24 @@ def test_the_oldest_turns_go_first_and_the_beginning_of_one_that_is_too_long() -
     long = sequencer(query=100).contexts([Context(("p" * 500,), (), ((False, "x" * 1000 + "yz"),))])[0]
     assert len(long) == 100
     assert long[-3:-1] == letters(["yz"])[0]
+
+
+WORDS = """i you he she it we they that there this who what where how here when why everything something do does did is
+are was were have has had would could should must need can won ain shan let y'all 'cause dont cant im ive didnt doesnt
+isnt thats whats cannot The QUICK brown fox""".split()
+ENDINGS = ["", "'m", "’ve", "'re", " 'll", " d", "n't", "n ' t", "'s", " s", "'t", " t", " .", ", and  so\ton"]
+PINNED = {1: "cf8d1a6cb504db41"}
+"""For each version of the processing, the digest of the sequences that it makes of these words with these endings."""
+
+
+def test_texts_that_become_other_sequences_are_another_version_of_the_processing() -> None:
+    texts = [f"{word}{ending} {word}" for word in WORDS for ending in ENDINGS]
+    texts += [" ".join(texts[at : at + 40]) for at in range(0, len(texts), 40)]
+    contexts = [
+        Context(tuple(texts[at : at + 3]), tuple(texts[at + 3 : at + 4]), ((False, texts[at + 4]), (True, texts[-at])))
+        for at in range(1, len(texts) - 5, 5)
+    ]
+    made = sequencer()
+    told = repr([made.texts(texts, "reply"), made.texts(texts, "own"), made.contexts(contexts)])
+    digest = blake2b(told.encode(), digest_size=8).hexdigest()
+    assert PINNED.get(PROCESSING) == digest, "raise PROCESSING and pin its digest: what is cached was made otherwise"

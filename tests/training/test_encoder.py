@@ -20,6 +20,7 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.dialogue import Situation
 from understudy.encoding import Context, SentenceEncoder
 from understudy.errors import InputError, MissingExtra
+from understudy.libraries import import_library
 from understudy.modelfolder import write_tensors
 from understudy.persona import Persona
 from understudy.training import encoder, train
@@ -150,10 +151,9 @@ def test_a_vector_does_not_depend_on_its_batch(trained: tuple[Path, Losses]) -> 
 
 
 def test_in_full_the_graph_is_torch(trained: tuple[Path, Losses]) -> None:
-    import onnxruntime
-
     from understudy.training.onnxgraph import encoder_graph
 
+    onnxruntime = import_library("onnxruntime")
     read = read_base(trained[0])
     session = onnxruntime.InferenceSession(
         encoder_graph(read.tensors, read.shape, bits=32), providers=["CPUExecutionProvider"]

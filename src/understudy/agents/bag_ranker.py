@@ -25,8 +25,9 @@ from understudy.dialogue import Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats
 from understudy.modelfolder import ModelFolder, read_model
 
-__all__ = ["BagRanker", "Hop", "Query", "Question", "attention", "message_of"]
+__all__ = ["MOST_TURNS", "BagRanker", "Hop", "Query", "Question", "attention", "message_of"]
 
+WIDEST, MOST_TURNS = 65_536, 10_000  # that a model folder may ask for
 BLOCK = 8192  # lines whose vectors are kept together
 KEPT_BLOCKS = 8
 SENTENCES = 3  # of the profile that are shown
@@ -62,8 +63,10 @@ class BagRanker(ABC):
         self.card = dict(folder.card)
         vocabulary = folder.texts("words")
         rows = folder.tensor("vectors", len(vocabulary), None)
+        if not 0 < rows.shape[1] <= WIDEST:  # without words, a file of no size can tell of any width
+            raise folder.error(f"its vectors are {rows.shape[1]:,} wide, and must be from 1 to {WIDEST:,}")
         self.vectors = WordVectors(vocabulary, rows)
-        self.turns = max(int(folder.number("settings", "turns")), 1)
+        self.turns = max(folder.whole("settings", "turns", low=0, high=MOST_TURNS), 1)
         self.balance = float(folder.tensor("balance"))
         self._prepare(folder)
         self._pools = Pools(candidates)

@@ -34,10 +34,11 @@ from understudy.agents.fit import PROFILE, context_of, shortened
 from understudy.agents.pools import Candidates, own_past
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context
-from understudy.encoding.encoder import form_of, session_of, tokens_of
+from understudy.encoding.card import HEAVIEST, form_of
+from understudy.encoding.encoder import session_of, tokens_of
 from understudy.encoding.sequences import Sequencer
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, card_of, read_tensors
+from understudy.modelfolder import ModelFolder, card_of, is_number, read_tensors
 
 __all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "Pairs"]
 
@@ -132,7 +133,7 @@ class CrossEncoder(EncoderAgent):
             if not (model / name).is_file():
                 raise InputError(f"the model folder is not whole: it has no {name}; train it again", model)
         weight = self.card.get("weight")
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not np.isfinite(weight):
+        if not is_number(weight) or abs(weight) > HEAVIEST:
             raise InputError("the card has no number for 'weight': train the model again, or fetch it again", model)
         self._weight = float(weight)
         self._folder = model

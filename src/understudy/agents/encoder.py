@@ -40,7 +40,7 @@ from understudy.agents.shared_words import SharedWords
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.encoding import Floats, MultilingualEncoder, SentenceEncoder, shipped_model
-from understudy.encoding.encoder import read_card
+from understudy.encoding.card import read_card
 from understudy.story import Moment
 from understudy.text import words
 from understudy.wording import plain_lines, tie_sentence

@@ -45,12 +45,13 @@ class Vectors:
         wanted = dict.fromkeys((role, text) for text in texts)
         with self._lock:
             have = {key: self._known[key] for key in wanted if key in self._known}
-            new = [key for key in wanted if key not in have]
-            if new:
-                made = self.encoder.encode([text for _, text in new], role, keep=False).astype(np.float16)
-                have.update(zip(new, made))
-                self._known.update(zip(new, made))
+        new = [key for key in wanted if key not in have]
+        if new:  # without the lock: others need not wait for the model, and who encodes the same text finds the same
+            made = self.encoder.encode([text for _, text in new], role, keep=False).astype(np.float16)
+            have.update(zip(new, made))
+        with self._lock:
             for key in wanted:
+                self._known[key] = have[key]
                 self._known.move_to_end(key)
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)

@@ -37,8 +37,8 @@ class KeyValueMemory(ProfileMemory):
         self._heard, self._said = folder.texts("memory.heard"), folder.texts("memory.said")
         if len(self._heard) != len(self._said):
             raise folder.error(f"its memory has {len(self._heard)} messages and {len(self._said)} replies")
-        self._sharpness = float(folder.number("settings", "sharpness"))
-        self._gain = float(folder.number("settings", "gain"))
+        self._sharpness = float(folder.number("settings", "sharpness", low=0, high=1_000))
+        self._gain = float(folder.number("settings", "gain", low=-1_000, high=1_000))
         self._keys, self._values = self._rows(self._heard), self._rows(self._said)
 
     def query(self, situation: Situation, history: Sequence[Turn]) -> Query:

@@ -21,12 +21,14 @@ from understudy.modelfolder import ModelFolder
 
 __all__ = ["ProfileMemory"]
 
+MOST_HOPS = 100
+
 
 class ProfileMemory(BagRanker):
     name = "profile-memory"
 
     def _prepare(self, folder: ModelFolder) -> None:
-        self.hops = max(int(folder.number("settings", "hops")), 1)
+        self.hops = max(folder.whole("settings", "hops", low=0, high=MOST_HOPS), 1)
 
     def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
         total, looked_up = self.first_hops(situation, history)

@@ -1,4 +1,5 @@
-"""The retrieval baseline of PersonaChat: the reply given to the most similar message heard before.
+"""Words in common: ranks replies by those they share with message and persona; in a talk, says what was said before
+after hearing words like these. The retrieval baseline of PersonaChat.
 
     reply:   score(e) = (cos(m, heard(e)) + 0.2 cos(p, heard(e))) * (1.1 if heard(e) was said by the one faced)
              over exchanges e that share a word of meaning with the message (any word, if it has none)

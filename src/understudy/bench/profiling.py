@@ -17,7 +17,7 @@ from understudy.readers.personachat import READER as PERSONACHAT
 from understudy.readers.source import SourceFile
 from understudy.text import stop_words, words
 
-__all__ = ["Trait", "profile_of", "sentences_in", "training_in"]
+__all__ = ["Trait", "profile_of", "sentences_in", "shared_words", "training_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def profile_of(
     for place in np.argsort(-likeness.max(axis=0), kind="stable"):
         utterance = int(likeness[:, place].argmax())
         score = float(likeness[utterance, place])
-        shared = _shared(said[utterance], sentences[place])
+        shared = shared_words(said[utterance], sentences[place])
         if score <= 0:
             break
         if (said[utterance], shared) in told or (scorer == "words" and not shared):
@@ -84,6 +84,7 @@ def training_in(data: Path) -> Training:
     return training
 
 
-def _shared(said: str, sentence: str) -> tuple[str, ...]:
+def shared_words(said: str, sentence: str) -> tuple[str, ...]:
+    """The words of what was said, plain ones left out, that the sentence has in any form."""
     known, plain = set(stems(sentence)), stop_words("en")
     return tuple(dict.fromkeys(word for word in words(said) if word not in plain and set(stems(word)) & known))

@@ -26,6 +26,7 @@ from understudy.cli.exporting import export
 from understudy.cli.filtering import filter_
 from understudy.cli.guessing import agreement, guess, guess_bench, voices
 from understudy.cli.judging import BENCHES
+from understudy.cli.licences import licences
 from understudy.cli.profiling import profile
 from understudy.cli.reading import read
 from understudy.cli.scoring import score
@@ -127,6 +128,7 @@ for command in (
     bench,
     compare,
     profile,
+    licences,
 ):
     understudy.add_command(command)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +14,9 @@ from understudy.cli.show import heading, indented, print_json, screen, table
 from understudy.errors import InputError
 from understudy.story import Moment
 from understudy.storyfile import Story
+
+if TYPE_CHECKING:
+    from understudy.bench.profiling import Trait
 
 __all__ = ["profile"]
 
@@ -34,29 +39,22 @@ def profile(
 ) -> None:
     """The profile sentences that fit best what somebody said in a dialogue, each with what gave it away.
 
-    DIALOGUE is anything that `read` takes. Without a NAME everybody is shown, if there are only a few.
+    DIALOGUE is anything that `read` takes. Without a NAME everybody is shown, if there are only a few. With neither
+    --profiles nor --data the sentences are what they say of themselves, by how well the rest of what they say bears
+    it out.
 
     \b
     Examples:
+        understudy profile demo Zita
         understudy profile talk.txt --data data/personachat
         understudy profile demo Zita --profiles sentences.txt
     """
-    if profiles is None and data is None:
-        raise click.UsageError("say what to choose from: --profiles FILE, or --data DIR")
-    from understudy.bench.profiling import profile_of, sentences_in, training_in
-
     story = read_showing(dialogue)
     people = _people(story, names)
-    with working("Reading profiles"):
-        training = None if data is None else training_in(data)
-        sentences = sentences_in(profiles) if profiles is not None else list(training.sentences if training else ())
-        scorer = "links" if training is not None and training.pairs else "words"
-        found = {
-            name: profile_of(
-                [line.text for line in story.past(name, Moment.end(), {}).lines()], sentences, training, scorer, top
-            )
-            for name in people
-        }
+    said = {name: [line.text for line in story.past(name, Moment.end(), {}).lines()] for name in people}
+    found = (
+        _of_themselves(story, said, top) if profiles is None and data is None else _chosen(said, profiles, data, top)
+    )
     if as_json:
         told = [
             {
@@ -77,11 +75,34 @@ def profile(
             lines = [(one.sentence, one.said, ", ".join(one.words)) for one in traits]
             out.print(indented(table([("seems to be", {}), ("having said", {}), ("words", {})], lines)))
         else:
-            out.print("  None of the sentences has anything to do with what was said.")
+            out.print(f"  {NOTHING_CHOSEN if profiles or data else NOTHING_SAID}")
         out.print()
 
 
 FEW = 4
+NOTHING_CHOSEN = "None of the sentences has anything to do with what was said."
+NOTHING_SAID = "Says nothing of themselves in so many words: give sentences to choose from with --profiles."
+
+
+def _of_themselves(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[Trait]]:
+    from understudy.bench.self_descriptions import self_descriptions
+
+    if story.language != "en":
+        raise InputError("the encoder that ships reads English: say what to choose from, --profiles FILE or --data DIR")
+    with working("Reading what they say"):
+        return {name: self_descriptions(lines, top) for name, lines in said.items()}
+
+
+def _chosen(
+    said: Mapping[str, Sequence[str]], profiles: Path | None, data: Path | None, top: int
+) -> dict[str, list[Trait]]:
+    from understudy.bench.profiling import profile_of, sentences_in, training_in
+
+    with working("Reading profiles"):
+        training = None if data is None else training_in(data)
+        sentences = sentences_in(profiles) if profiles is not None else list(training.sentences if training else ())
+        scorer = "links" if training is not None and training.pairs else "words"
+        return {name: profile_of(lines, sentences, training, scorer, top) for name, lines in said.items()}
 
 
 def _people(story: Story, names: tuple[str, ...]) -> list[str]:

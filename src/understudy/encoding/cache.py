@@ -5,7 +5,8 @@
 A record is found by its key, the hash of what was encoded. Writers take turns by a lock beside the file. A process
 killed while writing leaves at most a piece of a record at the end, which readers do not see and the next writer cuts
 off. Past the limit the newer half is written to a new file that takes the old one's place; whoever reads the old one
-keeps it. A record whose checksum is wrong counts as missing.
+keeps it. A record whose checksum is wrong counts as missing; what is added next drops it. Of two records of a key the
+newer one counts. One cache may be used by many threads.
 """
 
 from __future__ import annotations
@@ -21,23 +22,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.cachefolder import cache_folder
 from understudy.encoding.sequences import Floats
 
-__all__ = ["EncodingCache", "cache_folder", "key_of"]
+__all__ = ["EncodingCache", "key_of"]
 
 LIMIT = 512 * 2**20
 KEY = 16
-
-
-def cache_folder() -> Path:
-    """Where this user's caches lie: $UNDERSTUDY_CACHE, or the system's own place for such things."""
-    if told := os.environ.get("UNDERSTUDY_CACHE"):
-        return Path(told)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "understudy" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "understudy"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "understudy"
 
 
 def key_of(*parts: str) -> bytes:
@@ -57,31 +48,29 @@ class EncodingCache:
         self._record = np.dtype([("key", "<u8", 2), ("vector", "<f2", width), ("check", "<u4")])
         self._limit = max(limit, 2 * self._record.itemsize)
         self._width = width
-        self._identity: tuple[int, int] | None = None
-        self._records: NDArray[np.void] = np.empty(0, self._record)
-        self._order = np.empty(0, np.int64)
-        self._sorted = np.empty(0, np.uint64)
+        self._view = _View((0, 0), np.empty(0, self._record))
+        self._damaged = False
 
     def __len__(self) -> int:
-        self._refresh()
-        return len(self._records)
+        return len(self._refreshed().records)
 
     def get(self, keys: Sequence[bytes]) -> tuple[Floats, NDArray[np.bool_]]:
         """The vectors of keys, and which of them there are."""
-        self._refresh()
+        view = self._refreshed()
         vectors = np.zeros((len(keys), self._width), np.float32)
         found = np.zeros(len(keys), np.bool_)
-        if not len(self._records) or not keys:
+        if not len(view.records) or not keys:
             return vectors, found
         wanted = np.frombuffer(b"".join(keys), "<u8").reshape(-1, 2)
-        places = np.minimum(np.searchsorted(self._sorted, wanted[:, 0]), len(self._sorted) - 1)
-        rows = self._order[places]
-        likely = np.flatnonzero((self._records["key"][rows] == wanted).all(axis=1))
+        rows = view.newest(wanted[:, 0])
+        likely = np.flatnonzero((view.records["key"][rows] == wanted).all(axis=1))
         for place in likely.tolist():
-            record = self._records[rows[place]]
-            if int(record["check"]) == _check(record["key"].tobytes() + record["vector"].tobytes()):
+            record = view.records[rows[place]]
+            if _is_sound(record):
                 vectors[place] = record["vector"]
                 found[place] = True
+            else:
+                self._damaged = True
         return vectors, found
 
     def add(self, keys: Sequence[bytes], vectors: Floats) -> None:
@@ -91,13 +80,24 @@ class EncodingCache:
         records["key"] = np.frombuffer(b"".join(keys), "<u8").reshape(-1, 2)
         records["vector"] = vectors.astype(np.float16)
         for record in records:
-            record["check"] = _check(record["key"].tobytes() + record["vector"].tobytes())
+            record["check"] = _checksum(record)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with _turn(self._path.with_suffix(".lock")):
+                if self._damaged:
+                    self._drop_damaged()
                 self._append(records.tobytes())
         except OSError:
             return
+
+    def _drop_damaged(self) -> None:
+        size = self._record.itemsize
+        content = self._path.read_bytes()
+        records = np.frombuffer(content[: len(content) // size * size], self._record)
+        sound = np.array([_is_sound(record) for record in records], np.bool_)
+        if not sound.all():  # another writer may have done it
+            self._replace(records[sound].tobytes())
+        self._damaged = False
 
     def _append(self, added: bytes) -> None:
         size = self._record.itemsize
@@ -110,33 +110,53 @@ class EncodingCache:
                 return
         room = self._limit // 2 // size * size
         content = (self._path.read_bytes()[:whole] + added)[-room:]
+        self._replace(content)
+
+    def _replace(self, content: bytes) -> None:
         beside = self._path.with_suffix(".new")
         beside.write_bytes(content)
         os.replace(beside, self._path)
 
-    def _refresh(self) -> None:
-        """Look again at the file where it has grown or been replaced."""
+    def _refreshed(self) -> _View:
+        """The file as it is now: looked at again where it has grown or been replaced."""
+        view = self._view
         try:
             with self._path.open("rb") as file:
                 state = os.fstat(file.fileno())
                 identity = (state.st_ino, state.st_size // self._record.itemsize)
-                if identity == self._identity:
-                    return
-                self._records = (
+                if identity == view.identity:
+                    return view
+                records: NDArray[np.void] = (
                     np.memmap(file, self._record, "r", shape=(identity[1],))
                     if identity[1]
                     else np.empty(0, self._record)
                 )
         except OSError:
-            return
-        firsts = np.array(self._records["key"][:, 0]) if len(self._records) else np.empty(0, np.uint64)
+            return view
+        self._view = view = _View(identity, records)
+        return view
+
+
+class _View:
+    """The file as it was at one time, with its keys in order; replaced as one, so that threads need not wait."""
+
+    def __init__(self, identity: tuple[int, int], records: NDArray[np.void]) -> None:
+        self.identity, self.records = identity, records
+        firsts = np.array(records["key"][:, 0]) if len(records) else np.empty(0, np.uint64)
         self._order = np.argsort(firsts, kind="stable")
         self._sorted = firsts[self._order]
-        self._identity = identity
+
+    def newest(self, firsts: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """For each key's first half, the last record that could be its own."""
+        return self._order[np.maximum(np.searchsorted(self._sorted, firsts, side="right") - 1, 0)]
 
 
-def _check(content: bytes) -> int:
-    return zlib.crc32(content)
+def _checksum(record: np.void) -> int:
+    return zlib.crc32(record["key"].tobytes() + record["vector"].tobytes())
+
+
+def _is_sound(record: np.void) -> bool:
+    return int(record["check"]) == _checksum(record)
 
 
 @contextlib.contextmanager

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 
 from understudy.encoding.cache import EncodingCache, key_of
-from understudy.encoding.sequences import ROLES, Context, Floats, Form, Sequencer
-from understudy.errors import InputError, MissingExtra
+from understudy.encoding.card import CARD, TOKENIZER, WEIGHTS, form_of, read_card
+from understudy.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer
+from understudy.errors import InputError, UnderstudyError
+from understudy.libraries import import_library
 from understudy.modelfolder import read_tensors
 
-__all__ = ["SentenceEncoder", "form_of", "read_card", "session_of", "shipped_model", "tokens_of"]
+__all__ = ["SentenceEncoder", "session_of", "shipped_model", "tokens_of"]
 
-FORMAT = 1
-CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
 BACKGROUND = "background.safetensors"  # what a model knows of the texts it was trained on, where it does
 STEP = 4  # texts are padded to multiples of this
 BATCH_TOKENS = 512  # of a batch: its activations then stay in the processor's own cache
@@ -55,8 +55,13 @@ class SentenceEncoder:
         self.folder = folder or shipped_model()
         self.card = read_card(self.folder)
         self._progress = progress
+        form = form_of(self.card, self.folder)
         self._session = session_of(self.folder / WEIGHTS, threads)
-        self._sequencer = Sequencer(form_of(self.card, self.folder), tokens_of(self.folder / TOKENIZER))
+        self._sequencer = Sequencer(form, tokens_of(self.folder / TOKENIZER))
+        made = self._session.get_outputs()[0].shape[-1]
+        if isinstance(made, int) and made != self.width:
+            told = f"the card says that vectors are {self.width} wide, and the model makes them {made} wide"
+            raise InputError(f"{told}: fetch the model again", self.folder / CARD)
         self._keep_in = cache
 
     @property
@@ -105,8 +110,8 @@ class SentenceEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells apart models that would encode differently."""
-        digest = blake2b(digest_size=12)
+        """Tells apart models, and versions of how texts are prepared for them, that would encode differently."""
+        digest = blake2b(PROCESSING.to_bytes(4, "little"), digest_size=12)
         for name in (WEIGHTS, TOKENIZER):
             digest.update((self.folder / name).read_bytes())
         digest.update(json.dumps(self.card["sequences"], sort_keys=True).encode())
@@ -163,7 +168,10 @@ class SentenceEncoder:
             for row, place in enumerate(places):
                 ids[row, : len(sequences[place])] = sequences[place]
                 mask[row, : len(sequences[place])] = 1
-            vectors[places] = self._session.run(None, {"ids": ids, "mask": mask})[0]
+            try:
+                vectors[places] = self._session.run(None, {"ids": ids, "mask": mask})[0]
+            except Exception as error:  # such as a token that its card names and it does not know
+                raise InputError(f"the model does not fit its card: {error}", self.folder) from error
         return vectors.astype(np.float16).astype(np.float32)
 
 
@@ -178,47 +186,11 @@ def _batches(sequences: Sequence[list[int]]) -> Iterator[tuple[int, list[int]]]:
             yield length, places[start : start + size]
 
 
-def read_card(folder: Path) -> dict[str, Any]:
-    path = folder / CARD
-    for name in (CARD, WEIGHTS, TOKENIZER):
-        if not (folder / name).is_file():
-            raise InputError(f"this is no encoder's model folder: it has no {name}", folder)
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"the card cannot be read: {error}", path) from error
-    if not isinstance(card, dict) or card.get("agent") != "encoder":
-        raise InputError("the card is not an encoder's: choose a folder whose model.json says 'agent': 'encoder'", path)
-    if card.get("format") != FORMAT:
-        raise InputError(
-            f"the model is of format {card.get('format')}, this Understudy reads format {FORMAT}: "
-            "use a model made for it, or the Understudy the model was made for",
-            path,
-        )
-    return card
-
-
-def form_of(card: Mapping[str, Any], folder: Path) -> Form:
-    """How sequences are made, as a model's card tells it."""
-    try:
-        told = card["sequences"]
-        int(card["width"]), dict(card["weights"])
-        return Form(
-            int(told["first"]),
-            int(told["last"]),
-            dict(told["markers"]),
-            dict(told["longest"]),
-            bool(told.get("theirs", True)),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the card lacks what the encoder needs: {error}", folder / CARD) from error
-
-
 def session_of(path: Path, threads: int) -> Any:
     try:
-        import onnxruntime
+        onnxruntime = import_library("onnxruntime")
     except ImportError as error:
-        raise MissingExtra("the encoder", "encoder") from error
+        raise _incomplete("onnxruntime") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -237,7 +209,7 @@ def tokens_of(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise MissingExtra("the encoder", "encoder") from error
+        raise _incomplete("tokenizers") from error
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library has no class of its own for it
@@ -245,3 +217,10 @@ def tokens_of(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return lambda texts: [cut.ids for cut in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+
+def _incomplete(library: str) -> UnderstudyError:
+    return UnderstudyError(
+        f"the encoder needs {library}, which belongs to every installation and cannot be loaded: "
+        "install it again with pip install --force-reinstall understudy"
+    )

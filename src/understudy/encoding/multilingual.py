@@ -23,6 +23,7 @@ import numpy as np
 from understudy.encoding.cache import EncodingCache, key_of
 from understudy.encoding.sequences import Context, Floats
 from understudy.errors import InputError, MissingExtra
+from understudy.libraries import import_library
 
 __all__ = ["MultilingualEncoder"]
 
@@ -101,8 +102,8 @@ class MultilingualEncoder:
 
 def _session(path: Path, threads: int) -> Any:
     try:
-        import onnxruntime
-        import onnxruntime_extensions
+        onnxruntime = import_library("onnxruntime")
+        onnxruntime_extensions = import_library("onnxruntime_extensions")
     except ImportError as error:
         raise MissingExtra("the multilingual encoder", "multilingual") from error
     options = onnxruntime.SessionOptions()

@@ -19,9 +19,15 @@ from numpy.typing import NDArray
 
 from understudy.encoding.spelling import canonical
 
-__all__ = ["ROLES", "Context", "Encoder", "Floats", "Form", "Sequencer"]
+__all__ = ["PROCESSING", "ROLES", "Context", "Encoder", "Floats", "Form", "Sequencer"]
 
 Floats = NDArray[np.float32]
+
+PROCESSING = 1
+"""The version of how texts are spelt, cut and put together: raised when the same text becomes other tokens.
+
+Encodings are kept under it, so that vectors of another version are not taken for those of this one.
+"""
 
 ROLES = ("reply", "own", "heard")
 """What a text can be taken for: something to be said, a sentence of the own profile, something said by another."""

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.lexical.rows import Ints, Reals
+from understudy.libraries import import_library
 
 __all__ = ["backward", "forward", "told_apart"]
 
+numba = import_library("numba")
 
 Letters = NDArray[np.int32]
 

@@ -21,6 +21,7 @@ from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError, MissingExtra
 from understudy.lexical import Lines
 from understudy.lexical.rows import Reals
+from understudy.libraries import import_library
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
 
@@ -174,13 +175,14 @@ def open_transformer(place: str | Path, device: str = "auto") -> Transformer:
     """
     try:
         import torch
-        import transformers
-        from huggingface_hub.utils import logging as hub_logging
-        from transformers.utils import logging
+
+        transformers = import_library("transformers")
+        hub_logging = import_library("huggingface_hub.utils.logging")
+        logging = import_library("transformers.utils.logging")
     except ImportError as error:
         raise MissingExtra("a transformer as language model", "train") from error
     logging.set_verbosity_error()
-    hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    hub_logging.set_verbosity_error()
     logging.disable_progress_bar()
     where, options = located(place)
     try:

@@ -16,6 +16,7 @@ from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError
+from understudy.libraries import import_library
 from understudy.scoring.asked import Asked
 from understudy.scoring.parts import STOP, Part, matching, parts_of
 
@@ -28,8 +29,6 @@ __all__ = ["score_files"]
 TRIES = 3  # without a part done, or to join a cluster
 CLIENT_FAILED = "Starting Ray client server failed"  # now and then it does, for no fault of ours
 SETTINGS = {
-    "DAFT_ANALYTICS_ENABLED": "0",  # neither reports home what is run
-    "RAY_USAGE_STATS_ENABLED": "0",
     "DAFT_PROGRESS_BAR": "0",
     "OMP_NUM_THREADS": "1",  # there is a worker for each core already
     "OPENBLAS_NUM_THREADS": "1",
@@ -48,8 +47,7 @@ def score_files(
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     try:
-        import daft  # noqa: F401
-
+        import_library("daft")
         from understudy.scoring.output import Output
     except ImportError as error:
         raise MissingExtra("--engine daft", "scale") from error
@@ -63,8 +61,7 @@ def score_files(
 
 def _score(asked: Asked, output: Output, cluster: str | None, done: Done) -> None:
     """Until the output has every part."""
-    import daft
-
+    daft = import_library("daft")
     left = output.lacking()
     if not left:
         return
@@ -123,10 +120,9 @@ def _stopping(folder: Path) -> Iterator[tuple[Callable[[], None], Event]]:
 
 def _troubles(asked: Asked, parts: Sequence[Part], folder: Path, workers: int, spread: bool) -> Iterator[str]:
     """What went wrong with each part, as they get done."""
-    import daft
-
     from understudy.scoring.worker import Worker
 
+    daft = import_library("daft")
     pool = daft.cls(Worker, max_concurrency=min(workers, len(parts)), use_process=True, cpus=1)
     frame = daft.from_pydict({"part": [str(part) for part in parts]})
     if spread:
@@ -143,8 +139,7 @@ def _cores() -> int:
 def _joined(cluster: str) -> int:
     """Joins a Ray cluster by its address, or starts one here where it is `local`; says how many cores it has."""
     try:
-        import daft
-        import ray
+        daft, ray = import_library("daft"), import_library("ray")
     except ImportError as error:
         raise MissingExtra("--cluster", "scale") from error
     started: dict[str, Any] = {"num_cpus": _cores(), "include_dashboard": False}
@@ -158,7 +153,7 @@ def _joined(cluster: str) -> int:
             if attempt == TRIES or CLIENT_FAILED not in str(error):
                 raise InputError(f"no Ray cluster can be joined at '{cluster}' ({error})") from error
     daft.set_runner_ray(noop_if_initialized=True)
-    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    resources: dict[str, float] = ray.cluster_resources()
     return int(resources.get("CPU", 1))
 
 

@@ -6,14 +6,19 @@ import platform
 import signal
 from pathlib import Path
 from threading import current_thread, main_thread
-
-import daft
+from typing import TYPE_CHECKING
 
 from understudy.errors import UnderstudyError
+from understudy.libraries import import_library
 from understudy.metrics.measure import LineMetric
 from understudy.scoring.asked import Asked
 from understudy.scoring.parts import STOP, Part
 from understudy.scoring.tables import write_part
+
+if TYPE_CHECKING:
+    import daft
+else:
+    daft = import_library("daft")
 
 __all__ = ["Worker"]
 

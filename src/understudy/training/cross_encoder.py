@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.cross_encoder import NAME, CrossEncoder
 from understudy.encoding import shipped_model
-from understudy.encoding.encoder import read_card
+from understudy.encoding.card import read_card
 from understudy.errors import InputError
 from understudy.modelfolder import ModelFolder, new_folder, write_card
 from understudy.training.base import Base, read_base

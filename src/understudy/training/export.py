@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from understudy.agents.cross_encoder import ENCODER, HEAD, HEAD_FILE
 from understudy.agents.cross_encoder import GRAPH as PAIR_GRAPH
 from understudy.encoding import Context, SentenceEncoder
-from understudy.encoding.encoder import BACKGROUND, CARD, read_card
-from understudy.encoding.encoder import WEIGHTS as GRAPH
+from understudy.encoding.card import CARD, read_card
+from understudy.encoding.card import WEIGHTS as GRAPH
+from understudy.encoding.encoder import BACKGROUND
 from understudy.modelfolder import write_card, write_tensors
 from understudy.training.base import CONFIG, NUMBERS, TOKENIZER, Base
 from understudy.training.bert import Stream, states

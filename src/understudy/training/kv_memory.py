@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from understudy.agents.bagranker import MOST_TURNS
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
@@ -36,9 +37,9 @@ def train(task: Task[Settings], progress: Progress) -> ModelFolder:
     ProfileMemory(folder)  # says what is wrong with it, if something is
     personas, condition = str(folder.card.get("trained_on")), str(folder.card.get("condition"))
     path = training_file(task.data, personas, condition)
-    seed = int(folder.number("seed"))
-    split = held_back(dialogues_of(path), folder.number("settings", "held_back"), seed)
-    turns = int(folder.number("settings", "turns"))
+    seed = folder.whole("seed", low=0, high=2**63 - 1)
+    split = held_back(dialogues_of(path), folder.number("settings", "held_back", low=0, high=1), seed)
+    turns = folder.whole("settings", "turns", low=0, high=MOST_TURNS)
     pairs = [(question.message(turns), question.reply) for question in questions_of(split.training, "none")]
     pairs = [pair for pair in dict.fromkeys(pairs) if pair[0].strip()]
     tensors: Tensors = {

@@ -87,7 +87,7 @@ class EarModel:
             valued("first_person"),
             valued("ending"),
             valued("things"),
-            model.number("novels"),
+            model.number("novels", low=1, high=1e9),
             model.tensor("weights", len(PARTS) + 1).astype(np.float64),
         )
 

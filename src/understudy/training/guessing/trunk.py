@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
+from understudy.libraries import import_library
 from understudy.metrics.neural import WANTED, first_line, located
 from understudy.training.base import PACKAGE, installed_base
 from understudy.training.bert import precision
@@ -134,8 +135,8 @@ def alike(lengths: Sequence[int], room: int = ROOM) -> Iterator[list[int]]:
 def open_trunk(place: str | Path | None, device: str = "cpu") -> Trunk:
     """The network in a folder or .gguf file, or by its name at Hugging Face; without a place the installed MiniLM."""
     try:
-        import transformers
-        from transformers.utils import logging
+        transformers = import_library("transformers")
+        logging = import_library("transformers.utils.logging")
     except ImportError as error:
         raise MissingExtra("training a guesser", "train") from error
     logging.set_verbosity_error()

@@ -1,0 +1,133 @@
+"""`understudy licences`: what is installed for Understudy, and under which licences."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from understudy.cli.options import json_option
+from understudy.cli.show import print_json, screen, table
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+__all__ = ["Installed", "installed", "licences"]
+
+OWN = "understudy"
+NOT_NEEDED_TO_RUN = {"dev"}
+BASE = "base"
+UNKNOWN = "not stated"
+SHORT = 100  # characters: what is longer is a licence's text and not its name
+REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(?:\[([^]]*)\])?")
+EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
+TITLES = {
+    "Apache License": "Apache-2.0",
+    "MIT License": "MIT",
+    "BSD 3-Clause": "BSD-3-Clause",
+    "BSD 2-Clause": "BSD-2-Clause",
+    "GNU AFFERO GENERAL PUBLIC": "AGPL",
+    "GNU LESSER GENERAL PUBLIC": "LGPL",
+    "GNU GENERAL PUBLIC": "GPL",
+}
+
+
+@dataclass
+class Installed:
+    """A distribution that is there, and which parts of Understudy need it: `base`, or the names of extras."""
+
+    name: str
+    version: str
+    licence: str
+    needed_by: set[str] = field(default_factory=set)
+
+
+@click.command(short_help="List what is installed with it, and the licences.")
+@json_option
+def licences(as_json: bool) -> None:
+    """What is installed for Understudy and its optional parts, and under which licences, as each says itself.
+
+    Tools that only its development needs are left out.
+
+    \b
+    Examples:
+        understudy licences
+        understudy licences --json
+    """
+    found = installed()
+    if as_json:
+        told: list[dict[str, Any]] = [
+            {"name": one.name, "version": one.version, "licence": one.licence, "needed_by": sorted(one.needed_by)}
+            for one in found
+        ]
+        print_json({"licences": told})
+        return
+    rows = [(one.name, one.version, one.licence, ", ".join(sorted(one.needed_by))) for one in found]
+    screen().print(table([("name", {}), ("version", {}), ("licence", {}), ("needed by", {})], rows))
+
+
+def installed() -> list[Installed]:
+    """Understudy and all that it needs to run, directly or not, of what is installed; by name."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    own = distribution(OWN)
+    extras = {name for name in own.metadata.get_all("Provides-Extra") or () if name not in NOT_NEEDED_TO_RUN}
+    found: dict[str, Installed] = {}
+    seen: set[tuple[str, str, str]] = set()
+    waiting = deque([(OWN, "", BASE), *((OWN, extra, extra) for extra in sorted(extras - {"all"}))])
+    while waiting:
+        name, extra, part = waiting.popleft()
+        key = _normal(name)
+        if (key, extra, part) in seen:
+            continue
+        seen.add((key, extra, part))
+        try:
+            one = distribution(name)
+        except PackageNotFoundError:
+            continue  # of an optional part, or of another system
+        licence = found.setdefault(key, Installed(one.name, one.version, licence_of(one)))
+        if key != OWN or not extra:
+            licence.needed_by.add(part)
+        waiting.extend((needed, more, part) for needed, more in _requirements(one, extra))
+    return [found[key] for key in sorted(found)]
+
+
+def _requirements(one: Distribution, extra: str) -> Iterator[tuple[str, str]]:
+    """(name, extra) of what a distribution needs, or with an extra what that needs more; of no other marker's mind."""
+    for told in one.requires or ():
+        needed, _, marker = told.partition(";")
+        only_for = EXTRA.search(marker)
+        match = REQUIREMENT.match(needed)
+        if match is None or (only_for[1] if only_for else "") != extra:
+            continue
+        yield match[1], ""
+        for more in filter(None, (match[2] or "").split(",")):
+            yield match[1], more.strip()
+
+
+def licence_of(one: Distribution) -> str:
+    """The licence that a distribution's metadata name; where they name none, what its licence file is headed."""
+    for name in ("License-Expression", "License"):
+        told = str((one.metadata.get_all(name) or ("",))[0]).strip()
+        if told and len(told) <= SHORT and "\n" not in told and told != "UNKNOWN":
+            return told
+    classified = [
+        told.rpartition(" :: ")[2] for told in one.metadata.get_all("Classifier") or () if "License ::" in told
+    ]
+    if classified:
+        return " AND ".join(classified)
+    for file in one.files or ():
+        if re.match(r"(LICEN[CS]E|COPYING)", file.name, re.IGNORECASE) and ".dist-info" in str(file):
+            head = " ".join(file.read_text(encoding="utf-8").split())[:500]
+            for title, licence in TITLES.items():
+                if title.casefold() in head.casefold():
+                    return licence
+    return UNKNOWN
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,165 @@
+"""No command and no server looks up or reaches anything, or writes outside the folders that are ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import isolation
+from understudy.libraries import SWITCHES
+
+pytestmark = pytest.mark.skipif(
+    not isolation.possible() and not os.environ.get("CI"), reason="needs Linux, root and util-linux"
+)
+
+UNDERSTUDY = [sys.executable, "-m", "understudy"]
+LINES = "I trust the Prior.\nThe captain has my ledger.\nHonestly, Zee, it is only a dream.\n"
+SERVED = """
+import json, re, subprocess, sys, time, urllib.request
+server = subprocess.Popen(
+    [sys.executable, "-m", "understudy", "serve", "demo", "--port", "0", "--data", "served"],
+    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+)
+try:
+    told = ""
+    while not (found := re.search(r"http://127\\.0\\.0\\.1:\\d+", told)):
+        line = server.stdout.readline()
+        assert line, told
+        told += line
+    question = {"model": "demo/Zita@2.3#Benedek", "messages": [{"role": "user", "content": "Do you trust me?"}]}
+    request = urllib.request.Request(
+        found[0] + "/v1/chat/completions", json.dumps(question).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        assert json.load(answer)["choices"][0]["message"]["content"]
+    time.sleep(3)  # libraries that report do so from a thread of their own, a little later
+finally:
+    server.terminate()
+    server.wait(30)
+"""
+COMMANDS = {
+    "persona": ["persona", "demo", "Zita", "--at", "2.3", "--facing", "Benedek"],
+    "chat": ["chat", "demo", "Zita", "--at", "1.2", "--facing", "Pia", "--say", "Do you trust the Prior?"],
+    "chat in Japanese": ["chat", "demo-ja", "真鍋千夏", "--say", "こんにちは。"],
+    "chat in Chinese": ["chat", "demo-zh", "葛长顺", "--say", "你好。"],
+    "score": ["score", "lines.txt", "--story", "demo", "--as", "Zita", "--at", "2.3", "--metrics", "psprob,ptsal"],
+    "score voice": [
+        "score",
+        "lines.txt",
+        "--story",
+        "demo",
+        "--as",
+        "Zita",
+        "--at",
+        "2.3",
+        "--metrics",
+        "voice",
+    ],
+    "score with daft": [
+        *["score", "*.jsonl", "--engine", "daft", "-o", "scores.parquet", "--force"],
+        *["--story", "demo", "--as", "Zita", "--at", "2.3", "--metrics", "ptsal"],
+    ],
+    "filter": [
+        "filter",
+        "lines.txt",
+        "--story",
+        "demo",
+        "--as",
+        "Zita",
+        "--at",
+        "2.3",
+        "--rule",
+        "anachronism<=0",
+        "--store",
+        "l.db",
+    ],
+    "guess": ["guess", "demo", "--scene", "2.2.4"],
+    "export": ["export", "demo", "--format", "jsonl", "-o", "exported.jsonl"],
+    "export as parquet": ["export", "demo", "--format", "parquet", "-o", "exported.parquet"],
+    "profile": ["profile", "demo", "Zita"],
+    "read": ["read", "script.txt", "-o", "script.story"],
+}
+
+
+@dataclass
+class Run:
+    status: int
+    output: str
+    reached: list[str]
+    written: list[str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[[list[str]], Run]:
+    """Runs a command alone, at home in fresh folders; tells whom it tried to reach and what it left in them."""
+    names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR")
+    places = {name: tmp_path / name.lower() for name in names}
+    work = tmp_path / "work"
+    for folder in (*places.values(), work):
+        folder.mkdir()
+    (work / "lines.txt").write_text(LINES)
+    (work / "lines.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in LINES.splitlines()))
+    (work / "script.txt").write_text("[Scene: A quay.]\nANN: Good evening.\nBEN: You are late.\n")
+    switches = {variable for told in SWITCHES.values() for variable in told}
+    kept = {name: value for name, value in os.environ.items() if name not in {*switches, "UNDERSTUDY_CACHE"}}
+    environment = {**kept, **{name: str(folder) for name, folder in places.items()}, "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(argv: list[str]) -> Run:
+        command = isolation.command(tmp_path / "reached.json", argv)
+        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=300)
+        report = tmp_path / "reached.json"
+        written = [
+            str(path.relative_to(tmp_path))
+            for folder in places.values()
+            for path in folder.rglob("*")
+            if not path.relative_to(tmp_path).is_relative_to("xdg_cache_home/understudy")
+        ]
+        reached = json.loads(report.read_text()) if report.exists() else ["no report"]
+        return Run(done.returncode, done.stdout + done.stderr, reached, written)
+
+    return run
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_a_command_reaches_nobody(run: Callable[[list[str]], Run], what: str) -> None:
+    done = run([*UNDERSTUDY, *COMMANDS[what]])
+    assert done.status == 0, done.output
+    assert not done.reached
+    assert not done.written
+
+
+def test_a_server_reaches_nobody(run: Callable[[list[str]], Run]) -> None:
+    done = run([sys.executable, "-c", SERVED])
+    assert done.status == 0, done.output
+    assert not done.reached
+    assert not done.written
+
+
+@pytest.mark.parametrize(
+    ("script", "reached"),
+    [
+        ("import socket; socket.getaddrinfo('example.org', 80)", ["looked up example.org"]),
+        ("import socket; socket.create_connection(('198.51.100.7', 443))", ["sent to 198.51.100.7 port 443"]),
+        ("import socket; socket.create_connection(('2001:db8::7', 443))", ["sent to 2001:db8::7 port 443"]),
+    ],
+)
+def test_whoever_does_is_seen(run: Callable[[list[str]], Run], script: str, reached: list[str]) -> None:
+    done = run([sys.executable, "-c", script])
+    assert done.status == 1, done.output
+    assert set(reached) <= set(done.reached)
+
+
+def test_onnx_runtime_without_its_switch_is_seen(run: Callable[[list[str]], Run]) -> None:
+    script = (
+        "import os; os.environ['ORT_DISABLE_TELEMETRY'] = '0'; import runpy, sys; "
+        f"sys.argv = {['understudy', *COMMANDS['chat']]!r}; runpy.run_module('understudy', run_name='__main__')"
+    )
+    done = run([sys.executable, "-c", script])
+    assert done.reached or done.written, "this version of ONNX Runtime reports nothing: the switch may be dropped"
