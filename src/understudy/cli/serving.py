@@ -9,11 +9,12 @@ import re
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 from time import sleep
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -94,7 +95,7 @@ def serve(
             if lines is not None:
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
-            _run(make_app(house, door), listening, f"{address}/" if open_page else None)
+            _run(make_app(house, door), listening, f"{address}/" if open_page else None, house.chats.give_up)
     click.echo("Stopped.")
 
 
@@ -167,11 +168,17 @@ def _log(json_log: bool) -> None:
     LOG.propagate = False
 
 
-def _run(app: Guard, listening: socket.socket, page: str | None) -> None:
-    """Until it is told to stop; answers under way are finished first."""
+def _run(app: Guard, listening: socket.socket, page: str | None, give_up: Callable[[], None]) -> None:
+    """Until it is told to stop; answers under way are finished first, unless it is told again."""
     import uvicorn
 
-    server = uvicorn.Server(
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            super().handle_exit(sig, frame)
+            if self.force_exit:
+                give_up()
+
+    server = Server(
         uvicorn.Config(
             app, lifespan="on", log_config=None, log_level="warning", access_log=False, server_header=False,
             ws="none", timeout_graceful_shutdown=GRACE,
