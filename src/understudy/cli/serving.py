@@ -22,7 +22,7 @@ import click
 from understudy.cli.conversation import speaker_named
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
-from understudy.cli.utterances import opened_store
+from understudy.cli.utterances import opened_store, store_option_of
 from understudy.errors import InputError, MissingExtra
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
@@ -55,7 +55,7 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
     "--agent", metavar="AGENT", default="encoder", show_default=True,
     help="Who finds the words: a name, a model folder, or module:factory.",
 )  # fmt: skip
-@click.option("--store", metavar="DB", help="An utterance database: review it on the page; approved lines are said.")
+@store_option_of("An utterance database: review it on the page; approved lines are said.")
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Where chats and uploads are kept.")
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
 def serve(
