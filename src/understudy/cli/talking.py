@@ -51,6 +51,8 @@ def chat(
         understudy chat demo Zita --at 2.3 --facing Benedek
         understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
     """
+    if not messages and sys.stdin is None:
+        raise click.UsageError("stdin is closed, so there is nothing to answer: add --say TEXT, or pipe messages in")
     with ExitStack() as open_now:
         candidates = None
         asked_for = ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE
