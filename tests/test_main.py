@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -70,3 +72,40 @@ def test_python_m_and_the_program_are_the_same() -> None:
     told = subprocess.run([sys.executable, "-m", "understudy", "--version"], capture_output=True, text=True)
     assert told.returncode == 0 and told.stdout.startswith("understudy")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # importing it here has changed nothing
+
+
+def in_shell(redirected: str, *command: str, **told: str) -> subprocess.CompletedProcess[str]:
+    line = f"{shlex.join([sys.executable, '-m', 'understudy', *command])} {redirected}"
+    return subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120, env={**os.environ, **told})
+
+
+CHAT = ("chat", "demo", "Zita", "--agent", "tfidf")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_chat_whose_stdin_is_closed_says_so(options: tuple[str, ...]) -> None:
+    ended = in_shell("<&-", *CHAT, *options)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "stdin is closed" in ended.stderr and "Traceback" not in ended.stderr
+
+
+def test_a_closed_stdin_takes_nothing_from_a_chat_that_needs_none() -> None:
+    assert in_shell("<&-", *CHAT, "--say", "Who wrote it?").returncode == 0
+
+
+@pytest.mark.parametrize(("command", "status"), [(("--say", "Hello"), 0), (("--dance",), 2), (("--at", "99"), 1)])
+def test_a_closed_stderr_changes_nothing_but_what_is_said_there(command: tuple[str, ...], status: int) -> None:
+    ended, heard = in_shell("2>&-", *CHAT, *command), in_shell("", *CHAT, *command)
+    assert (ended.returncode, ended.stdout) == (heard.returncode, heard.stdout)
+    assert ended.returncode == status
+
+
+def test_all_three_may_be_closed() -> None:
+    assert in_shell("<&- >&- 2>&-", *CHAT, "--say", "Hello").returncode == 0
+
+
+@pytest.mark.parametrize("columns", ["0", "wide", "-3"])
+def test_a_terminal_of_no_size_is_shown_something(columns: str) -> None:
+    shown = in_shell("", *CHAT, "--say", "Hello", "--why", COLUMNS=columns, LINES="0")
+    assert shown.returncode == 0
+    assert "considered as well" in shown.stdout

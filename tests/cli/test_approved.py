@@ -84,3 +84,38 @@ def test_a_served_character_says_what_was_approved_while_it_was_served(
     finally:
         process.kill()
         process.communicate()
+
+
+def test_the_store_may_be_named_by_the_environment(
+    run: Run, document: Document, story: Path, lines: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_STORE", str(lines))
+    assert document("chat", story, "Ines", "--agent", "tfidf", "--say", ASKED)["reply"] == FOG
+    assert len(document("utterances", "list")["utterances"]) == 2
+    run("chat", story, "Ines", "--agent", "scripted", "--say", ASKED)  # has words of its own: it needs no store
+    run("chat", story, "Ines", "--agent", "scripted", "--say", ASKED, "--store", lines, status=2)
+
+
+def test_a_password_is_not_shown_and_one_on_the_command_line_is_warned_of(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "postgresql://me:s3cr3t@127.0.0.1:1/lines"
+    told = run("utterances", "list", "--store", address, status=1)
+    assert "Warning: the password in --store can be read by others" in told.stderr
+    assert "s3cr3t" not in told.output
+    monkeypatch.setenv("UNDERSTUDY_STORE", address)
+    quiet = run("utterances", "list", status=1)
+    assert "Warning" not in quiet.stderr
+    assert "s3cr3t" not in quiet.output
+
+
+def test_what_filter_says_at_its_end_has_no_password(
+    run: Run, story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lines.txt").write_text("Good morning.\n", encoding="utf-8")
+    kept = open_store(tmp_path / "there.db")
+    monkeypatch.setattr("understudy.utterances.open_store", lambda _: kept)
+    monkeypatch.setenv("UNDERSTUDY_STORE", "postgresql://me:s3cr3t@host/lines")
+    asked = ("filter", tmp_path / "lines.txt", "--story", story, "--as", "Ines", "--rule", "anachronism<=0")
+    told = run(*asked, "--no-vectors")
+    assert "--store postgresql://me:***@host/lines" in told.stdout

@@ -7,6 +7,9 @@ from typing import Any
 
 from click.testing import Result
 
+from understudy.cli.conversation import Conversation, speaker_named
+from understudy.readers import read
+
 Run = Callable[..., Result]
 Document = Callable[..., Any]
 
@@ -107,3 +110,20 @@ def test_a_mistake_in_a_command_does_not_end_the_chat(run: Run, story: Path) -> 
         "/quit",
     ):
         assert told in chat.stderr
+
+
+def test_a_file_that_can_have_no_such_name_does_not_end_the_chat(run: Run, story: Path) -> None:
+    chat = run(
+        "chat", story, "Ines", "--agent", "scripted", stdin="Hello\n/save a\0b\n/save ~nobody-at-all/x\nAnd you?\n"
+    )
+    assert chat.stdout == "Line 1.\nLine 2.\n"
+    assert "choose another" in chat.stderr
+
+
+def test_a_message_that_is_no_text_can_be_saved(run: Run, story: Path) -> None:
+    run("chat", story, "Ines", "--agent", "scripted", "--say", "caf\udce9")
+    conversation = Conversation(read(story), speaker_named("scripted"), "Ines", "end")
+    conversation.say("caf\udce9")
+    assert conversation.save(Path("chat.jsonl")) == 2
+    first, _ = Path("chat.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(first)["text"] == "caf\udce9"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from understudy.errors import Unreachable
+from understudy.errors import InputError, Unreachable
+from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore, open_store
-from understudy.utterances.postgres import Postgres
+from understudy.utterances.postgres import Limits, Postgres
 
 AHOY = Utterance("Ahoy.", "Ines")
 
@@ -78,7 +83,129 @@ def test_a_server_that_does_not_come_back_is_named(store: UtteranceStore, elsewh
 
 
 def test_what_was_asked_wrongly_is_no_lost_connection(store: UtteranceStore) -> None:
-    before = store.database._connection  # type: ignore[attr-defined]
+    before = store.database._reader  # type: ignore[attr-defined]
     with pytest.raises(Exception, match="nothing_of_the_kind"):
         store.database.rows("SELECT * FROM nothing_of_the_kind")
-    assert store.database._connection is before  # type: ignore[attr-defined]
+    assert store.database._reader is before  # type: ignore[attr-defined]
+
+
+def test_one_who_changes_and_does_not_finish_holds_up_no_reader_and_no_opening(
+    store: UtteranceStore, address: str
+) -> None:
+    """Somebody else has the turn to write; a change of ours waits for it, and others read meanwhile."""
+    store.add([AHOY], APPROVED, FILTER)
+    stuck = Postgres(address)
+    with stuck.transaction():
+        with ThreadPoolExecutor(1) as thread:
+            waiting = thread.submit(store.decide, 1, "rejected", "Mara")
+            until_it_waits(stuck)
+            assert [line.text for line in store.sayable("Ines", Moment.end())] == ["Ahoy."]
+            opened = open_store(address)
+            assert [kept.utterance for kept in opened.find()] == [AHOY]
+            opened.close()
+            assert not waiting.done()
+            stuck.rows("COMMIT")
+            assert waiting.result(30).decision == "rejected"
+        stuck.rows("BEGIN")
+    stuck.close()
+
+
+def test_a_change_does_not_wait_for_ever(store: UtteranceStore, address: str) -> None:
+    stuck, hasty = Postgres(address), UtteranceStore(Postgres(address, changing=Limits(lock_s=0.2)))
+    with stuck.transaction(), pytest.raises(Unreachable, match="does not finish: nothing was changed"):
+        hasty.add([AHOY], APPROVED, FILTER)
+    assert hasty.add([AHOY], APPROVED, FILTER) == 1
+    for database in (stuck, hasty):
+        database.close()
+
+
+def test_a_question_does_not_wait_for_ever(store: UtteranceStore, address: str) -> None:
+    hasty = Postgres(address, reading=Limits(lock_s=0.2, query_s=0.5))
+    with pytest.raises(Unreachable, match="took too long"):
+        hasty.rows("SELECT pg_sleep(20)")
+    blocking = Postgres(address)
+    with blocking.transaction():
+        blocking.rows("LOCK TABLE utterances IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(Unreachable, match="does not finish"):
+            hasty.rows("SELECT * FROM utterances")
+    assert hasty.rows("SELECT * FROM utterances") == []
+    for database in (blocking, hasty):
+        database.close()
+
+
+def test_a_server_that_takes_the_call_and_says_nothing_is_not_waited_for_for_ever() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(1)
+        with pytest.raises(InputError, match="cannot be opened"):
+            Postgres(f"postgresql://127.0.0.1:{silent.getsockname()[1]}/lines", reading=Limits(connect_s=0.3))
+
+
+@pytest.mark.parametrize("was_kept", [True, False])
+def test_a_change_whose_last_word_was_lost_is_looked_up(
+    store: UtteranceStore, elsewhere: Postgres, monkeypatch: pytest.MonkeyPatch, was_kept: bool
+) -> None:
+    store.add([AHOY], APPROVED, FILTER)
+    lose_the_answer_to_commit(store, elsewhere, monkeypatch, was_kept)
+    if was_kept:
+        assert store.decide(1, "rejected", "Mara").decision == "rejected"
+    else:
+        with pytest.raises(Unreachable, match="not kept: do it again"):
+            store.decide(1, "rejected", "Mara")
+    assert len(store.history(1)) == 2 + was_kept
+
+
+def test_a_change_that_cannot_be_looked_up_is_said_to_be_in_doubt(
+    store: UtteranceStore, elsewhere: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add([AHOY], APPROVED, FILTER)
+    lose_the_answer_to_commit(store, elsewhere, monkeypatch, True)
+    monkeypatch.setattr(Postgres, "_outcome", lambda *_: None)
+    with pytest.raises(Unreachable, match="may have been kept; look before you do it again"):
+        store.decide(1, "rejected", "Mara")
+    assert len(store.history(1)) == 3
+
+
+def test_text_of_a_database_that_is_no_utf_8_is_named(elsewhere: Postgres, postgres: str) -> None:
+    elsewhere.rows("DROP DATABASE IF EXISTS old_ascii")
+    elsewhere.rows("CREATE DATABASE old_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    store = open_store(urlunsplit(urlsplit(postgres)._replace(path="/old_ascii")))
+    store.add([AHOY], APPROVED, FILTER)
+    store.database.rows(r"UPDATE utterances SET text = E'caf\xe9'")
+    with pytest.raises(InputError, match="make the database anew in UTF-8"):
+        list(store.find())
+    assert store.counts() == {("Ines", "approved"): 1}  # and the next question is answered
+    store.close()
+    elsewhere.rows("DROP DATABASE old_ascii")
+
+
+def test_a_letter_that_the_database_cannot_hold_is_an_error_of_ours(elsewhere: Postgres, postgres: str) -> None:
+    elsewhere.rows("DROP DATABASE IF EXISTS old_latin")
+    elsewhere.rows("CREATE DATABASE old_latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    store = open_store(urlunsplit(urlsplit(postgres)._replace(path="/old_latin")))
+    with pytest.raises(InputError, match="make the database anew in UTF-8"):
+        store.add([Utterance("手紙です。", "Ines")], APPROVED, FILTER)
+    assert store.add([AHOY], APPROVED, FILTER) == 1
+    store.close()
+    elsewhere.rows("DROP DATABASE old_latin")
+
+
+def until_it_waits(elsewhere: Postgres) -> None:
+    """Until somebody stands in line for the turn to write."""
+    while not elsewhere.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+        time.sleep(0.02)
+
+
+def lose_the_answer_to_commit(
+    store: UtteranceStore, elsewhere: Postgres, monkeypatch: pytest.MonkeyPatch, was_kept: bool
+) -> None:
+    asked = Postgres._asked
+
+    def losing(self: Postgres, connection: Any, question: str, told: Sequence[Any] = ()) -> list[Any]:
+        if question == "COMMIT" and self is store.database:
+            if was_kept:
+                asked(self, connection, question, told)
+            cut(elsewhere)
+        return asked(self, connection, question, told)
+
+    monkeypatch.setattr(Postgres, "_asked", losing)

@@ -169,3 +169,66 @@ def test_a_server_that_cannot_be_reached_is_named_without_its_password() -> None
     with pytest.raises(InputError) as raised:
         open_store("postgresql://me:secret@127.0.0.1:1/lines")
     assert "secret" not in str(raised.value) and "127.0.0.1" in str(raised.value)
+
+
+@pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
+def test_what_is_no_text_is_an_error_of_ours_wherever_it_stands(store: UtteranceStore, wrong: str) -> None:
+    fine = Utterance("Ahoy.", "Ines")
+    store.add([fine], "approved", "filter")
+    for one in (
+        Utterance(wrong, "Ines", file="lines.txt", line=7),
+        Utterance("Ahoy.", wrong, file="lines.txt", line=7),
+        Utterance("Ahoy.", "Ines", story=wrong, file="lines.txt", line=7),
+        Utterance("Well.", "Ines", scores={"psprob": Score("psprob", None, wrong)}, file="lines.txt", line=7),
+    ):
+        with pytest.raises(InputError, match=r"lines\.txt:7: .* cannot be kept"):
+            store.add([one], "approved", "filter")
+    for asked in (
+        lambda: store.decide(1, "rejected", wrong),
+        lambda: store.decide(1, "rejected", "Mara", wrong),
+        lambda: store.advance(wrong, 1, [], [], "filter"),
+        lambda: list(store.find(wrong)),
+        lambda: store.sayable("Ines", Moment.end(), wrong),
+    ):
+        with pytest.raises(InputError, match="clean it first"):
+            asked()
+    assert [kept.utterance for kept in store.find()] == [fine]
+    assert len(store.history(1)) == 2
+
+
+def test_a_file_whose_name_is_no_text_is_kept_by_a_name_that_is(store: UtteranceStore) -> None:
+    store.add([Utterance("Ahoy.", "Ines", file="caf\udce9.txt")], "approved", "filter")
+    assert store.get(1).utterance.file == r"caf\udce9.txt"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("UPDATE utterances SET text = CAST(x'636166e9' AS TEXT)", "damaged"),
+        ("UPDATE utterances SET text = x'636166e9'", "damaged"),
+        ("UPDATE utterances SET since = '0000soon'", "moment"),
+    ],
+)
+def test_old_rows_that_cannot_be_read_are_named(tmp_path: Path, change: str, says: str) -> None:
+    store = open_store(tmp_path / "lines.db")
+    store.add([Utterance("Ahoy.", "Ines")], "approved", "filter")
+    with store.database.transaction():
+        store.database.rows(change)
+    for asked in (lambda: list(store.find()), lambda: store.sayable("Ines", Moment.end())):
+        with pytest.raises(InputError, match=says):
+            asked()
+    store.close()
+
+
+def test_one_who_changes_a_file_and_does_not_finish_holds_up_no_reader(tmp_path: Path) -> None:
+    store, other = open_store(tmp_path / "lines.db"), open_store(tmp_path / "lines.db")
+    store.add([Utterance("Ahoy.", "Ines")], "approved", "filter")
+    with ThreadPoolExecutor(1) as thread, other.database.transaction():
+        waiting = thread.submit(store.decide, 1, "rejected", "Mara")
+        while store.database._turn.acquire(blocking=False):  # type: ignore[attr-defined]
+            store.database._turn.release()  # type: ignore[attr-defined]
+        assert [line.text for line in store.sayable("Ines", Moment.end())] == ["Ahoy."]
+        assert not waiting.done()
+    assert waiting.result(30).decision == "rejected"
+    for one in (store, other):
+        one.close()

@@ -77,10 +77,13 @@ class Conversation:
         """Write the chat, one turn a line; returns how many."""
         turns = list(self.turns())
         try:
-            with path.open("x", encoding="utf-8", newline="\n") as file:
+            # half of a surrogate pair, as bytes that are no text are read, is written as JSON writes it
+            with path.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                 file.writelines(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}; choose another name", path) from error
+        except ValueError as error:
+            raise InputError("that is no name of a file: choose another") from error
         return len(turns)
 
     def _history(self) -> Iterator[Turn]:

@@ -163,6 +163,8 @@ def _encoder(grounds: Grounds, vectors: bool) -> Any:
 
 
 def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool) -> None:
+    from understudy.utterances.address import masked
+
     if as_json:
         print_json(
             {
@@ -182,4 +184,4 @@ def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, a
     out.print(f"{character} by {', '.join(map(str, rules))}: {told}; {outcome.new:,} are new in the database.")
     if sum(outcome.decided.values()) > outcome.new:
         out.print("Those that were in it already stay as they were decided.")
-    out.print(f"Look at them with `understudy utterances list --store {store}`.")
+    out.print(f"Look at them with `understudy utterances list --store {masked(store)}`.", soft_wrap=True)

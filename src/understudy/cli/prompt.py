@@ -109,7 +109,9 @@ class Prompt:
     def _save(self, file: str) -> None:
         if not file:
             raise StoryError("say where to, as in: /save chat.jsonl")
-        turns = self.conversation.save(Path(file).expanduser())
+        with suppress(RuntimeError):  # of a home that is nobody's: taken as it is written
+            file = str(Path(file).expanduser())
+        turns = self.conversation.save(Path(file))
         self._note(f"{turns} turns are in {file}.")
 
     def _where(self) -> str:

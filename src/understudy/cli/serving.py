@@ -9,11 +9,12 @@ import re
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 from time import sleep
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +22,7 @@ import click
 from understudy.cli.conversation import speaker_named
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
-from understudy.cli.utterances import opened_store
+from understudy.cli.utterances import opened_store, store_option_of
 from understudy.errors import InputError, MissingExtra
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
@@ -54,7 +55,7 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
     "--agent", metavar="AGENT", default="encoder", show_default=True,
     help="Who finds the words: a name, a model folder, or module:factory.",
 )  # fmt: skip
-@click.option("--store", metavar="DB", help="An utterance database: review it on the page; approved lines are said.")
+@store_option_of("An utterance database: review it on the page; approved lines are said.")
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Where chats and uploads are kept.")
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
 def serve(
@@ -94,7 +95,7 @@ def serve(
             if lines is not None:
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
-            _run(make_app(house, door), listening, f"{address}/" if open_page else None)
+            _run(make_app(house, door), listening, f"{address}/" if open_page else None, house.chats.give_up)
     click.echo("Stopped.")
 
 
@@ -167,11 +168,17 @@ def _log(json_log: bool) -> None:
     LOG.propagate = False
 
 
-def _run(app: Guard, listening: socket.socket, page: str | None) -> None:
-    """Until it is told to stop; answers under way are finished first."""
+def _run(app: Guard, listening: socket.socket, page: str | None, give_up: Callable[[], None]) -> None:
+    """Until it is told to stop; answers under way are finished first, unless it is told again."""
     import uvicorn
 
-    server = uvicorn.Server(
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            super().handle_exit(sig, frame)
+            if self.force_exit:
+                give_up()
+
+    server = Server(
         uvicorn.Config(
             app, lifespan="on", log_config=None, log_level="warning", access_log=False, server_header=False,
             ws="none", timeout_graceful_shutdown=GRACE,

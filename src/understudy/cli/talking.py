@@ -6,6 +6,7 @@ import sys
 from contextlib import ExitStack
 
 import click
+from click.core import ParameterSource
 
 from understudy.agents import draws_on_lines
 from understudy.cli.conversation import Conversation, speaker_named
@@ -13,7 +14,7 @@ from understudy.cli.options import at_option, facing_option, json_option, name_a
 from understudy.cli.progress import read_showing
 from understudy.cli.prompt import Prompt
 from understudy.cli.show import print_json, screen
-from understudy.cli.utterances import opened_store
+from understudy.cli.utterances import opened_store, store_option_of
 from understudy.documents import reply_document
 
 __all__ = ["chat"]
@@ -32,12 +33,13 @@ __all__ = ["chat"]
     help="Who finds the words: a name, a model folder, or module:factory.",
 )
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
-@click.option("--store", metavar="DB", help="Lines approved in this utterance database may be said too, in their time.")
+@store_option_of("Lines approved in this utterance database may be said too, in their time.")
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
 @json_option
+@click.pass_context
 def chat(
-    story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...], store: str | None,
-    why: bool, as_json: bool,
+    ctx: click.Context, story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...],
+    store: str | None, why: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
@@ -49,9 +51,12 @@ def chat(
         understudy chat demo Zita --at 2.3 --facing Benedek
         understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
     """
+    if not messages and sys.stdin is None:
+        raise click.UsageError("stdin is closed, so there is nothing to answer: add --say TEXT, or pipe messages in")
     with ExitStack() as open_now:
         candidates = None
-        if store is not None:
+        asked_for = ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE
+        if store is not None and (asked_for or draws_on_lines(agent)):
             if not draws_on_lines(agent):
                 raise click.UsageError(
                     f"'{agent}' has words of its own: --store needs an agent that answers with lines"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import getpass
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from rich.text import Text
 
 from understudy.cli.options import existing_refused, force_option, json_option
@@ -23,7 +24,9 @@ from understudy.story import Moment
 if TYPE_CHECKING:
     from understudy.utterances import Decided, Kept, UtteranceStore
 
-__all__ = ["opened_store", "store_option", "utterances"]
+__all__ = ["opened_store", "store_option", "store_option_of", "utterances"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 Document = dict[str, Any]
 SHOWN = 50
@@ -31,9 +34,37 @@ LONGEST = 80
 WHOLE = 2_000  # letters of a line that is shown by itself
 COLOURS = {"approved": "green", "rejected": "red", "pending": "yellow"}
 
-store_option = click.option(
-    "--store", required=True, metavar="DB", help="The database: a file, or a postgresql:// address."
-)
+STORE = "UNDERSTUDY_STORE"
+
+
+def _told_of_password(ctx: click.Context, option: click.Parameter, store: str | None) -> str | None:
+    """Whoever lists the programs of a machine reads their command lines."""
+    from understudy.utterances.address import has_password
+
+    told = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    if store is not None and told and has_password(store):
+        click.echo(
+            f"Warning: the password in --store can be read by others on this machine: give the address in {STORE}, or "
+            "the password in PGPASSWORD.",
+            err=True,
+        )
+    return store
+
+
+def store_option_of(what: str, required: bool = False) -> Callable[[Command], Command]:
+    """`--store`, or what the environment says."""
+    return click.option(
+        "--store",
+        required=required,
+        metavar="DB",
+        envvar=STORE,
+        show_envvar=True,
+        help=what,
+        callback=_told_of_password,
+    )
+
+
+store_option = store_option_of("The database: a file, or a postgresql:// address.", required=True)
 numbers_argument = click.argument("numbers", type=int, nargs=-1, required=True, metavar="NUMBER...")
 by_option = click.option("--by", metavar="NAME", help="Who decides; you, if not said.")
 character_option = click.option("--as", "character", metavar="NAME", help="Only lines of this character.")

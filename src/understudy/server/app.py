@@ -85,6 +85,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        await house.chats.close()
         await house.uploads.close()
 
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from understudy.errors import InputError
-from understudy.server.chats.tables import CHATS
+from understudy.server.chats.tables import AS_SAID, CHATS
 from understudy.server.problems import Refused
 from understudy.server.uploads.tables import UPLOADS
 
 __all__ = ["Database"]
 
 APPLICATION = 0x55445356  # 'UDSV': tells a server's database from other SQLite files
-MIGRATIONS: tuple[tuple[str, str], ...] = (("chats", CHATS), ("uploads", UPLOADS))
+MIGRATIONS: tuple[tuple[str, str], ...] = (("chats", CHATS), ("uploads", UPLOADS), ("as said", AS_SAID))
 """Only ever added to: a database records how many it has seen."""
 
 OUTSIDE = ("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED", "SQLITE_READONLY")

@@ -8,6 +8,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from understudy.dialogue import Score
+from understudy.errors import InputError
 from understudy.story import LARGEST, Moment
 
 __all__ = [
@@ -123,5 +124,8 @@ def packed(moment: Moment) -> str:
 
 @lru_cache(4096)
 def unpacked(text: str) -> Moment:
-    numbers = tuple(int(text[place : place + DIGITS], 16) for place in range(0, len(text), DIGITS))
+    try:
+        numbers = tuple(int(text[place : place + DIGITS], 16) for place in range(0, len(text), DIGITS))
+    except ValueError as error:
+        raise InputError(f"the utterance database has '{text}' for a moment: take a copy that is whole") from error
     return Moment.end() if numbers == (LARGEST,) else Moment(numbers)

@@ -17,16 +17,16 @@ __all__ = ["migrate"]
 
 
 def migrate(database: Database) -> None:
-    """Make the tables, or bring older ones up to date."""
-    database.prepare(lambda: _migrate(database))
+    """Make the tables, or bring older ones up to date. Those that are need no turn at writing."""
+    if not database.has_table("migrations") or _done(database) != len(_steps(database)):
+        database.prepare(lambda: _migrate(database))
 
 
 def _migrate(database: Database) -> None:
     database.rows(
         "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
     )
-    ((done,),) = database.rows("SELECT coalesce(max(number), 0) FROM migrations")
-    steps = _steps(database)
+    done, steps = _done(database), _steps(database)
     if done > len(steps):
         raise InputError(
             "the utterance database was made by a newer Understudy: upgrade with `pip install -U understudy`"
@@ -37,6 +37,11 @@ def _migrate(database: Database) -> None:
                 database.rows(statement)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             database.rows("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now))
+
+
+def _done(database: Database) -> int:
+    ((done,),) = database.rows("SELECT coalesce(max(number), 0) FROM migrations")
+    return int(done)
 
 
 def _steps(database: Database) -> Sequence[tuple[str, Sequence[str]]]:

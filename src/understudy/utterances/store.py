@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.story import Moment
-from understudy.utterances.databases import Database, Sqlite
+from understudy.utterances.address import is_address, is_postgres, masked
+from understudy.utterances.databases import Database, Sqlite, is_text
 from understudy.utterances.postgres import Postgres
 from understudy.utterances.record import (
     APPROVED,
@@ -45,15 +46,21 @@ def open_store(place: str | Path) -> UtteranceStore:
     """A file (made if it is not there), or a postgresql:// address."""
     if not str(place):
         raise InputError("no utterance database is named: say --store FILE, or a postgresql:// address")
-    if str(place).startswith(("postgresql://", "postgres://")):
+    if is_postgres(place):
         return UtteranceStore(Postgres(str(place)))
+    if is_address(place):
+        raise InputError("is no place for an utterance database: say a file, or postgresql://...", masked(place))
     return UtteranceStore(Sqlite(Path(place)))
 
 
 class UtteranceStore:
     def __init__(self, database: Database) -> None:
         self._db = self.database = database
-        migrate(database)
+        try:
+            migrate(database)
+        except BaseException:
+            database.close()
+            raise
 
     def add(
         self, utterances: Sequence[Utterance], decision: str, by: str, vectors: Sequence[Vector | None] = ()
@@ -133,7 +140,7 @@ class UtteranceStore:
         rows = self._db.rows(
             f"SELECT id, text, since FROM utterances WHERE {where} AND story IN ('', ?) ORDER BY id", (*told, story)
         )
-        return [Sayable(number, text, unpacked(since)) for number, text, since in rows]
+        return [Sayable(number, _text(number, text), unpacked(since)) for number, text, since in rows]
 
     def find(
         self,
@@ -217,10 +224,14 @@ class UtteranceStore:
         for place, one in enumerate(utterances):
             given = vectors[place] if len(vectors) else None
             vector = None if given is None else self._db.as_vector(np.asarray(given, np.float32))
-            if "\0" in one.text:
+            reasons = (part for score in one.scores.values() for part in (score.name, score.reason))
+            if not all(map(is_text, (one.text, one.character, one.story, *reasons))):
                 raise InputError(
-                    "a line with a NUL byte cannot be kept: clean the file first", one.file or None, one.line
+                    "a line with a NUL byte, or with half of a surrogate pair, cannot be kept: clean the file first",
+                    one.file or None,
+                    one.line,
                 )
+            file = one.file.encode("utf-8", "backslashreplace").decode()  # a file's name may be no text
             if unbound and one.story:
                 self._bind(one)
             rows = self._db.rows(
@@ -228,7 +239,7 @@ class UtteranceStore:
                                             decision, decided_by, decided_at)
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, {self._db.given_vector}, ?, '', '')
                     ON CONFLICT (key) DO NOTHING RETURNING id""",
-                (one.key, one.text, one.character, packed(one.since), packed(one.until), one.file, one.line, one.story,
+                (one.key, one.text, one.character, packed(one.since), packed(one.until), file, one.line, one.story,
                  vector, PENDING),
             )  # fmt: skip
             if rows:
@@ -276,7 +287,7 @@ class UtteranceStore:
             scores = self._scores([row[0] for row in some])
             for number, text, character, since, until, file, line, story, decision, by, at in some:
                 span = unpacked(since), unpacked(until)
-                utterance = Utterance(text, character, *span, scores.get(number, {}), file, line, story)
+                utterance = Utterance(_text(number, text), character, *span, scores.get(number, {}), file, line, story)
                 yield Kept(number, utterance, decision, by, at)
 
     def _scores(self, numbers: Sequence[int]) -> dict[int, dict[str, Score]]:
@@ -288,6 +299,13 @@ class UtteranceStore:
         ):
             found.setdefault(number, {})[metric] = Score(metric, value, reason)
         return found
+
+
+def _text(number: int, text: Any) -> str:
+    """A line's text; in a SQLite file anything may stand in its place."""
+    if not isinstance(text, str):
+        raise InputError(f"utterance {number} is damaged: its text is none; take a copy that is whole")
+    return text
 
 
 def _known(decision: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from understudy.server.chats import store
 from understudy.server.chats.store import Said
-from understudy.server.chats.tables import CHATS
+from understudy.server.chats.tables import AS_SAID, CHATS
 from understudy.server.problems import Refused
 
 Done = TypeVar("Done")
@@ -23,7 +23,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 def opened() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.execute("PRAGMA foreign_keys = ON")
-    for statement in CHATS.split(";"):
+    for statement in f"{CHATS};{AS_SAID}".split(";"):
         db.execute(statement)
     return db
 

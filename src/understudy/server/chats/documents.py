@@ -59,6 +59,10 @@ class MessageDocument(msgspec.Struct):
     created: str
     siblings: Annotated[list[int], msgspec.Meta(description="this message and those that stand in its place elsewhere")]
     why: Why
+    unanswered: Annotated[
+        bool,
+        msgspec.Meta(description="a reply is owed: one is under way, or failed, or was lost when the server stopped"),
+    ] = False
 
 
 class Character(msgspec.Struct):
@@ -117,6 +121,7 @@ def message_document(said: Said, siblings: Sequence[int], story: Story | None) -
         created=said.created,
         siblings=list(siblings) or [said.id],
         why=msgspec.json.decode(said.why, type=Why),
+        unanswered=said.unanswered,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from understudy.errors import Dead, Unborn
+from understudy.errors import Dead, StoryError, Unborn, UnknownCharacter
 from understudy.persona import Persona, other_at, persona_at
 from understudy.server.chats.documents import Difference
 from understudy.server.standing import shown_names
@@ -19,8 +19,15 @@ __all__ = ["differences"]
 
 
 def differences(story: Story, names: Iterable[str], speaker: str | None, before: str, now: str) -> list[Difference]:
-    """What changed for each character between two moments; what concerns the one who speaks with them comes first."""
-    return [_difference(story, name, speaker, story.moment(before), story.moment(now)) for name in names]
+    """What changed for each character between two moments; what concerns the one who speaks with them comes first.
+
+    From a moment that the story, read anew, does not have any more, nothing can be compared.
+    """
+    try:
+        there = story.moment(before)
+    except StoryError:
+        return []
+    return [_difference(story, name, speaker, there, story.moment(now)) for name in names]
 
 
 def _difference(story: Story, name: str, speaker: str | None, before: Moment, now: Moment) -> Difference:
@@ -45,7 +52,7 @@ def _persona_or_none(story: Story, name: str, speaker: str | None, at: Moment) -
     """None for somebody who has only now come into the scene, and was not alive where it was before."""
     try:
         return _persona(story, name, speaker, at)
-    except (Unborn, Dead):
+    except (Unborn, Dead, UnknownCharacter):
         return None
 
 

@@ -53,11 +53,11 @@ class Replying:
 
         situation, history = await asyncio.to_thread(prepared)
         reply = await self._speaking.reply(situation, history)
-        return _said(situation, reply, await self.shown(chat, name))
+        return _said(situation, reply, await self.shown(chat, name), chat.characters)
 
     async def another(self, chat: Chat, old: Said, beside: Sequence[Said], path: Sequence[Said]) -> Said:
         """The best that was considered and not tried yet; where all have been, what the agent says once they count as
-        said. `beside` are the tries so far, `path` is what they answer."""
+        said. `beside` are the tries so far, `path` is what they answer, `chat` is as it stood then."""
         tried = {one.text for one in beside}
         first = _why(beside[0])
         for option in first.candidates:
@@ -66,14 +66,13 @@ class Replying:
                 why = Why([Grounds("exchange", option.text, option.moment), *own], first.candidates)
                 return replace(old, text=option.text, state="whole", why=msgspec.json.encode(why).decode())
         assert old.author is not None
-        then = replace(chat, moment=old.moment)
-        said = await self.reply(then, old.author, path, sorted({*tried, *(one.text for one in first.candidates)}))
+        said = await self.reply(chat, old.author, path, sorted({*tried, *(one.text for one in first.candidates)}))
         if said.text in tried:
             raise Refused("there is no other reply to try: say it differently", 409)
         return replace(said, shown=old.shown)
 
 
-def _said(situation: Situation, reply: Reply, shown: str) -> Said:
+def _said(situation: Situation, reply: Reply, shown: str, present: tuple[str, ...]) -> Said:
     return Said(
         answers=True,
         author=situation.persona.name,
@@ -82,6 +81,7 @@ def _said(situation: Situation, reply: Reply, shown: str) -> Said:
         moment=situation.persona.moment.dotted,
         faced=situation.faced.name if situation.faced else None,
         why=msgspec.json.encode(why_of(reply)).decode(),
+        present=present,
     )
 
 

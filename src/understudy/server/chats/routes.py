@@ -47,6 +47,7 @@ class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
 class Stopped(msgspec.Struct, forbid_unknown_fields=True):
     message: Annotated[Number | None, msgspec.Meta(description="the reply that was being told, if one was")] = None
     seen: Annotated[Number, msgspec.Meta(description="how many of its tokens were seen")] = 0
+    after: Annotated[Number | None, msgspec.Meta(description="the last message that was said, or done")] = None
 
 
 class Wanted(msgspec.Struct):
@@ -90,7 +91,7 @@ async def say(call: Call) -> Response:
 
 async def stop(call: Call) -> ChatDocument:
     asked: Stopped = call.body
-    return await call.house.chats.stop(call.path("chat"), asked.message, asked.seen)
+    return await call.house.chats.stop(call.path("chat"), asked.message, asked.seen, asked.after)
 
 
 async def retry(call: Call) -> Response:
@@ -112,8 +113,8 @@ async def branch(call: Call) -> ChatDocument:
 
 async def export(call: Call) -> Response:
     asked: Wanted = call.query
-    chat = await call.house.chats.read(call.path("chat"))
-    text = written(chat, asked.format, await call.house.chats.texts(chat.id))
+    chat, texts = await call.house.chats.read_all(call.path("chat"))
+    text = written(chat, asked.format, texts)
     return Response(
         text.encode(),
         media_type=FORMATS[asked.format][0],

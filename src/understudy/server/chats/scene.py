@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from understudy.dialogue import Situation, Turn
-from understudy.persona import other_at
+from understudy.errors import StoryError, UnderstudyError
+from understudy.persona import Persona, other_at
 from understudy.server.chats.addressing import Listener
 from understudy.server.chats.documents import OWN_NAME
 from understudy.server.chats.store import Chat, Said
@@ -15,7 +16,7 @@ from understudy.server.standing import person, shown_names, situation_of
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["listeners", "scene_of", "situation_in", "turns_for"]
+__all__ = ["listeners", "scene_of", "situation_in", "still_possible", "turns_for"]
 
 MOST_CHARACTERS = 6
 
@@ -33,6 +34,35 @@ def scene_of(
     for name in names:
         situation_of(story, name, moment, known)
     return names, known
+
+
+def still_possible(story: Story, then: Chat) -> Chat:
+    """A chat as it stood once, without those who cannot be there in the story as it is now."""
+    try:
+        moment = story.moment(then.moment)
+    except StoryError as error:
+        raise Refused(
+            f"the story has been read anew since, and there is no {then.moment} in it now: begin a new chat", 409
+        ) from error
+    try:
+        speaker = None if then.speaker is None else person(story, then.speaker, moment)
+    except UnderstudyError as error:
+        raise Refused(
+            "the story has been read anew since, and whoever you spoke as is not there any more: begin a new chat", 409
+        ) from error
+    names = tuple(name for name in then.characters if name != speaker and _can_be(story, name, moment, speaker))
+    if not names:
+        raise Refused(
+            "the story has been read anew since, and nobody of that scene is there any more: begin a new chat", 409
+        )
+    return replace(then, characters=names, speaker=speaker)
+
+
+def _can_be(story: Story, name: str, moment: Moment, speaker: str | None) -> bool:
+    try:
+        return situation_of(story, name, moment, speaker).persona.name == name
+    except UnderstudyError:
+        return False
 
 
 def listeners(story: Story, chat: Chat, moment: Moment) -> list[Listener]:
@@ -68,10 +98,27 @@ def turns_for(
     names: dict[str | None, str] = {None: OWN_NAME, persona.name: persona.name}
     turns: list[Turn] = []
     for said in path:
-        if story.moment(said.moment) > persona.moment:
+        if _moment_of(story, said) > persona.moment:
             continue
         if said.author not in names:
             assert said.author is not None
-            names[said.author] = other_at(story, said.author, persona).name
+            names[said.author] = _known_as(story, said, persona)
         turns.append(Turn(names[said.author], said.text))
     return (*turns[:-1], *(Turn(persona.name, text) for text in not_again), *turns[-1:])
+
+
+def _moment_of(story: Story, said: Said) -> Moment:
+    """When it was said; a story that was read anew may be shorter by now, and moments compare without one."""
+    try:
+        return story.moment(said.moment)
+    except StoryError:
+        return Moment.parse(said.moment)
+
+
+def _known_as(story: Story, said: Said, persona: Persona) -> str:
+    """The name a character knows who spoke by; as it was shown, where the story does not have them any more."""
+    assert said.author is not None
+    try:
+        return other_at(story, said.author, persona).name
+    except StoryError:
+        return said.shown

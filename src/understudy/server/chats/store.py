@@ -9,20 +9,20 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from understudy.server.problems import Refused
 
 __all__ = [
-    "Chat", "Said", "append", "branch", "change", "chat", "choose", "create", "cut", "delete", "message", "newest",
-    "path", "remove", "siblings", "texts",
+    "Chat", "Said", "answered", "append", "as_of", "branch", "change", "chat", "choose", "create", "cut", "delete",
+    "message", "newest", "path", "remove", "siblings", "texts",
 ]  # fmt: skip
 
 TITLE = 60
 CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed"
-SAID_COLUMNS = "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created"
+SAID_COLUMNS = "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered"
 BELOW = """WITH RECURSIVE below (id) AS (
     SELECT ?1 UNION ALL SELECT messages.id FROM messages JOIN below ON messages.parent = below.id)"""
 
@@ -57,6 +57,8 @@ class Said:
     chat: str = ""
     parent: int | None = None
     created: str = ""
+    present: tuple[str, ...] | None = None
+    unanswered: bool = False
 
 
 def create(
@@ -106,10 +108,12 @@ def append(db: sqlite3.Connection, number: str, parent: int | None, said: Said) 
     if parent is not None:
         message(db, number, parent)
     cursor = db.execute(
-        """INSERT INTO messages (chat, parent, answers, author, shown, text, moment, faced, why, state, created)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        """INSERT INTO messages (chat, parent, answers, author, shown, text, moment, faced, why, state, created,
+                                 present, unanswered)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (number, parent, said.answers, said.author, said.shown, said.text, said.moment, said.faced, said.why,
-         said.state, _now()),
+         said.state, _now(), None if said.present is None else json.dumps(said.present, ensure_ascii=False),
+         said.unanswered),
     )  # fmt: skip
     title = kept.title or ("" if said.answers else _opening(said.text))
     assert cursor.lastrowid is not None
@@ -182,12 +186,39 @@ def remove(db: sqlite3.Connection, number: str, wanted: int) -> Chat:
     return change(db, number, tip=said.parent if left is None else _newest_leaf(db, left))
 
 
-def branch(db: sqlite3.Connection, number: str, wanted: int) -> Chat:
-    """A new chat that begins as this one did, up to a message."""
-    old, said = chat(db, number), message(db, number, wanted)
-    new = create(db, old.story, old.characters, old.speaker, said.moment, f"{old.title} (branch)")
+def answered(db: sqlite3.Connection, number: str, wanted: int, yes: bool = True) -> None:
+    """Say that a message has all the replies it gets, or that one is owed."""
+    changed = db.execute(
+        "UPDATE messages SET unanswered = ? WHERE id = ? AND chat = ? AND unanswered = ?",
+        (not yes, wanted, number, yes),
+    )
+    if changed.rowcount:
+        change(db, number)
+
+
+def as_of(now: Chat, said: Sequence[Said]) -> Chat:
+    """A chat as it stood when the last of some messages was said: its moment, who was there, who was spoken as.
+
+    Of a message that does not tell who was there: who had answered at its moment, and who is there now.
+    """
+    last = said[-1]
+    speaker = next((one.author for one in reversed(said) if not one.answers), now.speaker)
+    there = last.present
+    if there is None:
+        spoke = (one.author for one in said if one.answers and one.moment == last.moment)
+        there = tuple(dict.fromkeys((*(name for name in spoke if name is not None), *now.characters)))
+    characters = tuple(name for name in there if name != speaker)
+    return replace(now, moment=last.moment, characters=characters, speaker=speaker)
+
+
+def branch(db: sqlite3.Connection, number: str, wanted: int, then: Chat | None = None) -> Chat:
+    """A new chat that begins as this one did, up to a message, and stands where it stood then."""
+    message(db, number, wanted)
+    said = path(db, wanted)
+    then = then or as_of(chat(db, number), said)
+    new = create(db, then.story, then.characters, then.speaker, then.moment, f"{then.title} (branch)")
     parent: int | None = None
-    for one in path(db, wanted):
+    for one in said:
         parent = append(db, new.id, parent, one).id
     return chat(db, new.id)
 
@@ -213,8 +244,10 @@ def _chat(row: Sequence[Any]) -> Chat:
 
 
 def _said(row: Sequence[Any]) -> Said:
-    number, of, parent, answers, author, shown, text, moment, faced, why, state, created = row
-    return Said(bool(answers), author, shown, text, moment, faced, why, state, number, of, parent, created)
+    number, of, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered = row
+    there = None if present is None else tuple(json.loads(present))
+    said = Said(bool(answers), author, shown, text, moment, faced, why, state, number, of, parent, created, there)
+    return replace(said, unanswered=True) if unanswered else said
 
 
 def _now() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CHATS"]
+__all__ = ["AS_SAID", "CHATS"]
 
 # A chat's title is its first words, unless it was given another. `tip` is the last message of the branch that is
 # shown, and `version` counts changes, so that a page can tell whether it is up to date. A message's `author` is the
@@ -39,4 +39,12 @@ CREATE TABLE messages (
 );
 CREATE INDEX messages_of_chat ON messages (chat);
 CREATE INDEX messages_by_parent ON messages (parent)
+"""
+
+# `present` are the characters of the scene a message was said in (NULL: in a message older than this column), and
+# `unanswered` is set with a message of the user and taken away with the last reply to it, so that what a server that
+# was stopped or killed still owed can be told from what nobody was asked.
+AS_SAID = """
+ALTER TABLE messages ADD COLUMN present TEXT;
+ALTER TABLE messages ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 0
 """

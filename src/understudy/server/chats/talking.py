@@ -2,7 +2,8 @@
 
 Requests of one chat are handled one after the other, in the order they came. A reply is in the database, whole, before
 its first word is told; so whatever happens to the server or the listener, what was seen is there. A character asked at
-an earlier moment does not remember what was said at a later one.
+an earlier moment does not remember what was said at a later one. What is done in the place of a message (another try,
+an edit, a branch) happens as of that message: at its moment, with who was there, whatever the chat was moved to since.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
@@ -34,7 +36,7 @@ from understudy.server.chats.documents import (
 from understudy.server.chats.moving import differences
 from understudy.server.chats.order import Order
 from understudy.server.chats.replying import Replying
-from understudy.server.chats.scene import scene_of
+from understudy.server.chats.scene import scene_of, still_possible
 from understudy.server.chats.store import Chat, Said
 from understudy.server.chats.telling import Telling, pieces
 from understudy.server.database import Database
@@ -49,6 +51,7 @@ __all__ = ["Chats"]
 LOG = logging.getLogger("understudy.server")
 PACE = 0.025  # seconds between two words: fast enough to read along
 LISTED = 200
+STOP_TIMEOUT_S = 120.0  # how long replies under way may take when the server stops
 
 
 class Chats:
@@ -59,26 +62,45 @@ class Chats:
         self._order = Order()
         self._telling: WeakSet[Telling] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._give_up: Callable[[], object] | None = None  # while replies are waited for at the end
 
-    async def close(self) -> None:
-        """Let everybody finish what they are saying, so that it is kept."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+    async def close(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Let everybody finish what they are saying, so that it is kept; what takes longer stays marked as owed."""
+        finished, given_up = asyncio.gather(*self._tasks, return_exceptions=True), asyncio.Event()
+        giving_up, loop = asyncio.create_task(given_up.wait()), asyncio.get_running_loop()
+        self._give_up = partial(loop.call_soon_threadsafe, given_up.set)
+        await asyncio.wait((finished, giving_up), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        giving_up.cancel()
+        self._give_up = None
+        if late := [task for task in self._tasks if not task.done()]:
+            LOG.warning("%d replies were not ready when the server stopped: their messages are unanswered", len(late))
+            for task in late:
+                task.cancel()
+            await asyncio.wait(late)
+
+    def give_up(self) -> None:
+        """Let `close` wait for nobody any longer. May be called by a signal handler."""
+        if self._give_up is not None:
+            self._give_up()
 
     async def all(self) -> list[ChatSummary]:
         found = await self._database.run(lambda db: store.newest(db, LISTED))
         return await asyncio.to_thread(self._summaries, found)
 
     async def read(self, number: str) -> ChatDocument:
-        def reading(db: sqlite3.Connection) -> tuple[Chat, list[Said], dict[int | None, list[int]]]:
+        document, _ = await self.read_all(number)
+        return document
+
+    async def read_all(self, number: str) -> tuple[ChatDocument, dict[int, str]]:
+        """A chat, and what every message of it says, as they were at one time."""
+
+        def reading(db: sqlite3.Connection) -> tuple[Chat, list[Said], dict[int | None, list[int]], dict[int, str]]:
             chat = store.chat(db, number)
-            return chat, store.path(db, chat.tip), store.siblings(db, number)
+            return chat, store.path(db, chat.tip), store.siblings(db, number), store.texts(db, number)
 
-        chat, path, following = await self._database.run(reading)
-        return await asyncio.to_thread(chat_document, chat, path, following, self._story_or_none(chat))
-
-    async def texts(self, number: str) -> dict[int, str]:
-        return await self._database.run(lambda db: store.texts(db, number))
+        chat, path, following, texts = await self._database.run(reading)
+        story = self._story_or_none(chat)
+        return await asyncio.to_thread(chat_document, chat, path, following, story), texts
 
     async def create(self, story: str, characters: Sequence[str], at: str, speaker: str | None) -> ChatDocument:
         opened = self._stage.story(story)
@@ -133,28 +155,62 @@ class Chats:
     async def delete(self, number: str) -> None:
         async with self._order.turn(number):
             await self._database.run(lambda db: store.delete(db, number))
+        for telling in self._of(number):
+            telling.stopped = True
 
     async def remove(self, number: str, message: int) -> ChatDocument:
         async with self._order.turn(number):
-            await self._database.run(lambda db: store.remove(db, number, message))
+
+            def removing(db: sqlite3.Connection) -> dict[int, str]:
+                store.remove(db, number, message)
+                return store.texts(db, number)
+
+            left = await self._database.run(removing)
+        for telling in self._of(number):
+            telling.stopped |= not left.keys() >= telling.told  # nobody goes on telling what is not there any more
         return await self.read(number)
 
     async def branch(self, number: str, message: int) -> ChatDocument:
+        """A chat of its own that stands where this one stood at a message.
+
+        It follows the story as it is on now, which may have been read anew since: whoever cannot be there any more is
+        left out, and where the moment itself is gone, or everybody, there is no branch. Where the story has been taken
+        off, a branch is what was kept.
+        """
         async with self._order.turn(number):
-            new = await self._database.run(lambda db: store.branch(db, number, message))
+            then, _ = await self._as_of(number, message)
+            story = self._story_or_none(then)
+            if story is not None:
+                then = await asyncio.to_thread(still_possible, story, then)
+            new = await self._database.run(lambda db: store.branch(db, number, message, then))
         return await self.read(new.id)
 
-    async def stop(self, number: str, message: int | None, seen: int) -> ChatDocument:
-        """Keep what was seen: so many pieces of a reply, or nothing of one that had not begun. Waits for nobody."""
+    async def stop(self, number: str, message: int | None, seen: int, after: int | None = None) -> ChatDocument:
+        """Keep what was seen: so many pieces of a reply, or nothing of one that had not begun. Waits for nobody.
+
+        `after` is the last message that was heard to its end. A reply may be on its way into the database just now: it
+        is either not put there any more, or taken out again, since both are done by the database's one thread.
+        """
+        stopped = [
+            telling
+            for telling in self._of(number)
+            if message in telling.told or (message is None and after in (None, telling.asked, *telling.kept))
+        ]
+        for telling in stopped:
+            telling.stopped = True
 
         def cutting(db: sqlite3.Connection) -> None:
             store.chat(db, number)
             if message is not None and (said := store.message(db, number, message)).answers:
                 store.cut(db, number, message, "".join(pieces(said.text)[:seen]).rstrip())
+            there = store.texts(db, number)
+            for telling in stopped:
+                unseen = telling.unseen(after) if message is None else []
+                if first := next((one for one in unseen if one in there), None):
+                    store.cut(db, number, first, "")  # and with it those after it
+                if telling.asked is not None:
+                    store.answered(db, number, telling.asked)  # nobody waits for a reply any more
 
-        for telling in list(self._telling):
-            if telling.chat == number and (message is None or message in telling.told):
-                telling.stopped = True
         await self._database.run(cutting)
         return await self.read(number)
 
@@ -171,13 +227,13 @@ class Chats:
         """Say something else in a message's place: a new branch. What the user says otherwise is answered anew."""
 
         async def editing(telling: Telling) -> None:
-            chat, old = await self._message(number, message)
+            then, old = await self._as_of(number, message)
             if not old.answers:
-                await self._user_says(chat, old.parent, text, telling)
+                await self._user_says(then, old.parent, text, telling)
                 return
             why = Why([Grounds("notice", "written by you in the character's place")])
             written = replace(old, text=text, state="whole", why=msgspec.json.encode(why).decode())
-            telling.tell("said", await self._kept(chat, old.parent, written))
+            telling.tell("said", await self._kept(then, old.parent, written))
 
         return await self._told(number, editing)
 
@@ -185,10 +241,10 @@ class Chats:
         """Another reply beside one: the next best that was considered. A message of the user is answered anew."""
 
         async def trying(telling: Telling) -> None:
-            chat, old = await self._message(number, message)
+            then, old = await self._as_of(number, message)
             if not old.answers:
-                telling.tell("said", await self._document(chat, old))
-                await self._answered(chat, old.id, telling)
+                telling.tell("said", await self._document(then, old))
+                await self._answered(then, old.id, telling)
                 return
 
             def tried(db: sqlite3.Connection) -> tuple[list[Said], list[Said]]:
@@ -196,9 +252,9 @@ class Chats:
                 return [one for one in beside if one.author == old.author], store.path(db, old.parent)
 
             beside, path = await self._database.run(tried)
-            said = await self._replying.another(chat, old, beside, path)
-            if not telling.stopped:
-                telling.speak(await self._kept(chat, old.parent, said))
+            said = await self._replying.another(then, old, beside, path)
+            if (kept := await self._reply_kept(then, old.parent, said, telling)) is not None:
+                telling.speak(kept)
 
         return await self._told(number, trying)
 
@@ -224,29 +280,65 @@ class Chats:
 
     async def _user_says(self, chat: Chat, parent: int | None, text: str, telling: Telling) -> None:
         shown = await self._replying.shown(chat, chat.speaker)
-        kept = await self._kept(chat, parent, Said(False, chat.speaker, shown, text, chat.moment))
+        said = Said(False, chat.speaker, shown, text, chat.moment, present=chat.characters, unanswered=True)
+        kept = await self._kept(chat, parent, said)
         telling.tell("said", kept)
         await self._answered(chat, kept.id, telling)
 
     async def _answered(self, chat: Chat, message: int, telling: Telling) -> None:
         """Everybody who is spoken to answers, one after the other; each has heard the one before."""
-        path = await self._database.run(lambda db: store.path(db, message))
-        for name in await self._replying.spoken_to(chat, path):
+        telling.asked = message
+
+        def asking(db: sqlite3.Connection) -> list[Said]:
+            if not telling.stopped:
+                store.answered(db, chat.id, message, yes=False)
+            return store.path(db, message)
+
+        path = await self._database.run(asking)
+        spoken_to = await self._replying.spoken_to(chat, path)
+        for number, name in enumerate(spoken_to, 1):
             telling.tell("thinking", {"author": await self._replying.shown(chat, name)})
             said = await self._replying.reply(chat, name, path)
-            if telling.stopped:
+            document = await self._reply_kept(chat, path[-1].id, said, telling, number == len(spoken_to))
+            if document is None:
                 return
-            document = await self._kept(chat, path[-1].id, said)
             path.append(replace(said, id=document.id))
             telling.speak(document)
 
-    async def _message(self, number: str, message: int) -> tuple[Chat, Said]:
-        return await self._database.run(lambda db: (store.chat(db, number), store.message(db, number, message)))
+    def _of(self, number: str) -> list[Telling]:
+        """What is told of a chat at the moment."""
+        return [telling for telling in self._telling if telling.chat == number]
+
+    async def _as_of(self, number: str, message: int) -> tuple[Chat, Said]:
+        """A message, and the chat as it stood when it was said."""
+
+        def reading(db: sqlite3.Connection) -> tuple[Chat, Said]:
+            now, said = store.chat(db, number), store.message(db, number, message)
+            return store.as_of(now, store.path(db, said.id)), said
+
+        return await self._database.run(reading)
 
     async def _kept(self, chat: Chat, parent: int | None, said: Said) -> MessageDocument:
         """Once this is back, the message is on the disk."""
         kept = await self._database.run(lambda db: store.append(db, chat.id, parent, said))
         return await self._document(chat, kept)
+
+    async def _reply_kept(
+        self, chat: Chat, parent: int | None, said: Said, telling: Telling, last: bool = False
+    ) -> MessageDocument | None:
+        """Keep a reply, unless it was stopped: whoever stops it now finds it among `telling.kept`. None: it was."""
+
+        def keeping(db: sqlite3.Connection) -> Said | None:
+            if telling.stopped:
+                return None
+            kept = store.append(db, chat.id, parent, said)
+            telling.kept.append(kept.id)
+            if last and telling.asked is not None:
+                store.answered(db, chat.id, telling.asked)
+            return kept
+
+        kept = await self._database.run(keeping)
+        return None if kept is None else await self._document(chat, kept)
 
     async def _document(self, chat: Chat, said: Said) -> MessageDocument:
         beside = await self._database.run(lambda db: store.siblings(db, chat.id).get(said.parent, []))

@@ -32,10 +32,17 @@ class Event(msgspec.Struct):
 
 
 class Telling:
-    """`told` are the replies it tells, and `stopped` is set by whoever wants to hear no more of them."""
+    """`told` are the replies it tells, and `stopped` is set by whoever wants to hear no more of them.
+
+    `asked` is the message of the user that is answered. `kept` are the replies in the order they were put into the
+    database; its thread fills it, within the transaction, so that a stop that comes after finds every one of them.
+    """
 
     def __init__(self, chat: str, pace: float) -> None:
         self.chat, self.stopped, self.told = chat, False, set[int]()
+        self.asked: int | None = None
+        self.kept: list[int] = []
+        self._begun: set[int] = set()
         self._pace = pace
         self._waiting: asyncio.Queue[Event | MessageDocument | UnderstudyError | None] = asyncio.Queue()
 
@@ -46,6 +53,12 @@ class Telling:
         """Tell a reply, word for word. It is kept already."""
         self.told.add(message.id)
         self._waiting.put_nowait(message)
+
+    def unseen(self, after: int | None) -> list[int]:
+        """The replies of which the listener has seen nothing: those after a message; else those not begun yet."""
+        if after is not None and after in (self.asked, *self.kept):
+            return self.kept[self.kept.index(after) + 1 :] if after in self.kept else list(self.kept)
+        return [one for one in self.kept if one not in self._begun]
 
     def fail(self, error: UnderstudyError) -> None:
         self._waiting.put_nowait(error)
@@ -77,6 +90,7 @@ class Telling:
         yield Event("end", b"{}").encoded()
 
     async def _word_for_word(self, message: MessageDocument) -> AsyncIterator[bytes]:
+        self._begun.add(message.id)
         begun = {"id": message.id, "parent": message.parent, "author": message.author, "when": message.when}
         yield Event("reply", msgspec.json.encode(begun)).encoded()
         for piece in pieces(message.text):

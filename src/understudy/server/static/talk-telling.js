@@ -11,6 +11,7 @@ export class Telling {
     this.item = null; // the message that is being told
     this.message = null; // its number, once it has one
     this.seen = 0; // how many of its pieces have been shown
+    this.after = null; // the last message that was said, or told to its end
     this.stopped = false;
     this.kept = false; // is the user's message safe?
     this.announced = "";
@@ -31,7 +32,7 @@ export class Telling {
   /** Nothing more is shown; gives which message it was, and how much of it was seen. */
   stop() {
     this.stopped = true;
-    return { message: this.message, seen: this.seen };
+    return { message: this.message, seen: this.seen, after: this.after };
   }
 
   close() {
@@ -44,13 +45,14 @@ export class Telling {
     else if (name === "thinking") this.thinking(data.author);
     else if (name === "reply") this.begin(data);
     else if (name === "token") this.token(data.text);
-    else if (name === "done") this.announced += `${data.author}: ${data.text} `;
+    else if (name === "done") this.done(data);
     else if (name === "problem") this.problem = data.error.message;
     if (["said", "thinking", "reply"].includes(name)) this.transcript.lastElementChild.scrollIntoView({ block: "end" });
   }
 
   said(message) {
     this.kept = true;
+    this.after = message.id;
     if (document.getElementById(`message-${message.id}`)) return; // it was there before: it is answered anew
     this.transcript.append(
       make("li", { class: "message by-user" }, article(message.author, make("div", { class: "bubble", dir: "auto" }, message.text))),
@@ -76,6 +78,11 @@ export class Telling {
     if (!this.item || this.message !== null) this.thinking(data.author);
     this.message = data.id;
     this.words.replaceChildren();
+  }
+
+  done(message) {
+    this.after = message.id;
+    this.announced += `${message.author}: ${message.text} `;
   }
 
   token(text) {

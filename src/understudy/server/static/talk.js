@@ -133,8 +133,7 @@ async function stopNow() {
   const stopped = telling;
   if (!stopped) return;
   await attempt(async () => {
-    const { message, seen } = stopped.stop();
-    await ask("POST", `${address()}/stop`, { message, seen });
+    await ask("POST", `${address()}/stop`, stopped.stop());
   });
   stopped.close();
   say.focus();
