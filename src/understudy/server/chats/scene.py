@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from understudy.dialogue import Situation, Turn
+from understudy.names import people_at
 from understudy.persona import other_at
 from understudy.server.chats.addressing import Listener
 from understudy.server.chats.documents import OWN_NAME
 from understudy.server.chats.store import Chat, Said
 from understudy.server.problems import Refused
-from understudy.server.standing import person, shown_names, situation_of
+from understudy.server.standing import person, situation_between
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -31,22 +32,18 @@ def scene_of(
     if known in names:
         raise Refused("nobody can talk with themselves: speak as somebody else, or leave them out", 400, "speaker")
     for name in names:
-        situation_of(story, name, moment, known)
+        situation_between(story, name, moment, known)
     return names, known
 
 
 def listeners(story: Story, chat: Chat, moment: Moment) -> list[Listener]:
-    names = shown_names(story, moment)
-    return [
-        Listener(name, (names.get(name, name), *story.character(name).aliases))
-        for name in chat.characters
-        if name != chat.speaker
-    ]
+    known_as = {one.name: one.known_as for one in people_at(story, moment)}
+    return [Listener(name, known_as.get(name, (name,))) for name in chat.characters if name != chat.speaker]
 
 
 def situation_in(story: Story, chat: Chat, name: str, message: Said) -> Situation:
     """A character of the scene at the chat's moment, before whoever says the message, the others beside them."""
-    situation = situation_of(
+    situation = situation_between(
         story, name, story.moment(chat.moment), message.author if not message.answers else chat.speaker
     )
     there = {name, situation.faced.name if situation.faced else None}
