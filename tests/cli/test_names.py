@@ -60,15 +60,17 @@ def test_whoever_faces_themselves_is_called_as_they_were(run: Run, lodger: Path)
 
 
 @pytest.mark.parametrize(
-    ("command", "meant"),
+    ("command", "meant", "status"),
     [
-        (("chat", "{}", "Ann", "--agent", "encodr", "--say", "Hello"), "'encoder'"),
-        (("score", "line.txt", "--story", "{}", "--as", "Ann Archer", "--metrics", "copyng"), "'copying'"),
+        (("chat", "{}", "Ann", "--agent", "encodr", "--say", "Hello"), "'encoder'", 1),
+        (("score", "line.txt", "--story", "{}", "--as", "Ann Archer", "--metrics", "copyng"), "'copying'", 2),
     ],
 )
-def test_a_misspelt_agent_or_metric_is_recognised(run: Run, lodger: Path, command: tuple[str, ...], meant: str) -> None:
+def test_a_misspelt_agent_or_metric_is_recognised(
+    run: Run, lodger: Path, command: tuple[str, ...], meant: str, status: int
+) -> None:
     Path("line.txt").write_text("The harbour.\n")
-    told = " ".join(run(*(part.format(lodger) for part in command), status=1).output.split())
+    told = " ".join(run(*(part.format(lodger) for part in command), status=status).output.split())
     assert f"did you mean {meant}?" in told
 
 
