@@ -1,6 +1,6 @@
 """Who is meant by a name at a moment, and by which names people are known then.
 
-    somebody can be named   iff  they were in a scene before the moment, or are there when the story begins
+    somebody can be named   iff  they are born, and were in a scene before the moment or are there when the story begins
     a false name holds      as   every fact does (`holding_at`): while it does, it and its parts are all a reader knows
 
 To a *reader*, who has come as far as the moment and no further, a true name is then as unknown as one that is made up,
@@ -82,7 +82,9 @@ def shown_names_at(story: Story, at: Moment) -> ShownNames:
 
 def people_at(story: Story, at: Moment) -> list[Person]:
     """Those who can be named at a moment, whoever has spoken most in the whole story first."""
-    seen, facts, at = story.seen_before(at), story.facts(), _begun(story, at)
+    facts = story.facts()
+    seen = story.seen_before(at) - _unborn(facts, at)
+    at = _begun(story, at)
     false = _false_names(facts, at)
     later: dict[str, list[str]] = {}
     for fact in facts:
@@ -149,6 +151,14 @@ def _not_yet(story: Story, name: str, at: Moment, people: Sequence[Person]) -> U
     return UnknownCharacter(
         f"nobody in '{story.title}' is called '{name}' by {at.dotted}{meant}; so far it has {told or 'nobody'}"
     )
+
+
+def _unborn(facts: Iterable[Fact], at: Moment) -> set[str]:
+    births: dict[str, list[Moment]] = {}
+    for fact in facts:
+        if fact.attribute == "born":
+            births.setdefault(fact.who, []).append(fact.since)
+    return {who for who, dates in births.items() if min(dates) > at}
 
 
 def _begun(story: Story, at: Moment) -> Moment:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from masks import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
@@ -81,3 +82,47 @@ def test_who_never_drops_a_false_name_keeps_it_at_the_end(story: Story, tmp_path
 def test_once_the_story_has_told_the_true_name_is_shown(story: Story, tmp_path: Path) -> None:
     answers = walked(story, tmp_path, UNMASKED, ["Ann", TRUE])
     assert any(TRUE in answer.text for answer in answers if answer.status == 200)
+
+
+def asked(story: Story, folder: Path, *requests: tuple[str, str, object]) -> list[httpx.Response]:
+    """Answers to one request after another; `{chat}` is the id of the chat that the first one made."""
+
+    async def asking() -> list[httpx.Response]:
+        with House.open(Stage({"masks": story}), agent_named("tfidf"), folder) as house:
+            transport = httpx.ASGITransport(app(house))
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+                answers: list[httpx.Response] = []
+                for method, path, body in requests:
+                    chat = answers[0].json()["id"] if answers else ""
+                    answers.append(await client.request(method, path.format(chat=chat), json=body))
+                return answers
+
+    return asyncio.run(asking())
+
+
+@pytest.mark.parametrize("name", [*HIDDEN[:2], MADE_UP])
+def test_a_chat_is_moved_with_whom_it_has_and_nobody_is_put_into_it_by_a_true_name(
+    story: Story, tmp_path: Path, name: str
+) -> None:
+    made, *rest = asked(
+        story, tmp_path,
+        ("POST", "/api/chats", {"story": "masks", "characters": ["Ann", "Silas"], "speaker": "Bea", "at": "1.2"}),
+        ("PATCH", "/api/chats/{chat}", {"at": "2.1"}),
+        ("PATCH", "/api/chats/{chat}", {"characters": [name]}),
+        ("PATCH", "/api/chats/{chat}", {"speaker": name}),
+        ("POST", "/api/chats/{chat}/messages", {"text": f"{name}, what of the harbour?"}),
+        ("PATCH", "/api/chats/{chat}", {"at": "3.1"}),
+        ("PATCH", "/api/chats/{chat}", {"at": "1.2"}),
+    )  # fmt: skip
+    moved, put, spoken, said, on, back = rest
+    assert [answer.status_code for answer in (made, moved, on, back)] == [201, 200, 200, 200]
+    for refused in (put, spoken):
+        assert refused.status_code == 404
+        assert refused.json()["error"]["message"].replace(name, "X") == "nobody heard so far is called 'X': " + (
+            "choose from the cast"
+        )
+    assert "Ann Archer" in said.text, "whoever is called by a name that nobody knows does not answer to it"
+    for answer in (made, moved, back):
+        assert FALSE in answer.text
+        assert TRUE not in answer.text.replace(f"{name}, what of", "")
+    assert TRUE in on.text

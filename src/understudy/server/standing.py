@@ -8,7 +8,6 @@ behind a false one and of a name that is made up.
 from __future__ import annotations
 
 from understudy.dialogue import Situation, situation_at
-from understudy.errors import Unborn
 from understudy.names import ambiguity, people_at, people_called, shown_names
 from understudy.server.problems import Refused
 from understudy.story import Moment
@@ -28,7 +27,7 @@ def heard_so_far(story: Story, at: Moment) -> list[tuple[str, CastMember]]:
 def person(story: Story, name: str, at: Moment) -> str:
     """The story's own name for whoever a reader calls by a name at a moment.
 
-    Those can be asked for who have been in a scene by then, or are there when the curtain rises on the first.
+    Those can be asked for who are born and have been in a scene by then, or are there when the curtain rises on the first.
     """
     found = people_called(people_at(story, at), name)
     if len(found) > 1:
@@ -53,8 +52,4 @@ def situation_between(story: Story, who: str, at: Moment, faced: str | None = No
     """The same of people by the story's own names for them, as `person` gives them."""
     if faced == who:
         raise Refused("nobody can stand before themselves: name somebody else", 400, "facing")
-    try:
-        return situation_at(story, who, at, faced, setting)
-    except Unborn as error:
-        unborn = faced if faced is not None and str(error).startswith(faced) else who
-        raise _unknown(shown_names(story, at).get(unborn, unborn)) from error
+    return situation_at(story, who, at, faced, setting)
