@@ -27,7 +27,7 @@ def heard_so_far(story: Story, at: Moment) -> list[tuple[str, CastMember]]:
 def person(story: Story, name: str, at: Moment) -> str:
     """The story's own name for whoever a reader calls by a name at a moment.
 
-    Those can be asked for who are born and have been in a scene by then, or are there when the curtain rises on the first.
+    Those can be asked for who have been in a scene by then, or are there when the curtain rises on the first.
     """
     found = people_called(people_at(story, at), name)
     if len(found) > 1:
