@@ -93,7 +93,7 @@ def _draw_scene(draw: st.DrawFn, plan: Plan, cast: list[str], place: tuple[int, 
         at = Moment((*place, place_in_scene), LEVELS)
         company = there[place_in_scene - 1]
         plan.lines.append((at, who if kind == "say" else None, text, company))
-        if mention:
+        if mention and kind == "say":  # what a direction calls people is heard by nobody
             plan.named.append((at, mention, company))
         if kind == "say":
             plan.events.append(Speech(HERE, (who,), text))

@@ -245,6 +245,58 @@ def test_the_unborn_and_the_dead_are_named_errors(story: Story) -> None:
     assert "of the cold" not in str(persona_at(story, "Ezra", "2"))
 
 
+def test_who_was_dead_until_a_moment_lives_again(tmp_path: Path) -> None:
+    cast = CAST.replace('value = "of the cold"\nfrom = "2.1"', 'value = "of the cold"\nfrom = "1.2"\nuntil = "2.1"')
+    (tmp_path / "cast.toml").write_text(cast)
+    (tmp_path / "part-1.txt").write_text(PART_ONE)
+    (tmp_path / "part-2.txt").write_text(PART_TWO)
+    story = read(tmp_path)
+    with pytest.raises(Dead, match=r"Old Ezra is dead at 2 \(since 1\.2\)"):
+        persona_at(story, "Ezra", "2")
+    with pytest.raises(Dead):
+        situation_at(story, "Ann", "1.2", facing="Ezra")
+    assert persona_at(story, "Ezra", "2.1").name == "Old Ezra"
+    assert situation_at(story, "Ann", "2.2", facing="Ezra").faced is not None
+
+
+def test_a_name_is_heard_from_who_says_it_not_from_a_direction(tmp_path: Path) -> None:
+    (tmp_path / "cast.toml").write_text(CAST)
+    narrated = PART_ONE.replace("ANN: The tide is out.", "[Ann thinks of Old Ezra.]\nANN: The tide is out.")
+    (tmp_path / "part-1.txt").write_text(narrated)
+    spoken = PART_TWO.replace("ANN: I never met him.", "ANN: I never met him.\n[Bob Baker is far away.]")
+    (tmp_path / "part-2.txt").write_text(spoken)
+    story = read(tmp_path)
+    assert "Old Ezra" not in story.acquaintances("Ann Archer", story.moment("2.1.1"))[1]
+    assert "Old Ezra" in story.acquaintances("Ann Archer", story.moment("2.1.2"))[1]  # Dot has named him
+    assert "Bob Baker" not in story.acquaintances("Dot", story.moment("2.2"))[1]
+    met, _ = story.acquaintances("Ann Archer", story.moment("1.1.5"))
+    assert "Casper Quill" in met, "who is brought in by a direction has been met"
+
+
+def test_an_error_at_a_moment_names_only_those_seen_by_then(story: Story) -> None:
+    with pytest.raises(UnknownCharacter) as unknown:
+        persona_at(story, "Zed", "1.1")
+    assert str(unknown.value) == (
+        "nobody in 'The Short Straw' is called 'Zed' by 1.1; so far it has Ann Archer, Bob Baker"
+    )
+    with pytest.raises(UnknownCharacter) as facing:
+        situation_at(story, "Ann", "1.2", facing="Caspar Quil")
+    assert "Mr Gray" in str(facing.value)
+    assert "Casper" not in str(facing.value) and "Dot" not in str(facing.value)
+
+
+def test_an_author_may_use_every_name_at_every_moment(story: Story) -> None:
+    for name in ("Casper Quill", "Casper", "Quill", "Mr Gray"):
+        assert persona_at(story, name, "1.1").name == "Casper Quill"
+
+
+def test_a_misspelt_name_is_recognised(story: Story) -> None:
+    with pytest.raises(UnknownCharacter, match=r"called 'Anne Archr' by 1\.1 \(did you mean 'Ann Archer'\?\)"):
+        persona_at(story, "Anne Archr", "1.1")
+    with pytest.raises(UnknownCharacter, match=r"\(did you mean 'Old Ezra'\?\)"):
+        persona_at(story, "Old Esra", "end")
+
+
 def test_nobody_stands_before_themselves(story: Story) -> None:
     with pytest.raises(StoryError, match="Ann Archer cannot stand before themselves"):
         situation_at(story, "Ann", "1.1", facing="Ann Archer")
@@ -266,8 +318,8 @@ def test_in_a_scene_one_stands_where_it_plays_and_before_who_is_there(story: Sto
 
 
 def test_questions_a_story_cannot_answer_say_so(story: Story) -> None:
-    with pytest.raises(UnknownCharacter, match="nobody in 'The Short Straw' is called 'Zed'; it has Ann Archer"):
-        persona_at(story, "Zed", "1")
+    with pytest.raises(UnknownCharacter, match="is called 'Zed'; it has Ann Archer, .*Dot"):
+        persona_at(story, "Zed", "end")
     with pytest.raises(UnknownMoment, match="after the story's last line, 2.2.2"):
         persona_at(story, "Ann", "3.1")
 

@@ -44,6 +44,17 @@ def test_others_go_by_the_name_she_knows_and_those_she_never_met_are_not_drawn(s
     assert list(courses_so_far(told, persona_at(told, "Ines", "2.2"))) == ["Tobias Rook"]
 
 
+def test_where_a_feeling_ends_the_one_before_it_holds_again(story: Path) -> None:
+    with (story / "cast.toml").open("a") as cast:
+        for level, dates in ((4, 'from = "1.1"'), (-9, 'from = "1.2"\nuntil = "2.1"')):
+            cast.write(f'[[relation]]\nof = "Mara Quill"\nto = "Ines Vale"\naffection = {level}\n{dates}\n')
+    told = read(story)
+    persona = persona_at(told, "Mara", "2.2", before=["Ines"])
+    assert [tie.level for tie in persona.relations if tie.kind == "affection" and tie.to == "Ines Vale"] == [4]
+    course = courses_so_far(told, persona)["Ines Vale"]
+    assert [(moment.dotted, level) for moment, level in course] == [("1.1", 4), ("1.2", -9), ("2.1", 4)]
+
+
 def test_the_tie_that_has_travelled_furthest() -> None:
     at = [Moment((number,)) for number in range(3)]
     there_and_back = [(at[0], 5), (at[1], -5), (at[2], 5)]

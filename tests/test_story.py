@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import UnknownMoment
-from understudy.story import Moment, Schema
+from understudy.story import Fact, Moment, Schema, holding_at
 from understudy.storyfile.schema import pack, unpack
 
 numbers = st.lists(st.integers(0, 2**32 - 2), min_size=1, max_size=5).map(tuple)
@@ -98,3 +98,34 @@ def test_the_default_schema_is_hpds() -> None:
     assert schema.bounds("familiarity") == (0, 10)
     assert schema.bounds("friend") is None
     assert "rival" in schema.extended(kinds=("rival", "friend")).kinds
+
+
+@st.composite
+def facts(draw: st.DrawFn) -> list[Fact]:
+    moments = st.lists(st.integers(1, 3), min_size=1, max_size=3).map(lambda numbers: Moment(tuple(numbers)))
+    drawn = st.tuples(st.sampled_from(["age", "title"]), moments, st.none() | moments)
+    return [
+        Fact("Ann", attribute, (str(number),), since, until)
+        for number, (attribute, since, until) in enumerate(draw(st.lists(drawn, max_size=8)))
+    ]
+
+
+@given(dated=facts(), numbers=st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_of_each_key_the_newest_that_began_and_has_not_ended_holds(dated: list[Fact], numbers: list[int]) -> None:
+    at = Moment(tuple(numbers))
+    running = [fact for fact in dated if fact.since <= at and not (fact.until is not None and fact.until <= at)]
+    for key in {fact.key for fact in dated}:
+        held = [fact for fact in holding_at(dated, at) if fact.key == key]
+        rivals = [fact for fact in running if fact.key == key]
+        assert len(held) == bool(rivals)
+        if held:
+            latest = max(fact.since for fact in rivals)
+            assert held == [[fact for fact in rivals if fact.since == latest][-1]]
+
+
+@given(dated=facts(), numbers=st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_what_is_dated_later_changes_nothing_now(dated: list[Fact], numbers: list[int]) -> None:
+    at = Moment(tuple(numbers))
+    assert holding_at(dated, at) == holding_at([fact for fact in dated if fact.since <= at], at)
+    distinct = list({(fact.key, fact.since): fact for fact in dated}.values())
+    assert set(holding_at(distinct, at)) == set(holding_at(reversed(distinct), at))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.text import fold, guess_language, pieces, stop_words, words
+from understudy.text import did_you_mean, fold, guess_language, pieces, stop_words, words
 
 
 def test_english_words_keep_their_apostrophes() -> None:
@@ -60,3 +60,12 @@ def test_stop_words_carry_no_meaning_but_names_do() -> None:
 @given(st.text())
 def test_words_are_never_blank(text: str) -> None:
     assert all(word.strip() for language in ("en", "ja", "zh") for word in words(text, language))
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("Zta", "Zita"), ("zita", "Zita"), ("Benedeck", "Benedek"), ("encodr", "encoder"), ("Nobody", None), ("", None)],
+)
+def test_a_misspelt_word_is_recognised(word: str, meant: str | None) -> None:
+    told = did_you_mean(word, ["Zita", "Benedek", "encoder"])
+    assert told == ("" if meant is None else f" (did you mean '{meant}'?)")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from understudy.story import Fact, Moment, Relation, Schema
+from understudy.readers import read
+from understudy.story import Fact, Moment, Relation, Schema, holding_at
 from understudy.text import LANGUAGES, guess_language, words
 from understudy.wording import about_other, fact_sentence, plain_lines, speaker_words, tie_sentence
 
@@ -111,3 +112,30 @@ def test_ties_in_english() -> None:
 def test_plain_lines_and_words_for_oneself(language: str) -> None:
     assert len(set(plain_lines(language))) > 1
     assert all(words(word, language) == [word] for word in speaker_words(language))
+
+
+@pytest.mark.parametrize(
+    ("language", "of_knowing", "of_liking"),
+    [
+        ("en", {"met", "know", "known", "strangers", "acquaintance"}, {"close", "like", "love", "dear", "fond"}),
+        ("ja", {"会った", "知", "他人", "顔なじみ"}, {"好き", "憎", "仲だ"}),
+        ("zh", {"认识", "了解", "熟", "照面"}, {"喜欢", "恨", "至交"}),
+    ],
+)  # fmt: skip
+def test_how_well_liked_and_how_well_known_never_contradict(
+    language: str, of_knowing: set[str], of_liking: set[str]
+) -> None:
+    """Any level of the one may stand beside any of the other, so neither speaks of what the other says."""
+    for kind, foreign in (("affection", of_knowing), ("familiarity", of_liking)):
+        for level, sentence in sentences(language)[kind].items():
+            said = set(words(sentence, "en")) if language == "en" else {one for one in foreign if one in sentence}
+            assert not said & foreign, f"{kind} {level}: {sentence}"
+
+
+@pytest.mark.parametrize("name", ["demo", "demo-ja", "demo-zh"])
+def test_nobody_is_friend_and_enemy_at_once(name: str) -> None:
+    story = read(name)
+    for scene, _, _ in story.outline():
+        holding = {tie.key for tie in holding_at(story.relations(), scene)}
+        for of, to, kind in holding:
+            assert kind != "enemy" or not {(of, to, "friend"), (of, to, "lover")} & holding, (scene.dotted, of, to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import unescape
 
 import httpx
@@ -16,12 +17,24 @@ from understudy.server.guard import Guard
 CHATS = "/api/chats"
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One request by its route's template and in full, and what came back."""
+
+    template: str
+    asked: str
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
 class Walk:
     """What was asked for, and all that was sent back: body, headers, and what lies packed in a picture."""
 
     def __init__(self, client: httpx.AsyncClient, story: str, at: str) -> None:
         self.client, self.story, self.at = client, story, at
         self.told: list[tuple[str, str]] = []
+        self.answers: list[Answer] = []
         self.walked: set[str] = set()
 
     async def ask(self, template: str, query: dict[str, str] | None = None, **parts: str) -> httpx.Response:
@@ -39,6 +52,7 @@ class Walk:
             shown = json_of(parse_card(response.content)).decode()
         asked = f"{method} {path} {query or ''} {body or ''}"
         self.told.append((asked, f"{response.headers}\n{shown}"))
+        self.answers.append(Answer(template, asked, response.status_code, dict(response.headers), shown))
         return response
 
     async def everywhere(self, people: Sequence[str]) -> None:
@@ -49,6 +63,8 @@ class Walk:
             for facing in others:
                 await self._one(who, facing, here)
             await self._chat(who)
+            for other in others[1:]:
+                await self._chat(who, other)
         await self._the_rest(here)
 
     async def _stories(self, here: dict[str, str]) -> None:
@@ -80,11 +96,18 @@ class Walk:
         for stream in (False, True):
             body = {"model": model, "messages": messages, "stream": stream, "n": 5}
             await self.ask("POST /v1/chat/completions", json=body)  # type: ignore[arg-type]
+        if facing:
+            named = [{**message, "name": facing} for message in messages]
+            body = {"model": model.partition("#")[0], "messages": named}
+            await self.ask("POST /v1/chat/completions", json=body)  # type: ignore[arg-type]
         question = {"story": self.story, "character": who, "at": self.at, "message": "What happens in the harbour?"}
         await self.ask("POST /api/replies", json={**question, **({"facing": facing} if facing else {})})  # type: ignore[arg-type]
+        if facing:
+            history = [{"speaker": facing, "text": "It is a fine harbour for a stranger."}]
+            await self.ask("POST /api/replies", json={**question, "history": history})  # type: ignore[arg-type]
 
-    async def _chat(self, who: str) -> None:
-        new = {"story": self.story, "characters": [who], "at": self.at}
+    async def _chat(self, who: str, speaker: str | None = None) -> None:
+        new = {"story": self.story, "characters": [who], "speaker": speaker, "at": self.at}
         made = await self.ask(f"POST {CHATS}", json=new)  # type: ignore[arg-type]
         chat = made.json().get("id", "nobody")
         one, message = f"{CHATS}/{{chat}}", f"{CHATS}/{{chat}}/messages/{{message}}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from understudy.errors import StoryError
+from understudy.names import character_at
 from understudy.persona import Other, Persona, must_be_alive, other_at, persona_at
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
@@ -137,14 +138,14 @@ def situation_at(
     """
     at = story.moment(moment) if isinstance(moment, str) else moment
     scene = story.current_scene(at)
-    who = story.character(name).name
+    who = character_at(story, name, at).name
     company: tuple[str, ...] = ()
     if scene is not None and who in scene.present:
         setting = setting or scene.setting
         company = tuple(other for other in scene.present if other != who)
-    faced = None if facing is None else story.character(facing).name
+    faced = None if facing is None else character_at(story, facing, at).name
     if faced == who:
-        raise StoryError(f"{who} cannot stand before themselves: name somebody else")
+        raise StoryError(f"{facing} cannot stand before themselves: name somebody else")
     if faced is not None:
         must_be_alive(story.facts(faced), faced, at)
     persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])])

@@ -1,8 +1,11 @@
 """A character at a moment: what it is, owns, feels and has lived through by then.
 
     a line is known       iff  line < moment, and the character was there
-    a fact or tie holds   iff  from <= moment (< until), and nothing newer of the same kind does
+    a fact or tie holds   iff  from <= moment (< until), and nothing newer of the same kind does (`holding_at`)
     a tie is shown        iff  the other one has been met, heard named, or stands before the character
+
+A name is heard where somebody says it: what a stage direction calls people is the author's word, which nobody in the
+scene hears. Whoever it brings in has been met.
 
 What others feel towards the character is not part of it: ask `felt_towards`, which is for authors.
 """
@@ -14,11 +17,13 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from understudy.errors import Dead, Unborn
-from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene
+from understudy.names import character_at, shown_names
+from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
 __all__ = [
+    "NOT_OF_ONESELF",
     "NoPast",
     "Other",
     "Past",
@@ -91,16 +96,16 @@ class Other:
 def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = ()) -> Persona:
     """Who a character is at a moment. `before` names those it stands before, known or not."""
     at = story.moment(moment) if isinstance(moment, str) else moment
-    character = story.character(name)
+    character = character_at(story, name, at)
     own = story.facts(character.name)
     must_be_alive(own, character.name, at)
-    holding = [fact for fact in _holding(own, at) if fact.attribute not in NOT_OF_ONESELF]
+    holding = [fact for fact in holding_at(own, at) if fact.attribute not in NOT_OF_ONESELF]
     shown_as = false_names(story, character.name, at)
     _, known = story.acquaintances(character.name, at)
-    facing = known | {story.character(other).name for other in before}
+    facing = known | {character_at(story, other, at).name for other in before}
     ties = tuple(
         replace(tie, to=shown_as.get(tie.to, tie.to), until=None, source=None)
-        for tie in _ties(story.relations(of=character.name), at)
+        for tie in holding_at(story.relations(of=character.name), at)
         if tie.to in facing
     )
     return Persona(
@@ -117,12 +122,12 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
 
 def other_at(story: Story, name: str, seen_by: Persona) -> Other:
     """Somebody as a persona sees them: under the name it knows, with what it can tell or has been told of them."""
-    other = story.character(name)
     at = seen_by.moment
+    other = character_at(story, name, at)
     shown = false_names(story, seen_by.name, at).get(other.name, other.name)
     facts = [
         fact
-        for fact in _holding(story.facts(other.name), at)
+        for fact in holding_at(story.facts(other.name), at)
         if fact.attribute not in NOT_OF_ONESELF
         and (seen_by.name in fact.known_to if fact.known_to is not None else fact.attribute in PLAIN_TO_SEE)
     ]
@@ -135,44 +140,24 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
 
 def felt_towards(story: Story, name: str, moment: Moment) -> tuple[Relation, ...]:
     """What others feel towards a character: for an author's eyes, never part of the persona."""
-    return _ties(story.relations(to=story.character(name).name), moment)
+    return tuple(holding_at(story.relations(to=character_at(story, name, moment).name), moment))
 
 
 def must_be_alive(facts: Sequence[Fact], name: str, at: Moment) -> None:
-    """Nobody can be, or stand before, somebody whose facts say that they are not born yet, or dead."""
-    for fact in facts:
-        if fact.attribute == "born" and fact.since > at:
-            raise Unborn(f"{name} is not born before {fact.since.dotted}: ask for a later moment")
-        if fact.attribute == "died" and fact.since <= at:
-            raise Dead(f"{name} is dead at {at.dotted} (since {fact.since.dotted}): ask for an earlier moment")
+    """Nobody can be, or stand before, somebody whose facts say that they are not born yet, or dead.
 
-
-def _holding(facts: Sequence[Fact], at: Moment) -> list[Fact]:
-    newest: dict[str, Fact] = {}
-    for fact in facts:  # in order of their dates, so that a newer one takes the older one's place
-        if fact.since <= at and (fact.until is None or at < fact.until):
-            newest[fact.attribute] = fact
-    return list(newest.values())
-
-
-def _ties(relations: Sequence[Relation], at: Moment) -> tuple[Relation, ...]:
-    newest: dict[tuple[str, str, str], Relation] = {}
-    for tie in relations:
-        if tie.since <= at and (tie.until is None or at < tie.until):
-            newest[tie.of, tie.to, tie.kind] = tie
-    return tuple(newest.values())
+    Who was dead until a moment lives from then on.
+    """
+    births = [fact.since for fact in facts if fact.attribute == "born"]
+    if births and min(births) > at:
+        raise Unborn(f"{name} is not born before {min(births).dotted}: ask for a later moment")
+    for death in holding_at((fact for fact in facts if fact.attribute == "died"), at):
+        raise Dead(f"{name} is dead at {at.dotted} (since {death.since.dotted}): ask for an earlier moment")
 
 
 def false_names(story: Story, viewer: str, at: Moment) -> dict[str, str]:
     """True name -> the name the viewer knows, for those who go by another and have not let the viewer in on it."""
-    confided = {tie.to for tie in _ties(story.relations(of=viewer), at) if tie.kind == "confidant"}
-    going = (fact for fact in story.facts() if fact.attribute == "goes by")
-    by_owner: dict[str, list[Fact]] = {}
-    for fact in going:
-        by_owner.setdefault(fact.who, []).append(fact)
+    confided = {tie.to for tie in holding_at(story.relations(of=viewer), at) if tie.kind == "confidant"}
     return {
-        owner: fact.values[0]
-        for owner, facts in by_owner.items()
-        if owner != viewer and owner not in confided
-        for fact in _holding(facts, at)
+        owner: shown for owner, shown in shown_names(story, at).items() if owner != viewer and owner not in confided
     }

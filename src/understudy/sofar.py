@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from understudy.persona import Persona, false_names
-from understudy.story import Moment, Scene
+from understudy.story import Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 
 __all__ = ["Course", "Stop", "courses_so_far", "most_changed", "scenes_before", "timeline"]
@@ -75,23 +75,24 @@ def _heading(place: Moment, headings: list[tuple[Moment, str]], moment: Moment) 
 def courses_so_far(story: Story, persona: Persona, kind: str = "affection") -> dict[str, Course]:
     """The levels of a kind of tie up to the persona's moment, by the names the persona knows the others by."""
     shown = {tie.to for tie in persona.relations if tie.kind == kind}
-    courses: dict[str, Course] = {}
     names = false_names(story, persona.name, persona.moment)
+    ties: dict[str, list[Relation]] = {}
     for tie in story.relations(of=persona.name):
         name = names.get(tie.to, tie.to)
         if tie.kind == kind and tie.level is not None and tie.since <= persona.moment and name in shown:
-            courses.setdefault(name, []).append((tie.since, tie.level))
-    return {name: _settled(course) for name, course in courses.items()}
+            ties.setdefault(name, []).append(tie)
+    return {name: _course(of_one, persona.moment) for name, of_one in ties.items()}
 
 
-def _settled(course: Course) -> Course:
-    """One level a moment, the last one said; and only where it changes."""
-    newest = dict(course)
-    kept: Course = []
-    for moment, level in newest.items():
-        if not kept or kept[-1][1] != level:
-            kept.append((moment, level))
-    return kept
+def _course(ties: list[Relation], upto: Moment) -> Course:
+    """The level that holds wherever one begins or ends, but only where it is another than before."""
+    turns = sorted({turn for tie in ties for turn in (tie.since, tie.until) if turn is not None and turn <= upto})
+    course: Course = []
+    for turn in turns:
+        for tie in holding_at(ties, turn):
+            if tie.level is not None and (not course or course[-1][1] != tie.level):
+                course.append((turn, tie.level))
+    return course
 
 
 def most_changed(courses: dict[str, Course]) -> str | None:

@@ -1,19 +1,33 @@
 """The world's types: moments, lines, scenes, characters, dated facts and ties.
 
 Time is tuples. A `Moment` compares by its numbers alone, so a coarse one ("part 2, chapter 3") is the start of
-its chapter: it comes after everything in chapter 2.2 and before the first line of chapter 2.3.
+its chapter: it comes after everything in chapter 2.2 and before the first line of chapter 2.3. What is dated holds by
+one rule, `holding_at`; whoever asks what is so at a moment asks it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import total_ordering
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from understudy.errors import UnknownMoment
 
-__all__ = ["Character", "Exchange", "Fact", "Line", "Moment", "Relation", "Scene", "Schema", "Source"]
+__all__ = [
+    "Character",
+    "Dated",
+    "Exchange",
+    "Fact",
+    "Line",
+    "Moment",
+    "Relation",
+    "Scene",
+    "Schema",
+    "Source",
+    "holding_at",
+]
 
 LARGEST = 2**32 - 1  # moments are kept as 32-bit numbers; the largest stands for 'after everything'
 ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
@@ -181,6 +195,11 @@ class Fact:
     until: Moment | None = None
     known_to: tuple[str, ...] | None = None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Facts of one key take each other's place."""
+        return self.who, self.attribute
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -193,6 +212,40 @@ class Relation:
     since: Moment
     until: Moment | None = None
     source: Source | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Ties of one key take each other's place."""
+        return self.of, self.to, self.kind
+
+
+class Dated(Protocol):
+    """Something that holds from a moment on, until it ends or a newer one of the same key takes its place."""
+
+    @property
+    def key(self) -> Hashable: ...
+    @property
+    def since(self) -> Moment: ...
+    @property
+    def until(self) -> Moment | None: ...
+
+
+D = TypeVar("D", bound=Dated)
+
+
+def holding_at(dated: Iterable[D], moment: Moment) -> list[D]:
+    """What holds at a moment: of each key the newest with
+
+        since <= moment < until
+
+    Where a newer one has ended, an older one that has not holds again. Of two from the same moment the later in the
+    list counts. They come in the order in which their keys first held.
+    """
+    newest: dict[Hashable, D] = {}
+    for one in sorted(dated, key=lambda one: one.since):
+        if one.since <= moment and (one.until is None or moment < one.until):
+            newest[one.key] = one
+    return list(newest.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from functools import cache
 
 from understudy.errors import InputError, MissingExtra
 
-__all__ = ["LANGUAGES", "fold", "guess_language", "pieces", "stop_words", "tokenizer", "words"]
+__all__ = ["LANGUAGES", "did_you_mean", "fold", "guess_language", "pieces", "stop_words", "tokenizer", "words"]
 
 LANGUAGES = ("en", "ja", "zh")
 
@@ -17,6 +18,7 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 KANA = re.compile(r"[\u3040-\u30ff]")
 HAN = re.compile(r"[\u4e00-\u9fff]")
 NOT_IN_NAMES = re.compile(r"[\W_]+")
+SIMILAR = 0.7  # a share of letters in common from which on a word may be another misspelt
 
 STOP_WORDS = {
     "en": """
@@ -42,6 +44,13 @@ STOP_WORDS = {
 def fold(name: str) -> str:
     """The form in which names are compared: no case, accents of width, punctuation or spaces."""
     return NOT_IN_NAMES.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """ " (did you mean 'Zita'?)", to be put into an error; nothing where no choice is written much like the word."""
+    folded = {fold(choice): choice for choice in choices}
+    close = get_close_matches(fold(word), folded, 1, SIMILAR)
+    return f" (did you mean '{folded[close[0]]}'?)" if close else ""
 
 
 def guess_language(sample: str) -> str:

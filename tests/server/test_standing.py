@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from masks import HIDDEN, masks
 from understudy.errors import Dead
+from understudy.readers import read
 from understudy.server.problems import Refused
 from understudy.server.standing import heard_so_far, person, shown_names, situation_of
 from understudy.storyfile import Story
@@ -42,3 +46,39 @@ def test_the_dead_are_not_met(demo: Story) -> None:
     assert situation_of(demo, "Bohm", demo.moment("3.2")).persona.name == "Ignace Bohm"
     with pytest.raises(Dead):
         situation_of(demo, "Bohm", demo.moment("end"))
+
+
+@pytest.fixture(scope="module")
+def lodger(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    return read(masks(tmp_path_factory.mktemp("lodger")))
+
+
+@pytest.mark.parametrize("name", [*HIDDEN, "Nobody", "Ann Zephyr"])
+def test_true_names_made_up_names_and_those_of_later_are_refused_alike(lodger: Story, name: str) -> None:
+    for facing in (False, True):
+        asked = ("Ann", lodger.moment("1.2"), name) if facing else (name, lodger.moment("1.2"))
+        with pytest.raises(Refused) as refused:
+            situation_of(lodger, *asked)
+        assert (refused.value.status, refused.value.param, refused.value.code) == (404, "name", None)
+        assert str(refused.value) == f"nobody heard so far is called '{name}': choose from the cast"
+
+
+def test_who_faces_themselves_is_not_told_their_name(lodger: Story) -> None:
+    with pytest.raises(Refused, match="^nobody can stand before themselves: name somebody else$"):
+        situation_of(lodger, "Silas", lodger.moment("1.2"), "Lodger")
+
+
+def test_of_namesakes_only_those_count_who_were_seen(lodger: Story) -> None:
+    assert person(lodger, "Ann", lodger.moment("3.1")) == "Ann Archer"
+    with pytest.raises(Refused, match="'Ann' may be Ann Archer or Ann Zephyr: give the full name"):
+        person(lodger, "Ann", lodger.moment("end"))
+
+
+def test_the_unborn_are_refused_as_anybody_unheard_of(tmp_path: Path) -> None:
+    folder = masks(tmp_path)
+    with (folder / "cast.toml").open("a") as cast:
+        cast.write('[[fact]]\nwho = "Bea Moor"\nattribute = "born"\nfrom = "2.1"\n')
+    story = read(folder)
+    for asked in (("Bea", None), ("Ann", "Bea")):
+        with pytest.raises(Refused, match="^nobody heard so far is called 'Bea': choose from the cast$"):
+            situation_of(story, asked[0], story.moment("1.2"), asked[1])

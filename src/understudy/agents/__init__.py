@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.dialogue import Agent, Ranker
 from understudy.errors import AgentError
+from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
     from understudy.agents.cross_encoder import CrossEncoder
@@ -108,7 +109,8 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
         return _checked_agent(spec, factory)
     ready = ", ".join(name for name in AGENTS if name not in TRAINED)
     raise AgentError(
-        f"there is no agent '{spec}': choose from {ready}, a model folder ({', '.join(sorted(TRAINED))}: make one with "
+        f"there is no agent '{spec}'{did_you_mean(spec, AGENTS)}: choose from {ready}, "
+        f"a model folder ({', '.join(sorted(TRAINED))}: make one with "
         "'understudy train'), or a factory of your own as module:factory"
     )
 

@@ -18,6 +18,7 @@ from understudy.cli.show import Column, clean, grid, heading, indented, print_js
 from understudy.dialogue import Score, situation_at
 from understudy.errors import InputError
 from understudy.persona import Persona
+from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
     from understudy.cli.score_rows import Row, Summary
@@ -186,7 +187,8 @@ def _names(wanted: str | None) -> tuple[str, ...]:
     names = USUAL if wanted is None else tuple(dict.fromkeys(name.strip() for name in wanted.split(",")))
     for name in names:
         if name not in (*METRICS, *SETS):
-            raise click.UsageError(f"no metric '{name}': {', '.join((*METRICS, *SETS))}")
+            meant = did_you_mean(name, (*METRICS, *SETS))
+            raise click.UsageError(f"no metric '{name}'{meant}: {', '.join((*METRICS, *SETS))}")
     return names
 
 

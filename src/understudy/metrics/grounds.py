@@ -20,6 +20,7 @@ from understudy.metrics.personas import LINE_METRICS
 from understudy.metrics.relation_fit import relation_fit
 from understudy.metrics.samples import Samples
 from understudy.storyfile import Story
+from understudy.text import did_you_mean
 
 __all__ = ["METRICS", "Grounds"]
 
@@ -43,7 +44,8 @@ class Grounds:
         if name in LINE_METRICS:
             return LINE_METRICS[name](self.samples, self.situation.persona)
         if name not in SITUATED:
-            raise InputError(f"there is no metric '{name}': choose from {', '.join(METRICS)}")
+            meant = did_you_mean(name, METRICS)
+            raise InputError(f"there is no metric '{name}'{meant}: choose from {', '.join(METRICS)}")
         return SITUATED[name](self)
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from understudy.errors import CastError, UnknownMoment
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
-from understudy.text import LANGUAGES, fold
+from understudy.text import LANGUAGES, did_you_mean, fold
 
 __all__ = ["CastFile", "read_cast"]
 
@@ -135,8 +135,8 @@ class _Cast:
             attribute = self._text(table, "attribute", line)
             if attribute not in schema.attributes:
                 raise CastError(
-                    f"attribute '{attribute}' is unknown: use one of {', '.join(schema.attributes)}, or add it under "
-                    "[schema] attributes",
+                    f"attribute '{attribute}' is unknown{did_you_mean(attribute, schema.attributes)}: "
+                    f"use one of {', '.join(schema.attributes)}, or add it under [schema] attributes",
                     self.path,
                     line,
                 )
@@ -171,7 +171,8 @@ class _Cast:
             kind = self._text(table, "kind", line)
             if kind not in schema.kinds:
                 raise CastError(
-                    f"kind '{kind}' is unknown: use one of {', '.join(schema.kinds)}, or add it under [schema] kinds",
+                    f"kind '{kind}' is unknown{did_you_mean(kind, schema.kinds)}: "
+                    f"use one of {', '.join(schema.kinds)}, or add it under [schema] kinds",
                     self.path,
                     line,
                 )
@@ -215,7 +216,8 @@ class _Cast:
             return next(iter(found))
         if found:
             raise CastError(f"'{key}': '{name}' may be {' or '.join(sorted(found))}", self.path, line)
-        raise CastError(f"'{key}': no [[character]] is called '{name}'", self.path, line)
+        meant = did_you_mean(name, (one for owners in self.names.values() for one in sorted(owners)))
+        raise CastError(f"'{key}': no [[character]] is called '{name}'{meant}", self.path, line)
 
     def _tables(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
         tables = self.document.get(kind, [])

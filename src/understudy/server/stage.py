@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
 
-from understudy.dialogue import Reply, Situation, situation_at
+from understudy.dialogue import Reply, Situation
 from understudy.errors import UnknownStory
+from understudy.names import ShownNames, shown_names_at
 from understudy.server.naming import ModelName
-from understudy.server.standing import person, shown_names
+from understudy.server.outward import reply_as_shown, situation_as_shown
+from understudy.server.standing import situation_of
 from understudy.story import Moment
 from understudy.storyfile import Story
+from understudy.text import fold
 
 __all__ = ["Role", "Stage"]
 
@@ -24,17 +27,32 @@ Wanted = tuple[ModelName, str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Somebody who can be spoken to, and the name they are shown by, which may be a false one."""
+    """Somebody who can be spoken to, as they know themselves and others; and the names people are shown by."""
 
     situation: Situation
-    shown: str
+    names: ShownNames
+
+    @property
+    def shown(self) -> str:
+        """The name the character is shown by, which may be a false one."""
+        return self.names.of(self.situation.persona.name)
+
+    @property
+    def shown_situation(self) -> Situation:
+        """The situation as others may see it."""
+        return situation_as_shown(self.situation, self.names)
+
+    def speaker(self, called: str, stranger: str) -> str:
+        """Who speaks in a history where somebody is called so: the character by the name it is shown by. The true name
+        behind it means nobody that a client could know of, so it becomes that of a `stranger`."""
+        own = self.situation.persona.name
+        if fold(called) == fold(self.shown):
+            return own
+        return stranger if fold(called) == fold(own) else called
 
     def outward(self, reply: Reply) -> Reply:
-        """A reply as others may see it: its evidence quotes the character under the name it is shown by."""
-        own = self.situation.persona.name
-        if own == self.shown:
-            return reply
-        return replace(reply, evidence=tuple(replace(e, text=e.text.replace(own, self.shown)) for e in reply.evidence))
+        """A reply as others may see it."""
+        return reply_as_shown(reply, self.names)
 
 
 class Stage:
@@ -59,13 +77,15 @@ class Stage:
 
     def put(self, name: str, story: Story) -> None:
         """Add a story, or put a newer reading of it in the place of an older one."""
-        self._stories = {**self._stories, name: story}
-        self._forget()
+        with self._lock:
+            self._stories = {**self._stories, name: story}
+            self._roles.clear()
 
     def remove(self, name: str) -> None:
         self.story(name)
-        self._stories = {other: story for other, story in self._stories.items() if other != name}
-        self._forget()
+        with self._lock:
+            self._stories = {other: story for other, story in self._stories.items() if other != name}
+            self._roles.clear()
 
     def situation(self, name: ModelName, setting: str = "") -> Situation:
         """A character at a moment, before somebody."""
@@ -83,12 +103,10 @@ class Stage:
             return found
         story = self.story(name.story)
         at = story.moment(name.moment)
-        who = person(story, name.character, at)
-        faced = None if name.facing is None else person(story, name.facing, at)
-        made = situation_at(story, who, at, faced, setting)
+        made = situation_of(story, name.character, at, name.facing, setting)
         if told:
             made = replace(made, persona=replace(made.persona, profile=(*made.persona.profile, *told)))
-        role = Role(made, shown_names(story, at).get(who, who))
+        role = Role(made, shown_names_at(story, at))
         with self._lock:
             if self._stories.get(name.story) is story:
                 self._roles[wanted] = role
@@ -102,7 +120,3 @@ class Stage:
             if found is not None:
                 self._roles.move_to_end(wanted)
             return found
-
-    def _forget(self) -> None:
-        with self._lock:
-            self._roles.clear()

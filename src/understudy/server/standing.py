@@ -1,27 +1,21 @@
-"""Who was asked for, at which moment: found by the name they go by there, and refused without telling of later things.
+"""Who was asked for, at which moment: found by the names a reader knows there, refused without telling of later things.
 
-Until a false name is known to all, it is the name that a reader of the story is shown; whoever has it can be asked for
-by it. Errors of the story itself may name later moments or people, so what is said here is said anew.
+Every route that takes a name asks here (the rule is in `understudy.names`). Errors of the story itself may name later
+moments or people, so what is said here is said anew, and is the same of somebody who comes later, of the true name
+behind a false one and of a name that is made up.
 """
 
 from __future__ import annotations
 
 from understudy.dialogue import Situation, situation_at
-from understudy.errors import Unborn, UnknownCharacter
+from understudy.names import ambiguity, people_at, people_called, shown_names
 from understudy.server.problems import Refused
 from understudy.story import Moment
 from understudy.storyfile import CastMember, Story
 
-__all__ = ["heard_so_far", "person", "shown_names", "situation_of"]
+__all__ = ["heard_so_far", "person", "shown_names", "situation_between", "situation_of"]
 
-
-def shown_names(story: Story, at: Moment) -> dict[str, str]:
-    """The false names that hold at a moment, by the true ones."""
-    return {
-        fact.who: fact.values[0]
-        for fact in story.facts()
-        if fact.attribute == "goes by" and fact.since <= at and (fact.until is None or at < fact.until)
-    }
+LONGEST = 80  # characters of a name that an error repeats
 
 
 def heard_so_far(story: Story, at: Moment) -> list[tuple[str, CastMember]]:
@@ -31,37 +25,31 @@ def heard_so_far(story: Story, at: Moment) -> list[tuple[str, CastMember]]:
 
 
 def person(story: Story, name: str, at: Moment) -> str:
-    """The true name of whoever goes by a name at a moment.
+    """The story's own name for whoever a reader calls by a name at a moment.
 
-    Those can be asked for who have been in a scene by then, or are there when the curtain rises on the first. Of
-    anybody else the answer is the same, whether the story will have them or not.
+    Those can be asked for who have been in a scene by then, or are there when the curtain rises on the first.
     """
-    who = next((true for true, shown in shown_names(story, at).items() if shown == name), None)
-    try:
-        who = who or story.character(name).name
-    except UnknownCharacter as error:
-        raise _unknown(name) from error
-    if next(story.past(who, at, {}).scenes(last=1), None) is None and not _opens(story, who):
+    found = people_called(people_at(story, at), name)
+    if len(found) > 1:
+        raise Refused(ambiguity(name[:LONGEST], found), 404, "name")
+    if not found:
         raise _unknown(name)
-    return who
-
-
-def _opens(story: Story, who: str) -> bool:
-    opening = next(story.outline(), None)
-    if opening is None:  # a cast without scenes, as a character card has
-        return True
-    return any(name == who and first == 1 for name, first, _ in story.spells(opening[0]))
+    return found[0].name
 
 
 def _unknown(name: str) -> Refused:
-    return Refused(f"nobody heard so far is called '{name[:80]}': choose from the cast", 404, "name")
+    return Refused(f"nobody heard so far is called '{name[:LONGEST]}': choose from the cast", 404, "name")
 
 
-def situation_of(story: Story, name: str, at: Moment, facing: str | None = None) -> Situation:
-    """A character at a moment, before somebody."""
+def situation_of(story: Story, name: str, at: Moment, facing: str | None = None, setting: str = "") -> Situation:
+    """A character at a moment, before somebody, both called as a reader knows them."""
     who = person(story, name, at)
     faced = None if facing is None else person(story, facing, at)
-    try:
-        return situation_at(story, who, at, faced)
-    except Unborn as error:
-        raise Refused(f"'{name[:80]}' is not in the story yet: ask for a later moment", 404, "name") from error
+    return situation_between(story, who, at, faced, setting)
+
+
+def situation_between(story: Story, who: str, at: Moment, faced: str | None = None, setting: str = "") -> Situation:
+    """The same of people by the story's own names for them, as `person` gives them."""
+    if faced == who:
+        raise Refused("nobody can stand before themselves: name somebody else", 400, "facing")
+    return situation_at(story, who, at, faced, setting)

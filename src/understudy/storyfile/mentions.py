@@ -1,16 +1,19 @@
-"""Finding the names of a cast in running text, in one pass and without a regular expression per name."""
+"""Finding the names of a cast in running text, without a regular expression per name; and replacing names in it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-__all__ = ["NameFinder"]
+__all__ = ["TITLES", "UNSPACED", "NameFinder", "NameReplacer"]
 
 TOKEN = re.compile(r"[^\W_]+(?:[’'][^\W_]+)*")
 BEGINNING = re.compile(r"(?<![^\W_])[^\W_a-z][^\W_]*(?:[’'][^\W_]+)*")  # a token that may begin a name
 UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+RUN_ON = "\u3005\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"  # hiragana, Han, Hangul: words are not set apart
+KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
+SPACED = f"[^\\W_{RUN_ON}{KATAKANA}]"  # letters and digits of scripts that set words apart
 POSSESSIVE = ("'s", "’s")
 TITLES = frozenset("mr mrs ms miss dr doctor sir lady lord captain the old young little uncle aunt".split())
 
@@ -71,6 +74,35 @@ class NameFinder:
                     yield character
                     end = found[-1].end()
                     break
+
+
+class NameReplacer:
+    """Puts other names in the place of names, where they stand whole.
+
+    A name ends where its script does or a word would: Casimir is not in 'Casimirways', but in "Casimir's" and in
+    'Casimirは'; カシム is not in カシムール. Han and hiragana are written without a mark between words, so there a name
+    is found wherever its letters stand, unless they belong to a longer one of `others`, which stays as it is.
+    """
+
+    def __init__(self, names: Mapping[str, str], others: Iterable[str] = ()) -> None:
+        self._new = {form(old): form(new) for old, new in names.items() for form in (str.upper, str)}
+        self._new |= {form(other): form(other) for other in others for form in (str.upper, str)}
+        longest_first = sorted(filter(None, self._new), key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(_whole, longest_first))) if longest_first else None
+
+    def __call__(self, text: str) -> str:
+        return text if self._pattern is None else self._pattern.sub(lambda match: self._new[match[0]], text)
+
+
+def _whole(name: str) -> str:
+    """A pattern for a name that is not part of a longer word of its own script."""
+    before, after = _script(name[0]), _script(name[-1])
+    return (f"(?<!{before})" if before else "") + re.escape(name) + (f"(?!{after})" if after else "")
+
+
+def _script(letter: str) -> str | None:
+    """The letters that would go on with a word; None where words are not set apart, or it is no letter."""
+    return next((script for script in (f"[{KATAKANA}]", SPACED) if re.match(script, letter)), None)
 
 
 def _bare(token: str) -> str:

@@ -9,7 +9,7 @@ from understudy.errors import UnknownCharacter
 from understudy.story import Character, Moment
 from understudy.storyfile.schema import unpack
 from understudy.storyfile.sharing import SharedConnection
-from understudy.text import fold
+from understudy.text import did_you_mean, fold
 
 __all__ = ["CastMember", "People"]
 
@@ -34,9 +34,8 @@ class People:
         return dict(self._db.rows("SELECT id, name FROM characters"))
 
     def number(self, name: str) -> int:
-        exact = self._db.row("SELECT id FROM characters WHERE name = ? AND NOT is_group", (name,))
-        if exact:
-            return int(exact[0])
+        if (exact := self._exact(name)) is not None:
+            return exact
         found = {n for (n,) in self._db.rows("SELECT character FROM aliases WHERE folded = ?", (fold(name),))}
         if not found and fold(name):
             found = {
@@ -50,8 +49,20 @@ class People:
         if found:
             people = " or ".join(sorted(names[number] for number in found))
             raise UnknownCharacter(f"'{name}' may be {people}: give the full name")
-        main = ", ".join(member.character.name for member in self.cast()[:8])
-        raise UnknownCharacter(f"nobody in '{self._title}' is called '{name}'; it has {main or 'no cast'}")
+        cast = self.cast()
+        meant = did_you_mean(
+            name, (one for member in cast for one in (member.character.name, *member.character.aliases))
+        )
+        main = ", ".join(member.character.name for member in cast[:8])
+        raise UnknownCharacter(f"nobody in '{self._title}' is called '{name}'{meant}; it has {main or 'no cast'}")
+
+    def is_name(self, name: str) -> bool:
+        """Is it somebody's name in full, as the story has it?"""
+        return self._exact(name) is not None
+
+    def _exact(self, name: str) -> int | None:
+        row = self._db.row("SELECT id FROM characters WHERE name = ? AND NOT is_group", (name,))
+        return int(row[0]) if row else None
 
     def character(self, name: str) -> Character:
         number = self.number(name)
@@ -72,6 +83,17 @@ class People:
             CastMember(Character(name), lines, self._moment_of(first), self._moment_of(last))
             for name, lines, first, last in rows
         )
+
+    def seen_before(self, bound: int) -> frozenset[str]:
+        """Those who were in a scene before a line, or are there when the story begins; all where it has no scenes."""
+        rows = self._db.rows(
+            """SELECT name FROM characters WHERE NOT is_group AND (
+                   NOT EXISTS (SELECT 1 FROM scenes)
+                   OR (SELECT min(first) FROM presence WHERE character = characters.id)
+                      < max(?, 1 + (SELECT first FROM scenes ORDER BY id LIMIT 1)))""",
+            (bound,),
+        )
+        return frozenset(name for (name,) in rows)
 
     def cast(self) -> tuple[CastMember, ...]:
         """Everybody, those who speak most first."""

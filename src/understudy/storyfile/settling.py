@@ -74,6 +74,8 @@ def write_presence(connection: sqlite3.Connection, first_group: int) -> None:
         )
         acquaintance.meet(spells)
         for row in said:
+            if row.speaker is None:
+                continue  # a direction is the author's word: nobody in the scene hears the names in it
             if named := set(finder.find(row.text)):
                 acquaintance.hear(named, row.line, spells)
     connection.executemany("INSERT INTO acquaintance VALUES (?, ?, ?, ?)", acquaintance.rows())

@@ -97,6 +97,11 @@ class Story:
             raise UnknownMoment(f"'{text}' is after the story's last line, {last.dotted}: say 'end' for all of it")
         return moment
 
+    def first_moment(self) -> Moment | None:
+        """Where the story's first scene begins; None where it has none."""
+        row = self._db.row("SELECT moment FROM scenes ORDER BY id LIMIT 1")
+        return None if row is None else unpack(row[0], self.levels)
+
     def last_moment(self) -> Moment | None:
         """The story's last line; None for one that has a cast and ties but no scenes."""
         row = self._db.row("SELECT moment, last - first + 1 FROM scenes ORDER BY id DESC LIMIT 1")
@@ -109,6 +114,14 @@ class Story:
     def cast_before(self, at: Moment) -> tuple[CastMember, ...]:
         """Those who have spoken before a moment, with what they had said by then."""
         return self._people.heard_before(self._bound(at))
+
+    def seen_before(self, at: Moment) -> frozenset[str]:
+        """Those who were in a scene before a moment, or are there when the story begins."""
+        return self._people.seen_before(self._bound(at))
+
+    def is_name(self, name: str) -> bool:
+        """Is it somebody's name in full, as the story has it?"""
+        return self._people.is_name(name)
 
     def character(self, name: str) -> Character:
         """Who goes by a name, an alias, or a part of one that only one person has."""

@@ -17,11 +17,11 @@ from starlette.responses import Response
 from understudy import __version__
 from understudy.dialogue import Situation, Turn
 from understudy.documents import cast_document, persona_document, reply_document, scene_document
+from understudy.names import people_at, shown_names_at
 from understudy.readers.card.document import Card, json_of
 from understudy.readers.card.export import card_at
 from understudy.readers.card.file import png_of
 from understudy.readers.card.portrait import portrait
-from understudy.server.api.outward import as_shown, scene_as_shown
 from understudy.server.api.types import (
     At,
     Cast,
@@ -39,7 +39,8 @@ from understudy.server.api.types import (
 )
 from understudy.server.naming import ModelName
 from understudy.server.operations import Call, Operation
-from understudy.server.standing import heard_so_far, shown_names
+from understudy.server.outward import scene_as_shown
+from understudy.server.standing import heard_so_far
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.sofar import scenes_before, timeline
 from understudy.story import Character, Moment, Scene
@@ -72,10 +73,19 @@ async def cast(call: Call) -> dict[str, Any]:
     """Those who have spoken before the moment; at the end everybody, with what else they are called."""
 
     def look(story: Story, moment: Moment) -> dict[str, Any]:
-        members = story.cast() if moment.is_end else _shown(story, moment)
+        members = _everybody(story, moment) if moment.is_end else _shown(story, moment)
         return {"story": call.path("story"), "moment": moment.dotted, "cast": cast_document(members)}
 
     return await _looked_up(call, look)
+
+
+def _everybody(story: Story, end: Moment) -> list[CastMember]:
+    people = {one.name: one for one in people_at(story, end)}
+    cast = [(member, people.get(member.character.name)) for member in story.cast()]
+    return [
+        member if one is None else replace(member, character=Character(one.shown, one.known_as[1:]))
+        for member, one in cast
+    ]
 
 
 def _shown(story: Story, moment: Moment) -> list[CastMember]:
@@ -103,7 +113,7 @@ async def scenes(call: Call) -> dict[str, Any]:
     asked: WhichScenes = call.query
 
     def look(story: Story, moment: Moment) -> dict[str, Any]:
-        names = shown_names(story, moment)
+        names = shown_names_at(story, moment)
         found: list[Scene] = []
         following = None
         for scene in scenes_before(story, moment, story.moment(asked.since)):
@@ -123,7 +133,7 @@ async def scenes(call: Call) -> dict[str, Any]:
 
 async def _situation(call: Call) -> Situation:
     name = ModelName(call.path("story"), call.path("name"), call.query.at, call.query.facing or None)
-    return as_shown(await call.house.stage.role_soon(name))
+    return (await call.house.stage.role_soon(name)).shown_situation
 
 
 async def persona(call: Call) -> dict[str, Any]:
@@ -165,7 +175,8 @@ async def reply(call: Call) -> dict[str, Any]:
     role = await call.house.stage.role_soon(name)
     situation = role.situation
     speaker = situation.faced.name if situation.faced else SOMEBODY
-    history = [*(Turn(turn.speaker, turn.text) for turn in asked.history), Turn(speaker, asked.message)]
+    earlier = (Turn(role.speaker(turn.speaker, SOMEBODY), turn.text) for turn in asked.history)
+    history = [*earlier, Turn(speaker, asked.message)]
     return reply_document(role.outward(await call.house.speaking.reply(situation, history, call.gone)))
 
 

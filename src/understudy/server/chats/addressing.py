@@ -31,6 +31,7 @@ class Listener:
     """Somebody in the scene, with all they may be called."""
 
     name: str
+    """The story's own name for them, which may be one that nobody knows yet."""
     called: tuple[str, ...]
 
 
@@ -56,7 +57,7 @@ def _calls(listeners: Sequence[Listener]) -> dict[str, str]:
     """What each can be called by, parts of names too where only one person here has them; the longest first."""
     whole: dict[str, set[str]] = {}
     for listener in listeners:
-        for called in (listener.name, *listener.called):
+        for called in listener.called:
             for form in {_plain(called), *_plain(called).split()}:
                 if form and form not in JOINERS:
                     whole.setdefault(form, set()).add(listener.name)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from understudy.errors import Dead, StoryError, Unborn, UnknownCharacter
-from understudy.persona import Persona, other_at, persona_at
+from understudy.names import shown_names_at
+from understudy.persona import Persona, persona_at
 from understudy.server.chats.documents import Difference
+from understudy.server.outward import persona_as_shown
 from understudy.server.standing import shown_names
 from understudy.story import Moment
 from understudy.storyfile import Story
@@ -37,15 +39,17 @@ def _difference(story: Story, name: str, speaker: str | None, before: Moment, no
     back = now < before
     return Difference(
         character=shown_names(story, now).get(name, name),
-        now=_nearest_first([one for one in holds if one not in held], story, speaker, here),
-        no_longer=[] if back or there is None else _nearest_first(gone, story, speaker, there),
+        now=_nearest_first([one for one in holds if one not in held], story, speaker, now),
+        no_longer=[] if back or there is None else _nearest_first(gone, story, speaker, before),
         later=len(gone) if back else 0,
         lines=len(here.past.lines()),
     )
 
 
 def _persona(story: Story, name: str, speaker: str | None, at: Moment) -> Persona:
-    return persona_at(story, name, at, before=[speaker] if speaker else [])
+    """As a reader is shown them at the moment."""
+    persona = persona_at(story, name, at, before=[speaker] if speaker else [])
+    return persona_as_shown(persona, shown_names_at(story, at))
 
 
 def _persona_or_none(story: Story, name: str, speaker: str | None, at: Moment) -> Persona | None:
@@ -60,8 +64,8 @@ def _sentences(persona: Persona) -> list[str]:
     return [*persona.profile, *persona.feelings()]
 
 
-def _nearest_first(sentences: list[str], story: Story, speaker: str | None, persona: Persona) -> list[str]:
+def _nearest_first(sentences: list[str], story: Story, speaker: str | None, at: Moment) -> list[str]:
     if speaker is None:
         return sentences
-    known = other_at(story, speaker, persona).name
+    known = shown_names(story, at).get(speaker, speaker)
     return sorted(sentences, key=lambda sentence: known not in sentence)

@@ -9,10 +9,12 @@ from dataclasses import replace
 import msgspec
 
 from understudy.dialogue import Reply, Situation, Turn
+from understudy.names import ShownNames, shown_names_at
 from understudy.server.chats.addressing import who_answers
 from understudy.server.chats.documents import OWN_NAME, Grounds, Why, why_of
 from understudy.server.chats.scene import listeners, situation_in, turns_for
 from understudy.server.chats.store import Chat, Said
+from understudy.server.outward import reply_as_shown
 from understudy.server.problems import Refused
 from understudy.server.speaking import Speaking
 from understudy.server.stage import Stage
@@ -53,7 +55,8 @@ class Replying:
 
         situation, history = await asyncio.to_thread(prepared)
         reply = await self._speaking.reply(situation, history)
-        return _said(situation, reply, await self.shown(chat, name), chat.characters)
+        names = await asyncio.to_thread(shown_names_at, story, situation.persona.moment)
+        return _said(situation, reply_as_shown(reply, names), names, chat.characters)
 
     async def another(self, chat: Chat, old: Said, beside: Sequence[Said], path: Sequence[Said]) -> Said:
         """The best that was considered and not tried yet; where all have been, what the agent says once they count as
@@ -72,14 +75,14 @@ class Replying:
         return replace(said, shown=old.shown)
 
 
-def _said(situation: Situation, reply: Reply, shown: str, present: tuple[str, ...]) -> Said:
+def _said(situation: Situation, reply: Reply, names: ShownNames, present: tuple[str, ...]) -> Said:
     return Said(
         answers=True,
         author=situation.persona.name,
-        shown=shown,
+        shown=names.of(situation.persona.name),
         text=reply.text,
         moment=situation.persona.moment.dotted,
-        faced=situation.faced.name if situation.faced else None,
+        faced=names.of(situation.faced.name) if situation.faced else None,
         why=msgspec.json.encode(why_of(reply)).decode(),
         present=present,
     )

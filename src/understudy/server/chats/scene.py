@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from understudy.dialogue import Situation, Turn
 from understudy.errors import StoryError, UnderstudyError
+from understudy.names import people_at
 from understudy.persona import Persona, other_at
 from understudy.server.chats.addressing import Listener
 from understudy.server.chats.documents import OWN_NAME
 from understudy.server.chats.store import Chat, Said
 from understudy.server.problems import Refused
-from understudy.server.standing import person, shown_names, situation_of
+from understudy.server.standing import person, situation_between
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -32,7 +33,7 @@ def scene_of(
     if known in names:
         raise Refused("nobody can talk with themselves: speak as somebody else, or leave them out", 400, "speaker")
     for name in names:
-        situation_of(story, name, moment, known)
+        situation_between(story, name, moment, known)
     return names, known
 
 
@@ -44,39 +45,35 @@ def still_possible(story: Story, then: Chat) -> Chat:
         raise Refused(
             f"the story has been read anew since, and there is no {then.moment} in it now: begin a new chat", 409
         ) from error
-    try:
-        speaker = None if then.speaker is None else person(story, then.speaker, moment)
-    except UnderstudyError as error:
+    present = {person.name for person in people_at(story, moment)}
+    speaker = then.speaker
+    if speaker is not None and speaker not in present:
         raise Refused(
             "the story has been read anew since, and whoever you spoke as is not there any more: begin a new chat", 409
-        ) from error
-    names = tuple(name for name in then.characters if name != speaker and _can_be(story, name, moment, speaker))
+        )
+    names = tuple(name for name in then.characters if name in present and _can_be(story, name, moment, speaker))
     if not names:
         raise Refused(
             "the story has been read anew since, and nobody of that scene is there any more: begin a new chat", 409
         )
-    return replace(then, characters=names, speaker=speaker)
+    return replace(then, characters=names)
 
 
 def _can_be(story: Story, name: str, moment: Moment, speaker: str | None) -> bool:
     try:
-        return situation_of(story, name, moment, speaker).persona.name == name
+        return situation_between(story, name, moment, speaker).persona.name == name
     except UnderstudyError:
         return False
 
 
 def listeners(story: Story, chat: Chat, moment: Moment) -> list[Listener]:
-    names = shown_names(story, moment)
-    return [
-        Listener(name, (names.get(name, name), *story.character(name).aliases))
-        for name in chat.characters
-        if name != chat.speaker
-    ]
+    known_as = {one.name: one.known_as for one in people_at(story, moment)}
+    return [Listener(name, known_as.get(name, (name,))) for name in chat.characters if name != chat.speaker]
 
 
 def situation_in(story: Story, chat: Chat, name: str, message: Said) -> Situation:
     """A character of the scene at the chat's moment, before whoever says the message, the others beside them."""
-    situation = situation_of(
+    situation = situation_between(
         story, name, story.moment(chat.moment), message.author if not message.answers else chat.speaker
     )
     there = {name, situation.faced.name if situation.faced else None}

@@ -43,6 +43,7 @@ from understudy.server.database import Database
 from understudy.server.problems import Refused
 from understudy.server.speaking import Speaking
 from understudy.server.stage import Stage
+from understudy.server.standing import shown_names
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -131,8 +132,11 @@ class Chats:
 
                 def checked() -> dict[str, Any]:
                     moment = story.moment(at or old.moment)
-                    as_whom = old.speaker if isinstance(speaker, msgspec.UnsetType) else speaker
-                    names, known = scene_of(story, characters or old.characters, as_whom, moment)
+                    called = shown_names(story, moment)  # kept are the story's own names, asked for those of a reader
+                    kept = None if old.speaker is None else called.get(old.speaker, old.speaker)
+                    as_whom = kept if isinstance(speaker, msgspec.UnsetType) else speaker
+                    stay = [called.get(name, name) for name in old.characters]
+                    names, known = scene_of(story, characters or stay, as_whom, moment)
                     return {"characters": names, "speaker": known, "moment": moment.dotted}
 
                 columns |= await asyncio.to_thread(checked)

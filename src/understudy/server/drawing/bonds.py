@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from understudy.persona import Persona, other_at
+from understudy.persona import Persona
 from understudy.server.standing import shown_names
 from understudy.story import Moment, Relation
 from understudy.storyfile import Story
@@ -59,17 +59,14 @@ def _bond(name: str, place: int, ties: list[Relation], language: str) -> Bond:
 
 
 def known_since(story: Story, persona: Persona) -> dict[str, Moment]:
-    """In which scene the character met somebody or first heard them named, by the names it knows them by, in order.
+    """In which scene the character met somebody or first heard them named, by the names they are shown by, in order.
 
     Whom one knows only ever grows, so where a stretch of scenes adds nobody there is nothing to look for in it.
     """
     scenes = [scene for scene, _, _ in story.outline() if scene < persona.moment]
     bounds = [*scenes, persona.moment]
     renamed = shown_names(story, persona.moment)
-    return {
-        other_at(story, name, persona).name if name in renamed else name: scene
-        for name, scene in _added(story, persona.name, bounds, 0, len(scenes))
-    }
+    return {renamed.get(name, name): scene for name, scene in _added(story, persona.name, bounds, 0, len(scenes))}
 
 
 def _added(

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from understudy.names import shown_names_at
 from understudy.persona import Persona
 from understudy.server.drawing.axis import Axis, axis_to
 from understudy.server.drawing.bonds import Bond, bonds_of, known_since
 from understudy.server.drawing.courses import course_chart
 from understudy.server.drawing.relations import relation_graph
-from understudy.server.standing import shown_names
+from understudy.server.outward import persona_as_shown
 from understudy.sofar import Course, Stop, courses_so_far, most_changed, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story
@@ -25,6 +26,7 @@ LEVELS = ("affection", "familiarity")
 @dataclass(frozen=True, slots=True)
 class Portrayal:
     persona: Persona
+    """As a reader is shown the character."""
     known: Mapping[str, Moment]
     """Since which scene the character has known of whom."""
     bonds: Sequence[Bond]
@@ -32,8 +34,11 @@ class Portrayal:
     axis: Axis
     courses: Mapping[str, Mapping[str, Course]]
     """By kind of level, then by person."""
-    shown: str
-    """The name the character is shown by, which may be a false one."""
+
+    @property
+    def shown(self) -> str:
+        """The name the character is shown by, which may be a false one."""
+        return self.persona.name
 
     def watched(self) -> str | None:
         """Towards whom most has changed; where nothing has, the one who is best known."""
@@ -60,16 +65,19 @@ class Portrayal:
 
 
 def portrayed(story: Story, persona: Persona) -> Portrayal:
-    known = known_since(story, persona)
+    known, names = known_since(story, persona), shown_names_at(story, persona.moment)
+    shown = persona_as_shown(persona, names)
     stops = list(timeline(story, persona.moment))
     return Portrayal(
-        persona,
+        shown,
         known,
-        bonds_of(persona, known),
+        bonds_of(shown, known),
         stops,
         axis_to(stops, persona.moment),
-        {kind: courses_so_far(story, persona, kind) for kind in LEVELS},
-        shown_names(story, persona.moment).get(persona.name, persona.name),
+        {
+            kind: {names.of(name): course for name, course in courses_so_far(story, persona, kind).items()}
+            for kind in LEVELS
+        },
     )
 
 

@@ -10,6 +10,7 @@ from anyio import to_thread
 from markupsafe import Markup
 from starlette.responses import Response
 
+from understudy.names import shown_names_at
 from understudy.server.drawing.portraits import portrait
 from understudy.server.drawing.portrayal import LEVELS, portrayed
 from understudy.server.operations import Call, Operation
@@ -72,7 +73,8 @@ def _course(story: Story, name: str, asked: CourseAsked) -> Markup:
     to = shown.watched() if asked.to is None else asked.to
     if asked.to is not None and not shown.has_course(asked.to, kinds):  # called otherwise, or only stood before
         situation = situation_of(story, name, at, asked.to)
-        shown, to = portrayed(story, situation.persona), situation.faced.name if situation.faced else None
+        shown = portrayed(story, situation.persona)
+        to = None if situation.faced is None else shown_names_at(story, at).of(situation.faced.name)
     if to is None or not shown.has_course(to, kinds):
         whom = "anybody" if to is None else to
         raise Refused(f"nothing is told of such a feeling of {shown.shown} towards {whom} so far", 404, "to")

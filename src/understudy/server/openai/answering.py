@@ -136,7 +136,7 @@ def _whys(role: Role, reply: Reply, choices: int) -> Iterator[Why]:
         WhyEvidence(one.kind, one.text, one.moment.dotted if one.moment else None, list(one.words))
         for one in reply.evidence
     ]
-    moment, faced = role.situation.persona.moment, role.situation.faced
+    moment, faced = role.situation.persona.moment, role.shown_situation.faced
     for number in range(choices):
         yield Why(
             role.shown,

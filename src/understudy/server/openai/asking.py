@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from understudy.dialogue import Situation, Turn
+from understudy.dialogue import Turn
 from understudy.errors import StoryError
 from understudy.server.naming import ModelName
 from understudy.server.openai.types import ChatRequest, Message
 from understudy.server.problems import Refused, problem_of
 from understudy.server.stage import Role, Stage
-from understudy.text import fold
 
 __all__ = ["Question", "naming_the_model", "question_of", "text_of"]
 
@@ -57,7 +56,7 @@ async def question_of(asked: ChatRequest, stage: Stage) -> Question:
     told = tuple(_sentences([text for text, message in zip(texts, asked.messages) if message.role in TELLING]))
     with naming_the_model():
         role = await _role(stage, name, told, _last_speaker(asked.messages))
-    return Question(role, tuple(_turns(asked.messages, texts, role.situation)))
+    return Question(role, tuple(_turns(asked.messages, texts, role)))
 
 
 async def _role(stage: Stage, name: ModelName, told: tuple[str, ...], speaker: str | None) -> Role:
@@ -77,15 +76,15 @@ def _last_speaker(messages: list[Message]) -> str | None:
     return None
 
 
-def _turns(messages: list[Message], texts: list[str], situation: Situation) -> Iterator[Turn]:
-    own = situation.persona.name
+def _turns(messages: list[Message], texts: list[str], role: Role) -> Iterator[Turn]:
+    own, situation = role.situation.persona.name, role.situation
     faced = situation.faced.name if situation.faced else SOMEBODY
     for message, text in zip(messages, texts):
         if message.role == "assistant":
             yield Turn(own, text)
         elif message.role == "user":
-            speaker = message.name or faced
-            yield Turn(faced if fold(speaker) == fold(own) else speaker, text)
+            speaker = role.speaker(message.name, faced) if message.name else faced
+            yield Turn(faced if speaker == own else speaker, text)
 
 
 def text_of(message: Message, place: int) -> str:

@@ -26,7 +26,8 @@ from understudy.server.openai.types import (
 )
 from understudy.server.operations import Call, Operation
 from understudy.server.stage import Stage
-from understudy.server.standing import heard_so_far
+from understudy.server.standing import heard_so_far, shown_names
+from understudy.story import Moment
 from understudy.storyfile import Story
 
 __all__ = ["OPERATIONS"]
@@ -55,14 +56,14 @@ async def models(call: Call) -> Models:
 def _models(stage: Stage, name: str, at: str) -> list[Model]:
     story = stage.story(name)
     moment = story.moment(at)
-    people = _speakers(story) if moment.is_end else [shown for shown, _ in heard_so_far(story, moment)]
+    people = _speakers(story, moment) if moment.is_end else [shown for shown, _ in heard_so_far(story, moment)]
     return [_model(ModelName(name, person, moment.dotted)) for person in people]
 
 
-def _speakers(story: Story) -> list[str]:
-    cast = story.cast()
+def _speakers(story: Story, end: Moment) -> list[str]:
+    names, cast = shown_names(story, end), story.cast()
     speaking = [member for member in cast if member.lines] or cast  # a character card has a cast and no lines
-    return [member.character.name for member in speaking]
+    return [names.get(member.character.name, member.character.name) for member in speaking]
 
 
 def _model(name: ModelName) -> Model:
@@ -73,7 +74,7 @@ async def model(call: Call) -> Model:
     name = ModelName.parse(call.path("model"))
     with naming_the_model():
         role = await call.house.stage.role_soon(name)
-    moment, faced = role.situation.persona.moment, role.situation.faced
+    moment, faced = role.situation.persona.moment, role.shown_situation.faced
     return _model(ModelName(name.story, role.shown, moment.dotted, None if faced is None else faced.name))
 
 

@@ -13,11 +13,13 @@ from starlette.routing import Route
 
 from understudy.dialogue import Situation
 from understudy.errors import Dead, StoryError
+from understudy.names import shown_names_at
 from understudy.server.drawing.bonds import Bond
 from understudy.server.drawing.courses import sparkline
 from understudy.server.drawing.portrayal import portrayed
 from understudy.server.drawing.relations import signed
 from understudy.server.house import house_of
+from understudy.server.outward import situation_as_shown
 from understudy.server.pages import address, page
 from understudy.server.pages.knowledge import (
     Acquaintance,
@@ -32,7 +34,7 @@ from understudy.server.pages.leaves import reading_address
 from understudy.server.pages.timeline import Timeline, moment_asked, timeline_at
 from understudy.server.problems import Refused
 from understudy.server.standing import heard_so_far, person, situation_of
-from understudy.story import Moment
+from understudy.story import Moment, holding_at
 from understudy.storyfile import Story
 
 __all__ = ["ROUTES"]
@@ -163,7 +165,7 @@ def _seen(story: Story, asked: Asked) -> Sight:
 
 def _last_alive(story: Story, who: str, at: Moment) -> Moment | None:
     """The start of the last scene before somebody's death, which lies before now."""
-    died = min((fact.since for fact in story.facts(who) if fact.attribute == "died" and fact.since <= at), default=at)
+    died = next((fact.since for fact in holding_at(story.facts(who), at) if fact.attribute == "died"), at)
     return max((scene for scene, _, _ in story.outline() if scene < died), default=None)
 
 
@@ -171,12 +173,13 @@ def _portrait(story: Story, situation: Situation, asked: Asked, heard: set[str])
     """`heard` are those who can be visited in their turn."""
     persona = situation.persona
     drawn = portrayed(story, persona)
-    towards = situation.faced.name if situation.faced else drawn.watched()
+    shown = situation_as_shown(situation, shown_names_at(story, persona.moment))
+    towards = shown.faced.name if shown.faced else drawn.watched()
     if asked.to is not None and drawn.has_course(asked.to):
         towards = asked.to
-    remembered = memories(persona, None if asked.all_scenes else LATEST + 1)
+    remembered = memories(drawn.persona, None if asked.all_scenes else LATEST + 1)
     return Portrait(
-        situation,
+        shown,
         drawn.shown,
         drawn.graph(lambda other: character_address(asked.story, persona.moment, other) if other in heard else None),
         towards,

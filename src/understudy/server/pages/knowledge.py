@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from understudy.persona import Persona, other_at
+from understudy.names import GOES_BY, shown_names_at
+from understudy.persona import NOT_OF_ONESELF, Persona
 from understudy.server.standing import shown_names
-from understudy.story import Fact, Line, Moment
+from understudy.story import Line, Moment, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other
 
@@ -44,26 +45,30 @@ class Acquaintance:
 
 def dated_attributes(story: Story, persona: Persona) -> list[Known]:
     """What the persona is and has, each with the moment since when."""
-    dated = {
-        (fact.attribute, fact.values): fact.since for fact in story.facts(persona.name) if fact.since <= persona.moment
-    }
-    return [Known(name, values, dated.get((name, values))) for name, values in persona.attributes.items()]
+    names = shown_names_at(story, persona.moment)
+    dated = {fact.attribute: fact.since for fact in holding_at(story.facts(persona.name), persona.moment)}
+    return [
+        Known(name, tuple(map(names.in_text, values)), dated.get(name)) for name, values in persona.attributes.items()
+    ]
 
 
 def about_others(story: Story, persona: Persona, known: Mapping[str, Moment]) -> list[Known]:
-    """What the persona has been let in on about people it knows. What it can tell of them is theirs to say (see
-    `other_at`); the story is asked only since when."""
-    told: dict[str, list[Fact]] = {}
-    for fact in story.facts():
-        if fact.since <= persona.moment and fact.known_to is not None and persona.name in fact.known_to:
-            told.setdefault(fact.who, []).append(fact)
-    found = []
-    for owner, facts in told.items():
-        other = other_at(story, owner, persona)
-        dated = {about_other(fact, other.name, story.language): fact.since for fact in facts}
-        if other.name in known:
-            found += [Known(other.name, (said,), dated[said]) for said in other.profile if said in dated]
-    return found
+    """What the persona has been let in on about people it knows: what `other_at` tells of them that is no plain sight.
+    That somebody goes by a name is left out, since it says of the name that it is false."""
+    names = shown_names_at(story, persona.moment)
+    told = [
+        fact
+        for fact in holding_at(story.facts(), persona.moment)
+        if fact.known_to is not None and persona.name in fact.known_to
+        and fact.who != persona.name and fact.attribute not in {*NOT_OF_ONESELF, GOES_BY}
+        and names.of(fact.who) in known
+    ]  # fmt: skip
+    owners = list(dict.fromkeys(fact.who for fact in told))
+    told.sort(key=lambda fact: owners.index(fact.who))
+    return [
+        Known(names.of(fact.who), (names.in_text(about_other(fact, names.of(fact.who), story.language)),), fact.since)
+        for fact in told
+    ]
 
 
 def memories(persona: Persona, most: int | None, gist: int = 2) -> list[Memory]:
@@ -85,5 +90,5 @@ def acquaintances(story: Story, persona: Persona, known: Mapping[str, Moment]) -
     """Whom the persona knows, in the order of acquaintance."""
     met, _ = story.acquaintances(persona.name, persona.moment)
     renamed = shown_names(story, persona.moment)
-    names = {other_at(story, name, persona).name if name in renamed else name for name in met}
+    names = {renamed.get(name, name) for name in met}
     return [Acquaintance(name, since, name in names) for name, since in known.items()]

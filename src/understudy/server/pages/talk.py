@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import StoryError, UnderstudyError
+from understudy.names import shown_names_at
 from understudy.server.chats.documents import ChatDocument, MessageDocument
 from understudy.server.house import house_of
 from understudy.server.pages import page, problem_page
@@ -124,7 +125,8 @@ def _alone(story: str, who: str, at: str, speaker: str | None) -> str:
 
 
 def _introduction(story: Story, who: str, moment: Moment) -> list[str]:
-    return list(situation_of(story, who, moment).persona.profile[:INTRODUCED])
+    profile = situation_of(story, who, moment).persona.profile[:INTRODUCED]
+    return list(map(shown_names_at(story, moment).in_text, profile))
 
 
 def _entries(chat: ChatDocument, story: Story, moment: Moment) -> Iterator[Entry]:

@@ -1,0 +1,191 @@
+"""Who is meant by a name at a moment, and by which names people are known then.
+
+    somebody can be named   iff  they are born, and were in a scene before the moment or are there when the story begins
+    a false name holds      as   every fact does (`holding_at`): while it does, it and its parts are all a reader knows
+
+To a *reader*, who has come as far as the moment and no further, a true name is then as unknown as one that is made up,
+and so is a false name that is only taken later. A name that several people share is looked up among those who can be
+named by then: namesakes who come later change nothing. An *author* owns the story: at the command line and in the
+library every name finds its owner, but an error tells only of those who can be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from understudy.errors import UnknownCharacter
+from understudy.story import Character, Fact, Moment, holding_at
+from understudy.storyfile import Story
+from understudy.storyfile.mentions import TITLES, UNSPACED, NameReplacer
+from understudy.text import did_you_mean, fold
+
+__all__ = [
+    "GOES_BY",
+    "Person",
+    "ShownNames",
+    "ambiguity",
+    "character_at",
+    "people_at",
+    "people_called",
+    "shown_names",
+    "shown_names_at",
+]
+
+GOES_BY = "goes by"
+LISTED = 8  # names that an error tells
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody as a reader who has come as far as a moment may call them."""
+
+    name: str
+    """The story's own name for them."""
+    shown: str
+    """The name they are shown by: a false one while it holds."""
+    known_as: tuple[str, ...]
+    """All they may be called by, `shown` first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNames:
+    """The names that people are shown by at a moment, wherever a reader comes across them."""
+
+    false: Mapping[str, str]
+    """The false names that hold, by the true ones."""
+    in_text: Callable[[str], str]
+    """A text with false names in the place of true ones, where these stand whole."""
+
+    def of(self, name: str) -> str:
+        return self.false.get(name, name)
+
+
+def shown_names(story: Story, at: Moment) -> dict[str, str]:
+    """The false names that hold at a moment, by the true ones."""
+    return _false_names(story.facts(), _begun(story, at))
+
+
+def shown_names_at(story: Story, at: Moment) -> ShownNames:
+    false = shown_names(story, at)
+    if not false:
+        return ShownNames(false, str)
+    others = [
+        one
+        for member in story.cast()
+        if member.character.name not in false
+        for one in (member.character.name, *member.character.aliases)
+        if any(true in one for true in false)
+    ]
+    return ShownNames(false, NameReplacer(false, others))
+
+
+def people_at(story: Story, at: Moment) -> list[Person]:
+    """Those who can be named at a moment, whoever has spoken most in the whole story first."""
+    facts = story.facts()
+    seen = story.seen_before(at) - _unborn(facts, at)
+    at = _begun(story, at)
+    false = _false_names(facts, at)
+    later: dict[str, list[str]] = {}
+    for fact in facts:
+        if fact.attribute == GOES_BY and fact.since > at:
+            later.setdefault(fact.who, []).extend(fact.values)
+    return [
+        _person(member.character, false.get(member.character.name), later.get(member.character.name, ()))
+        for member in story.cast()
+        if member.character.name in seen
+    ]
+
+
+def people_called(people: Sequence[Person], name: str) -> list[Person]:
+    """Those a reader may mean by a name: it in full, else one like it but for case and marks, else a part of one.
+
+    Two who are shown by the very same name (one of them pretends to be the other) cannot be told apart by a reader:
+    whose own name it is, is meant.
+    """
+    wanted = fold(name)
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda one: one == name,
+        lambda one: fold(one) == wanted,
+        lambda one: bool(wanted) and wanted in {fold(part) for part in one.split()},
+    )
+    found = next(filter(None, ([one for one in people if any(map(test, one.known_as))] for test in tests)), [])
+    if len({one.shown for one in found}) == 1:
+        return sorted(found, key=lambda one: one.name != one.shown)[:1]
+    return found
+
+
+def character_at(story: Story, name: str, at: Moment) -> Character:
+    """Whom an author means by a name at a moment: anybody of the story, but of several first those seen by then."""
+    if story.is_name(name):
+        return story.character(name)
+    people = people_at(story, at)
+    owners = {one.name: one for one in people}
+    everything = [
+        Person(member.character.name, member.character.name, (member.character.name, *member.character.aliases))
+        for member in story.cast()
+        if member.character.name in owners
+    ]
+    found = people_called([*people, *everything], name)
+    meant = {one.name for one in found}
+    if len(meant) > 1:
+        raise UnknownCharacter(ambiguity(name, [owners[one] for one in meant]))
+    if meant:
+        return story.character(meant.pop())
+    try:
+        return story.character(name)
+    except UnknownCharacter as error:
+        if at.is_end:
+            raise
+        raise _not_yet(story, name, at, people) from error
+
+
+def ambiguity(name: str, people: Iterable[Person]) -> str:
+    """What to say where a name may mean several people."""
+    return f"'{name}' may be {' or '.join(sorted(one.shown for one in people))}: give the full name"
+
+
+def _not_yet(story: Story, name: str, at: Moment, people: Sequence[Person]) -> UnknownCharacter:
+    meant = did_you_mean(name, (one for person in people for one in person.known_as))
+    told = ", ".join(one.shown for one in people[:LISTED])
+    return UnknownCharacter(
+        f"nobody in '{story.title}' is called '{name}' by {at.dotted}{meant}; so far it has {told or 'nobody'}"
+    )
+
+
+def _unborn(facts: Iterable[Fact], at: Moment) -> set[str]:
+    births: dict[str, list[Moment]] = {}
+    for fact in facts:
+        if fact.attribute == "born":
+            births.setdefault(fact.who, []).append(fact.since)
+    return {who for who, dates in births.items() if min(dates) > at}
+
+
+def _begun(story: Story, at: Moment) -> Moment:
+    """Before the story begins, those who can be named are those of its first scene, by the names they have there."""
+    first = story.first_moment()
+    return at if first is None else max(at, first)
+
+
+def _false_names(facts: Iterable[Fact], at: Moment) -> dict[str, str]:
+    return {fact.who: fact.values[0] for fact in holding_at((f for f in facts if f.attribute == GOES_BY), at)}
+
+
+def _person(character: Character, false: str | None, later: Sequence[str]) -> Person:
+    if false is not None:
+        aliases = [one for one in character.aliases if _is_part(one, false) and one != false]
+        return Person(character.name, false, (false, *aliases))
+    aliases = [
+        one
+        for one in character.aliases
+        if _is_part(one, character.name) or not any(_is_part(one, taken) for taken in later)
+    ]
+    return Person(character.name, character.name, (character.name, *aliases))
+
+
+def _is_part(alias: str, name: str) -> bool:
+    """Is it a name or part of it, with a title perhaps: 'Mr Benedek' or 'Aurel' of Aurel Benedek?"""
+    words = {fold(word) for word in alias.split()} - TITLES
+    if words and words <= {fold(word) for word in name.split()}:
+        return True
+    return UNSPACED.search(alias) is not None and fold(alias) in fold(name)

@@ -1,0 +1,126 @@
+"""While a false name holds, the true one is as unknown as one that is made up: on every route, in name and facing."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from masks import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
+from understudy.agents import agent_named
+from understudy.readers import read
+from understudy.server.app import make_app
+from understudy.server.guard import Guard, Limits
+from understudy.server.house import House
+from understudy.server.stage import Stage
+from understudy.storyfile import Story
+from walking import Answer, walk
+
+ANY_NUMBER = Limits(per_second=1e9, burst=10**9)
+MADE_UP = "Nobody Inparticular"
+VARYING = re.compile(r'"id":"chatcmpl-\w+"|"created":\d+|fp_\w+')
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    return read(masks(tmp_path_factory.mktemp("masks")))
+
+
+def walked(story: Story, folder: Path, at: str, people: list[str]) -> list[Answer]:
+    with House.open(Stage({"masks": story}), agent_named("tfidf"), folder) as house:
+        return asyncio.run(walk(app(house), "masks", at, people)).answers
+
+
+def app(house: House) -> Guard:
+    return make_app(house, limits=ANY_NUMBER)
+
+
+def alike(answer: Answer, name: str) -> tuple[int, dict[str, str], str]:
+    """An answer with whoever was asked for written in one way."""
+    text = VARYING.sub("", answer.text)
+    for form in (quote(name, safe=""), quote(name), name.replace(" ", "+"), name):
+        text = text.replace(form, "NAME")
+    headers = {key: value for key, value in answer.headers.items() if key not in {"content-length", "date"}}
+    return answer.status, {key: value.replace(quote(name, safe=""), "NAME") for key, value in headers.items()}, text
+
+
+@pytest.mark.parametrize("at", MASKED)
+def test_a_true_name_is_answered_as_a_made_up_one(story: Story, tmp_path: Path, at: str) -> None:
+    unknown = walked(story, tmp_path / "unknown", at, ["Ann", MADE_UP])
+    for number, name in enumerate(HIDDEN if at == "1.2" else HIDDEN[:1]):
+        answers = walked(story, tmp_path / str(number), at, ["Ann", name])
+        assert len(answers) == len(unknown)
+        for asked, expected in zip(answers, unknown):
+            if name not in asked.asked or asked.template.endswith("/portrait.svg"):
+                continue  # it is not asked for; or a picture of the first letters of whatever name
+            assert alike(asked, name) == alike(expected, MADE_UP), asked.asked
+
+
+@pytest.mark.parametrize("at", MASKED)
+def test_no_route_tells_a_true_name_not_even_of_who_is_in_on_it(story: Story, tmp_path: Path, at: str) -> None:
+    people = ["Ann", "Countess Halm" if at == "2.2" else "Bea", *(KNOWN[1:3] if at == "1.2" else KNOWN[:1])]
+    answers = walked(story, tmp_path, at, people)
+    assert not [answer.asked for answer in answers if TRUE in answer.text]
+    assert not [answer.asked for answer in answers if quote(TRUE) in answer.text or TRUE in str(answer.headers)]
+    if at not in {"start", "1.1"}:
+        assert any(FALSE in answer.text for answer in answers)
+
+
+def test_who_never_drops_a_false_name_keeps_it_at_the_end(story: Story, tmp_path: Path) -> None:
+    answers = walked(story, tmp_path, "end", ["Countess Halm", TRUE])
+    at_the_end = [answer for answer in answers if "{story}" in answer.template or "/v1" in answer.template]
+    assert not [answer.asked for answer in at_the_end if "Bea Moor" in answer.text]
+    assert any("Countess Halm" in answer.text for answer in answers)
+
+
+def test_once_the_story_has_told_the_true_name_is_shown(story: Story, tmp_path: Path) -> None:
+    answers = walked(story, tmp_path, UNMASKED, ["Ann", TRUE])
+    assert any(TRUE in answer.text for answer in answers if answer.status == 200)
+
+
+def asked(story: Story, folder: Path, *requests: tuple[str, str, object]) -> list[httpx.Response]:
+    """Answers to one request after another; `{chat}` is the id of the chat that the first one made."""
+
+    async def asking() -> list[httpx.Response]:
+        with House.open(Stage({"masks": story}), agent_named("tfidf"), folder) as house:
+            transport = httpx.ASGITransport(app(house))
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+                answers: list[httpx.Response] = []
+                for method, path, body in requests:
+                    chat = answers[0].json()["id"] if answers else ""
+                    answers.append(await client.request(method, path.format(chat=chat), json=body))
+                return answers
+
+    return asyncio.run(asking())
+
+
+@pytest.mark.parametrize("name", [*HIDDEN[:2], MADE_UP])
+def test_a_chat_is_moved_with_whom_it_has_and_nobody_is_put_into_it_by_a_true_name(
+    story: Story, tmp_path: Path, name: str
+) -> None:
+    made, *rest = asked(
+        story, tmp_path,
+        ("POST", "/api/chats", {"story": "masks", "characters": ["Ann", "Silas"], "speaker": "Bea", "at": "1.2"}),
+        ("PATCH", "/api/chats/{chat}", {"at": "2.1"}),
+        ("PATCH", "/api/chats/{chat}", {"characters": [name]}),
+        ("PATCH", "/api/chats/{chat}", {"speaker": name}),
+        ("POST", "/api/chats/{chat}/messages", {"text": f"{name}, what of the harbour?"}),
+        ("PATCH", "/api/chats/{chat}", {"at": "3.1"}),
+        ("PATCH", "/api/chats/{chat}", {"at": "1.2"}),
+    )  # fmt: skip
+    moved, put, spoken, said, on, back = rest
+    assert [answer.status_code for answer in (made, moved, on, back)] == [201, 200, 200, 200]
+    for refused in (put, spoken):
+        assert refused.status_code == 404
+        assert refused.json()["error"]["message"].replace(name, "X") == "nobody heard so far is called 'X': " + (
+            "choose from the cast"
+        )
+    assert "Ann Archer" in said.text, "whoever is called by a name that nobody knows does not answer to it"
+    for answer in (made, moved, back):
+        assert FALSE in answer.text
+        assert TRUE not in answer.text.replace(f"{name}, what of", "")
+    assert TRUE in on.text

@@ -1,0 +1,90 @@
+"""Who can be spoken to: kept as long as the story is, and shown by the names that hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from masks import CAST, FALSE, TRUE, masks
+from understudy.dialogue import Candidate, Evidence, Reply
+from understudy.readers import read
+from understudy.server.naming import ModelName
+from understudy.server.problems import Refused
+from understudy.server.stage import Stage
+from understudy.storyfile import Story
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Story:
+    return read(masks(tmp_path / "masks"))
+
+
+def renamed(folder: Path) -> Story:
+    """The same story with another cast: the lodger is called Corin, and Bea has left it."""
+    masks(folder)
+    for file in (folder / "cast.toml", *folder.glob("act-*.txt")):
+        text = file.read_text().replace(TRUE, "Corin Ash").replace("Bea Moor", "Bess Moor").replace("BEA", "BESS")
+        file.write_text(text.replace('"Bea"', '"Bess"'))
+    return read(folder)
+
+
+def test_a_role_is_made_once(story: Story) -> None:
+    stage = Stage({"masks": story})
+    wanted = ModelName("masks", "Ann", "1.2", "Silas")
+    assert stage.role(wanted) is stage.role(wanted)
+    assert stage.role(wanted) is not stage.role(ModelName("masks", "Ann", "2.1", "Silas"))
+
+
+def test_a_story_that_is_put_in_anothers_place_has_its_own_cast(story: Story, tmp_path: Path) -> None:
+    stage = Stage({"masks": story})
+    lodger, bea = ModelName("masks", "Silas", "1.2"), ModelName("masks", "Bea", "1.2")
+    assert stage.role(lodger).situation.persona.name == TRUE
+    stage.role(bea)
+    stage.put("masks", renamed(tmp_path / "renamed"))
+    assert stage.role(lodger).situation.persona.name == "Corin Ash"
+    with pytest.raises(Refused, match="nobody heard so far is called 'Bea'"):
+        stage.role(bea)
+
+
+def test_a_role_made_of_a_story_that_has_been_replaced_meanwhile_is_not_kept(story: Story, tmp_path: Path) -> None:
+    newer = renamed(tmp_path / "renamed")
+    stage = Stage({"masks": story})
+
+    class Slow(Story):
+        """Is replaced while a role of it is being made."""
+
+        def moment(self, text: str):  # type: ignore[no-untyped-def]
+            stage.put("masks", newer)
+            return super().moment(text)
+
+    stage.put("masks", Slow(story._address))
+    wanted = ModelName("masks", "Silas", "1.2")
+    assert stage.role(wanted).situation.persona.name == TRUE
+    assert stage.role(wanted).situation.persona.name == "Corin Ash"
+
+
+def test_a_reply_is_shown_under_false_names_where_they_stand_whole(story: Story) -> None:
+    role = Stage({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
+    told = f"{TRUE}'s house in {TRUE}shire"
+    shown = role.outward(Reply(told, (Candidate(told, 1.0),), (Evidence("profile", told),)))
+    for text in (shown.text, shown.candidates[0].text, shown.evidence[0].text):
+        assert text == f"{FALSE}'s house in {TRUE}shire"
+
+
+def test_who_is_in_on_it_is_shown_without_the_true_name(story: Story) -> None:
+    role = Stage({"masks": story}).role(ModelName("masks", "Ann", "2.1", "Silas"))
+    assert role.situation.faced is not None and role.situation.faced.name == TRUE
+    shown = role.shown_situation
+    assert shown.faced is not None and shown.faced.name == FALSE
+    assert {tie.to for tie in shown.persona.relations} == {FALSE}
+    assert not any(TRUE in sentence or "goes by" in sentence for sentence in shown.faced.profile)
+    assert {line.speaker for scene in shown.persona.past.scenes() for line in scene.lines} >= {FALSE, "Bea Moor"}
+    assert CAST.count("confidant") == 1
+
+
+def test_the_character_speaks_in_a_history_under_the_name_it_is_shown_by(story: Story) -> None:
+    role = Stage({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
+    assert role.speaker("silas lodger", "You") == TRUE
+    assert role.speaker(TRUE, "You") == "You"
+    assert role.speaker("Ann", "You") == "Ann"
