@@ -160,7 +160,7 @@ def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
             half = open_now.enter_context(closing(connected(url)))
             half.sendall(CHAT + b"Content-Length: 1000\r\n\r\n{")
             gone = threads.submit(heard, half)
-            threads.submit(lambda: (gone.result(60), agent.may.set()))  # the half-sent one goes first
+            gone.add_done_callback(lambda _: agent.may.set())  # the half-sent one goes first
         assert gone.result(60).startswith(b"HTTP/1.1 408 ")
         assert asked.result(60) == "You said first."
 
