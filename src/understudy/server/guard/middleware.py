@@ -138,7 +138,8 @@ class Guard:
             _must_be_own_page(headers, host)
         address = scope["client"][0] if scope.get("client") else "local"
         role = Role.AUTHOR if self.door.key is None else self._role(headers)
-        scope.setdefault("state", {})["role"] = role
+        logged_in = role is not None and self.door.key is not None and b"authorization" not in headers
+        scope.setdefault("state", {}).update(role=role, logged_in=logged_in)
         if role is None:
             self._must_be_open(scope["path"], address)
             return f"stranger {address}"
