@@ -30,6 +30,7 @@ SHORT = ConnectionLimits(
 )  # fmt: skip
 PATIENT = replace(SHORT, head_timeout_s=60, body_timeout_s=60, linger_timeout_s=60)
 HEAD = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+REFUSED = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
 
@@ -67,7 +68,10 @@ def test_a_head_that_does_not_end_is_given_up(house: House, begun: bytes) -> Non
         client.sendall(begun)
         told = heard(client)
     answers = [line for line in told.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
-    assert answers[-1:] in ([b"HTTP/1.1 408 Request Timeout"], [b"HTTP/1.1 200 OK"])
+    if begun.count(b"HTTP/1.1") == 2:
+        assert answers[0] == b"HTTP/1.1 200 OK" and len(answers) <= 2
+    else:
+        assert answers == ([b"HTTP/1.1 408 Request Timeout"] if begun else [])
 
 
 @pytest.mark.parametrize("sent", [b'{"model"', b""])
@@ -125,11 +129,12 @@ def test_a_client_that_never_reads_is_given_up(make_house: MakeHouse) -> None:
 def test_whoever_waits_longest_makes_room(house: House) -> None:
     limits = replace(PATIENT, per_address=5)
     with serving(make_app(house), limits) as url, ExitStack() as open_now:
-        slow = [open_now.enter_context(closing(connected(url))) for _ in range(20)]
-        for client in slow:
-            client.sendall(HEAD)
+        slow = []
+        for _ in range(20):
+            slow.append(open_now.enter_context(closing(connected(url))))
+            slow[-1].sendall(HEAD)
         assert httpx.get(f"{url}/health", timeout=30).status_code == 200
-        assert heard(slow[0]).startswith(b"HTTP/1.1 408 ")
+        assert heard(slow[0]) in (b"", REFUSED)
         slow[-1].sendall(b"Connection: close\r\n\r\n")
         assert heard(slow[-1]).startswith(b"HTTP/1.1 200 ")
 

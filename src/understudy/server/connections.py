@@ -155,6 +155,11 @@ class _Connection(H11Protocol):
     def _answered(self) -> bool:
         return self.cycle is not None and self.cycle.response_complete
 
+    @property
+    def _silent(self) -> bool:
+        """Has it sent nothing yet? Then it is told nothing either: a browser may be about to use it."""
+        return self._phase[0] == HEAD and not self.conn.trailing_data[0]
+
     # What uvicorn calls
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -229,10 +234,10 @@ class _Connection(H11Protocol):
             self.drop()
 
     def drop(self) -> None:
-        """Close it now, with a word why if no answer has begun."""
+        """Close it now, with a word why where something was begun and not answered."""
         if self._phase[0] == CLOSING or self._blocked_since is not None:
             self.transport.abort()
-        elif self._answered or (self.cycle is not None and self.cycle.response_started):
+        elif self._answered or self._silent or (self.cycle is not None and self.cycle.response_started):
             self.transport.close()
         else:
             self._refuse(408, b"Request Timeout")
