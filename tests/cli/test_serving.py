@@ -98,3 +98,28 @@ def test_nothing_else_needs_the_server() -> None:
     code = "import sys, understudy.cli; print([m for m in ('starlette', 'uvicorn', 'msgspec') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_keys_are_read_from_files(
+    serve: Callable[..., tuple[subprocess.Popen[str], str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_text("the key that authors have\n")
+    (tmp_path / "reader").write_text("the key that readers have\n")
+    monkeypatch.setenv("UNDERSTUDY_API_KEY", "a key that the file goes before")
+    _, url = serve("demo-zh", "--key-file", tmp_path / "key", "--reader-key-file", tmp_path / "reader")
+    with httpx.Client(base_url=url, timeout=20) as client:
+
+        def status(path: str, key: str) -> int:
+            return client.get(path, headers={"Authorization": f"Bearer {key}"}).status_code
+
+        assert [status(path, "the key that authors have") for path in ("/api/stories", "/api/uploads")] == [200, 200]
+        assert [status(path, "the key that readers have") for path in ("/api/stories", "/api/uploads")] == [200, 403]
+        assert status("/api/stories", "a key that the file goes before") == 401
+
+
+@pytest.mark.parametrize("text", [b"", b" \n", b"a key of two lines\nand more\n", b"\xff\xfe"])
+def test_a_key_file_that_holds_no_key(run: Run, tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "key").write_bytes(text)
+    told = run("serve", "demo-zh", "--key-file", tmp_path / "key", status=1).stderr
+    assert "key" in told and "nothing else" in told
+    assert "cannot be read" in run("serve", "demo-zh", "--key-file", tmp_path / "none", status=1).stderr

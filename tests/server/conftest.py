@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -11,15 +10,16 @@ from threading import Thread
 
 import httpx
 import pytest
-import uvicorn
 
 from brasskey import brass_key
 from understudy.agents.scripted import Scripted
 from understudy.dialogue import Agent
 from understudy.readers import read
 from understudy.server.app import make_app
+from understudy.server.connections import ConnectionLimits, ListeningSocket
 from understudy.server.guard import Guard
 from understudy.server.house import House
+from understudy.server.running import make_server
 from understudy.server.stage import Stage
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore
@@ -88,12 +88,11 @@ def ask(app: Guard) -> Ask:
 
 
 @contextmanager
-def serving(app: Guard) -> Iterator[str]:
+def serving(app: Guard, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """The application behind a real server on a free port of the loopback address; gives its URL."""
-    with socket.socket() as listening:
+    with ListeningSocket() as listening:
         listening.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app, lifespan="on", log_config=None, access_log=False, ws="none")
-        server = uvicorn.Server(config)
+        server = make_server(app, limits=limits)
         started = Thread(target=lambda: asyncio.run(server._serve([listening])), daemon=True)
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         listening.listen(128)

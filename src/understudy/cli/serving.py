@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import re
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 from time import sleep
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -28,17 +26,15 @@ from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
-    import uvicorn
-
-    from understudy.server.guard import Guard
+    from understudy.server.running import Server
 
 __all__ = ["serve"]
 
 PORT = 8321
 KEY = "UNDERSTUDY_API_KEY"
+READER_KEY = "UNDERSTUDY_READER_KEY"
 DATA = "UNDERSTUDY_DATA"
-GRACE = 120  # seconds that answers under way are given to end when the server stops
-BACKLOG = 2048  # connections that may wait to be taken up
+KEY_FILE = click.Path(path_type=Path, dir_okay=False)
 NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
@@ -48,7 +44,13 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any free one.")
 @click.option(
     "--host", default="127.0.0.1", show_default=True,
-    help=f"The address to serve on. Any but this machine's own needs a key in {KEY}.",
+    help=f"The address to serve on. Any but this machine's own needs a key, in {KEY} or a --key-file.",
+)  # fmt: skip
+@click.option("--key-file", type=KEY_FILE, help="A file that holds the key, for authors: they may do everything.")
+@click.option("--reader-key-file", type=KEY_FILE, help="A file that holds a second key: with it one talks and reads.")
+@click.option(
+    "--reader-key", metavar="KEY", envvar=READER_KEY, show_envvar=True,
+    help="The same as text; on the command line other users of this machine can see it.",
 )  # fmt: skip
 @click.option("--name", "names", metavar="NAME", multiple=True, help="A host name it is called by; may be repeated.")
 @click.option(
@@ -57,10 +59,15 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 )  # fmt: skip
 @store_option_of("An utterance database: review it on the page; approved lines are said.")
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Where chats and uploads are kept.")
+@click.option(
+    "--behind-proxy", is_flag=True,
+    help="Believe X-Forwarded-For and -Proto of a proxy on this machine (else at $FORWARDED_ALLOW_IPS).",
+)  # fmt: skip
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
 def serve(
-    stories: tuple[str, ...], open_page: bool, port: int, host: str, names: tuple[str, ...], agent: str,
-    store: str | None, data: Path | None, json_log: bool,
+    stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
+    reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agent: str, store: str | None,
+    data: Path | None, behind_proxy: bool, json_log: bool,
 ) -> None:  # fmt: skip
     """Serve the characters of one or more stories (`demo` unless told) until Ctrl-C.
 
@@ -75,19 +82,24 @@ def serve(
     try:
         from understudy.judging.approved import ApprovedCandidates
         from understudy.server.app import make_app
+        from understudy.server.datafolder import private_files
         from understudy.server.guard import Door
         from understudy.server.house import House
+        from understudy.server.running import make_server
         from understudy.server.stage import Stage
+        from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
-    door = Door.of(host, os.environ.get(KEY), names)
+    key = os.environ.get(KEY) if key_file is None else _key_in(key_file)
+    door = Door.of(host, key, names, reader_key if reader_key_file is None else _key_in(reader_key_file))
     with ExitStack() as open_now:
+        open_now.enter_context(private_files())
         lines = None if store is None else open_now.enter_context(opened_store(store))
         speaking = speaker_named(agent, None if lines is None else ApprovedCandidates(lines))
         listening = open_now.enter_context(_listen(host, port))
         opened = _opened(stories or EMBEDDED[:1])
         with House.open(Stage(opened), speaking, data or data_folder(), utterances=lines) as house:
-            _log(json_log)
+            set_up_log(json_log)
             address = f"http://{_shown(host)}:{listening.getsockname()[1]}"
             for name, story in opened.items():
                 click.echo(f"{clean(story.title)} is on as '{name}'.")
@@ -95,7 +107,11 @@ def serve(
             if lines is not None:
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
-            _run(make_app(house, door), listening, f"{address}/" if open_page else None, house.chats.give_up)
+            server = make_server(make_app(house, door), behind_proxy, give_up=house.chats.give_up)
+            if open_page:
+                Thread(target=_open_when_up, args=(server, f"{address}/"), daemon=True).start()
+            with suppress(KeyboardInterrupt):  # before the server has begun to listen for it
+                server.run(sockets=[listening])
     click.echo("Stopped.")
 
 
@@ -108,6 +124,18 @@ def data_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "understudy"
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "understudy"
+
+
+def _key_in(path: Path) -> str:
+    try:
+        key = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            "cannot be read as a key: give a text file that holds the key and nothing else", path
+        ) from error
+    if not key or "\n" in key:
+        raise InputError("holds no key, or more than one line: write the key into it and nothing else", path)
+    return key
 
 
 def _opened(stories: Sequence[str]) -> dict[str, Story]:
@@ -128,14 +156,16 @@ def _slug(text: str) -> str:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    from understudy.server.connections import ListeningSocket
+
     try:
         family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family)
+        listening = ListeningSocket(family)
         try:
             if os.name == "posix":
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(where)
-            listening.listen(BACKLOG)
+            listening.listen()
         except OSError:
             listening.close()
             raise
@@ -158,39 +188,7 @@ def _shown(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _log(json_log: bool) -> None:
-    from understudy.server.telemetry import LOG, JsonLines
-
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if json_log else logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    LOG.handlers = [handler]
-    LOG.setLevel(logging.INFO)
-    LOG.propagate = False
-
-
-def _run(app: Guard, listening: socket.socket, page: str | None, give_up: Callable[[], None]) -> None:
-    """Until it is told to stop; answers under way are finished first, unless it is told again."""
-    import uvicorn
-
-    class Server(uvicorn.Server):
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            super().handle_exit(sig, frame)
-            if self.force_exit:
-                give_up()
-
-    server = Server(
-        uvicorn.Config(
-            app, lifespan="on", log_config=None, log_level="warning", access_log=False, server_header=False,
-            ws="none", timeout_graceful_shutdown=GRACE,
-        )
-    )  # fmt: skip
-    if page is not None:
-        Thread(target=_open_when_up, args=(server, page), daemon=True).start()
-    with suppress(KeyboardInterrupt):  # which the server passes on once it has stopped
-        server.run(sockets=[listening])
-
-
-def _open_when_up(server: uvicorn.Server, page: str) -> None:
+def _open_when_up(server: Server, page: str) -> None:
     while not server.started:
         sleep(0.05)
     webbrowser.open(page)

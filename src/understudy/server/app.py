@@ -75,7 +75,7 @@ def make_app(house: House, door: Door | None = None, limits: Limits | None = Non
     app.state.openapi = cache(partial(document_of, OPERATIONS, door.key is not None))
     templates: dict[Any, str] = {route.endpoint: route.path for route in routes if isinstance(route, Route)}
     templates[files] = "/static"
-    return Guard(app, door, limits or Limits(), house.telemetry, templates)
+    return Guard(app, door, limits or Limits(), house.telemetry, templates, routes)
 
 
 @asynccontextmanager

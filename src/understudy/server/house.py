@@ -10,6 +10,7 @@ from starlette.requests import Request
 from understudy.dialogue import Agent
 from understudy.server.chats.talking import Chats
 from understudy.server.database import Database
+from understudy.server.datafolder import DataFolder
 from understudy.server.speaking import Speaking
 from understudy.server.stage import Stage
 from understudy.server.telemetry import Telemetry
@@ -30,6 +31,7 @@ class House:
     database: Database
     telemetry: Telemetry
     chats: Chats
+    folder: DataFolder
     uploads: Uploads
     """Opened and closed by the application, when it starts and stops."""
     utterances: UtteranceStore | None = None
@@ -45,13 +47,20 @@ class House:
         utterances: UtteranceStore | None = None,
     ) -> House:
         """`data` is the folder of what is kept; `at_once` is how many replies are made at a time."""
-        speaking, database = Speaking(agent, at_once), Database(data / DATABASE)
+        folder = DataFolder(data)
+        try:
+            database = Database(data / DATABASE)
+        except BaseException:
+            folder.close()
+            raise
+        speaking = Speaking(agent, at_once)
         return cls(
             stage=stage,
             speaking=speaking,
             database=database,
             telemetry=Telemetry(speaking),
             chats=Chats(database, stage, speaking),
+            folder=folder,
             uploads=Uploads(database, stage, data),
             utterances=utterances,
         )
@@ -59,6 +68,7 @@ class House:
     def close(self) -> None:
         self.speaking.close()
         self.database.close()
+        self.folder.close()
 
     def __enter__(self) -> House:
         return self

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from understudy.server.speaking import Speaking
 
-__all__ = ["LOG", "METRICS_TYPE", "JsonLines", "Telemetry"]
+__all__ = ["LOG", "METRICS_TYPE", "JsonLines", "Telemetry", "Throttled", "places_of", "set_up_log"]
 
 LOG = logging.getLogger("understudy.server")
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -57,9 +63,61 @@ class Telemetry:
         return generate_latest(self._registry)
 
 
+class PlainLines(logging.Formatter):
+    """Time and message. Of an exception its kind and place: what it says may be what somebody said."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(message)s", "%H:%M:%S")
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        return _exception(ei)
+
+
 class JsonLines(logging.Formatter):
     """A log line as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         told = {"time": self.formatTime(record), "level": record.levelname.lower(), "message": record.getMessage()}
+        if record.name != LOG.name:
+            told["logger"] = record.name
+        if record.exc_info and record.exc_info[0]:
+            told["exception"] = _exception(record.exc_info)
         return json.dumps(told, ensure_ascii=False)
+
+
+def _exception(told: Any) -> str:
+    return f"{told[0].__name__} at {places_of(told[1])}"
+
+
+def places_of(error: BaseException) -> str:
+    """Where it was raised: the last three frames."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+
+
+def set_up_log(json_lines: bool) -> None:
+    """Every line of the process in one form on standard error: ours, uvicorn's, asyncio's, and warnings."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if json_lines else PlainLines())
+    logging.getLogger().handlers = [handler]
+    logging.captureWarnings(True)
+    LOG.setLevel(logging.INFO)
+
+
+class Throttled:
+    """Logs at most once in `every_s` seconds, and then says how often it kept silent."""
+
+    def __init__(
+        self, log: Callable[[str], object], every_s: float = 60.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._log, self._every_s, self._clock = log, every_s, clock
+        self._next = -math.inf
+        self._silent = 0
+
+    def __call__(self, message: str) -> None:
+        now = self._clock()
+        if now < self._next:
+            self._silent += 1
+            return
+        self._log(f"{message} ({self._silent} times since the last such line)" if self._silent else message)
+        self._next, self._silent = now + self._every_s, 0

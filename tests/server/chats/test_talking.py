@@ -17,6 +17,7 @@ from understudy.agents.scripted import Scripted
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.server.app import make_app
+from understudy.server.chats.talking import MOST_WAITING
 from understudy.server.guard import Guard
 from understudy.server.house import House
 
@@ -447,3 +448,32 @@ def test_a_chat_can_be_read_when_its_story_is_gone(talk: Ask, house: House) -> N
     refused = talk("POST", f"/api/chats/{chat}/messages", json={"text": "Hello?"})
     assert refused.status_code == 404
     assert talk("GET", f"/chats/{chat}").status_code == 404
+
+
+def test_a_chat_takes_only_so_many_messages_that_wait(make_house: MakeHouse) -> None:
+    free = Event()
+
+    class Thinker(Remembering):
+        def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+            assert free.wait(60)
+            return super().reply(situation, history)
+
+    house = make_house(Thinker())
+    house.chats.pace = 0
+
+    async def talking() -> list[int]:
+        async with visiting(make_app(house)) as client:
+            chat = (await client.post("/api/chats", json=BEGUN)).json()["id"]
+
+            async def say(text: str) -> int:
+                return (await client.post(f"/api/chats/{chat}/messages", json={"text": text})).status_code
+
+            asked = [asyncio.ensure_future(say(str(number))) for number in range(60)]
+            while sum(one.done() for one in asked) < 60 - MOST_WAITING:
+                await asyncio.sleep(0.01)
+            refused = [one.result() for one in asked if one.done()]
+            free.set()
+            return [*refused, *(await asyncio.gather(*asked))]
+
+    statuses = asyncio.run(asyncio.wait_for(talking(), 60))
+    assert set(statuses) == {200, 429} and statuses.count(200) == MOST_WAITING

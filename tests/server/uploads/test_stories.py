@@ -502,3 +502,46 @@ def test_asking_for_uploads_that_are_not_there_leaves_nothing(tmp_path: Path) ->
             assert len(uploads._turns) <= 1
 
     asyncio.run(told())
+
+
+def test_uploads_that_come_at_once_do_not_pass_the_limit_together(tmp_path: Path) -> None:
+    def script(number: int) -> bytes:
+        return (SCRIPT + f"ODILE: This is number {number}.\n" * 200).encode()
+
+    size = len(script(1))
+    fitting = 2
+
+    async def run() -> None:
+        async with opened(tmp_path, limits=Limits(total=fitting * size + size // 2)) as uploads:
+            sending = (sent(uploads, (f"{number}.txt", script(number))) for number in range(6))
+            done = await asyncio.gather(*sending, return_exceptions=True)
+            refused = [one for one in done if isinstance(one, Refused)]
+            assert len(done) - len(refused) <= fitting
+            assert all(one.status == 409 and "all uploads together" in str(one) for one in refused)
+            kept = len(await uploads.store.all())
+            for number in range(10, 10 + fitting - kept):  # what a refused one had taken is free again
+                await sent(uploads, (f"{number}.txt", script(number)))
+            with pytest.raises(Refused, match="all uploads together"):
+                await sent(uploads, ("more.txt", script(7)))
+        async with opened(tmp_path, limits=Limits(total=fitting * size + size // 2)) as uploads:
+            with pytest.raises(Refused, match="all uploads together"):
+                await sent(uploads, ("more.txt", script(7)))
+
+    asyncio.run(run())
+
+
+def test_an_upload_that_breaks_off_or_cannot_be_read_takes_no_room(tmp_path: Path) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield form([("a.txt", b"x" * 900)])[:-60]
+
+    async def run() -> None:
+        async with opened(tmp_path, limits=Limits(total=2000)) as uploads:
+            for _ in range(4):
+                with pytest.raises(Refused, match="broke off"):
+                    await uploads.take(FORM, broken())
+                with pytest.raises(InputError):
+                    await sent(uploads, ("a.txt", b"\x7fELF" + b"x" * 900))
+            await sent(uploads, ("act.txt", SCRIPT.encode()))
+            assert (await sent(uploads, ("act.txt", SCRIPT.encode()))).already
+
+    asyncio.run(run())

@@ -41,7 +41,7 @@ from understudy.server.chats.store import Chat, Said
 from understudy.server.chats.telling import Telling, pieces
 from understudy.server.database import Database
 from understudy.server.problems import Refused
-from understudy.server.speaking import Speaking
+from understudy.server.speaking import RETRY_AFTER, Speaking
 from understudy.server.stage import Stage
 from understudy.server.standing import shown_names
 from understudy.story import Moment
@@ -53,6 +53,8 @@ LOG = logging.getLogger("understudy.server")
 PACE = 0.025  # seconds between two words: fast enough to read along
 LISTED = 200
 STOP_TIMEOUT_S = 120.0  # how long replies under way may take when the server stops
+MOST_WAITING = 20  # requests of one chat that are answered or wait for it; who leaves does not take theirs along
+MOST_WAITING_IN_ALL = 1_000
 
 
 class Chats:
@@ -263,9 +265,15 @@ class Chats:
         return await self._told(number, trying)
 
     async def _told(self, number: str, work: Callable[[Telling], Awaitable[None]]) -> AsyncIterator[bytes]:
+        waiting = sum(task.get_name() == number for task in self._tasks)
+        if waiting >= MOST_WAITING or len(self._tasks) >= MOST_WAITING_IN_ALL:
+            told = (
+                f"{len(self._tasks)} messages wait for their replies, {waiting} of them in this chat: try again later"
+            )
+            raise Refused(told, 429, code="queue_full", retry_after=RETRY_AFTER)
         telling = Telling(number, self.pace)
         self._telling.add(telling)
-        task = asyncio.create_task(self._in_order(number, telling, work))
+        task = asyncio.create_task(self._in_order(number, telling, work), name=number)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await telling.events()

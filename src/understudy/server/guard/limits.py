@@ -29,6 +29,9 @@ class Limits:
     body: int = MIB
     upload: int = 66 * MIB
     """A body that brings a story."""
+    headers: int = 100
+    head: int = 32 * 1024
+    """Bytes of a request's address and headers together."""
     strangers_per_second: float = 1.0
     """Requests of one address without the key, where there is one."""
     strangers_burst: int = 20

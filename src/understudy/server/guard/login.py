@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.server.guard.door import Door
 from understudy.server.guard.middleware import COOKIE, session_of
+from understudy.server.pages import bare_page
 
 __all__ = ["login_routes"]
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>Log in - Understudy</title>
-  <link rel="stylesheet" href="/static/site.css">
-  <script src="/static/theme.js"></script>
-</head>
-<body data-view="login">
-  <main id="view">
-    <h1>Understudy</h1>
-    <form method="post" action="/login">
-      {wrong}
-      <input type="hidden" name="next" value="{after}">
-      <p><label for="key">The server's key</label></p>
-      <p><input id="key" name="key" type="password" autocomplete="current-password" required autofocus></p>
-      <p><button type="submit">Log in</button></p>
-    </form>
-  </main>
-</body>
-</html>
-"""
-WRONG = '<p role="alert">That is not the key.</p>'
 
 
 def login_routes(door: Door) -> list[Route]:
@@ -48,11 +22,12 @@ def login_routes(door: Door) -> list[Route]:
     async def login(request: Request) -> Response:
         told = await request.form(max_files=0, max_fields=4, max_part_size=4096)
         after = _own_path(str(told.get("next", "/")))
-        if not door.opens_to(str(told.get("key", ""))):
+        role = door.role_of(str(told.get("key", "")))
+        if role is None:
             return _page(after, wrong=True)
         response = RedirectResponse(after, 303)
         secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, door.sessions.open(), httponly=True, samesite="strict", secure=secure)
+        response.set_cookie(COOKIE, door.sessions.open(role), httponly=True, samesite="strict", secure=secure)
         return response
 
     async def logout(request: Request) -> Response:
@@ -70,7 +45,7 @@ def login_routes(door: Door) -> list[Route]:
 
 def _page(after: str, wrong: bool = False) -> Response:
     """Tells strangers nothing of what is served here."""
-    return HTMLResponse(PAGE.format(after=escape(after), wrong=WRONG if wrong else ""), 401 if wrong else 200)
+    return bare_page("login.html", 401 if wrong else 200, after=after, wrong=wrong)
 
 
 def _own_path(told: str) -> str:

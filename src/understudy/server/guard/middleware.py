@@ -6,20 +6,21 @@ leaves in the log: method, the route's template, status and time; nothing of wha
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from understudy.server.guard.door import Door
 from understudy.server.guard.limits import Allowances, Limits, Places
+from understudy.server.guard.roles import Role, allowed
+from understudy.server.pages import bare_page
 from understudy.server.problems import Refused, problem_response
-from understudy.server.telemetry import LOG, Telemetry
+from understudy.server.telemetry import LOG, Telemetry, places_of
 
 __all__ = ["COOKIE", "Guard", "session_of"]
 
@@ -52,12 +53,19 @@ CLOSED = 499  # whoever asked had gone before an answer began
 
 
 class Guard:
-    """`templates` gives each endpoint's path as it was written, for the log and the metrics."""
+    """`routes` are the application's; `templates` gives each endpoint's path as it was written, for the log and the
+    metrics."""
 
     def __init__(
-        self, app: ASGIApp, door: Door, limits: Limits, telemetry: Telemetry, templates: Mapping[Any, str]
+        self,
+        app: ASGIApp,
+        door: Door,
+        limits: Limits,
+        telemetry: Telemetry,
+        templates: Mapping[Any, str],
+        routes: Sequence[BaseRoute],
     ) -> None:
-        self.app = app
+        self.app, self._routes = app, routes
         self.door, self.limits = door, limits
         self._telemetry, self._templates = telemetry, templates
         self._clients = Allowances(limits.per_second, limits.burst)
@@ -122,28 +130,39 @@ class Guard:
 
     def _checked(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
         """Who asks, if they may; refuses them otherwise."""
+        self._must_be_short(scope)
         host = headers.get(b"host", b"").decode("latin-1")
         if not self.door.known_as(host):
             raise Refused("the server does not go by that name: call it by the address it printed", 421, code="host")
         if scope["method"] not in SAFE:
             _must_be_own_page(headers, host)
         address = scope["client"][0] if scope.get("client") else "local"
-        if self.door.key is None:
-            client = address
-        elif self._has_key(headers):
-            client = "key"
-        else:
+        role = Role.AUTHOR if self.door.key is None else self._role(headers)
+        logged_in = role is not None and self.door.key is not None and b"authorization" not in headers
+        scope.setdefault("state", {}).update(role=role, logged_in=logged_in)
+        if role is None:
             self._must_be_open(scope["path"], address)
             return f"stranger {address}"
+        client = address if self.door.key is None else role.value
         if wait := self._clients.take(client):
             raise Refused("too many requests at once: wait a little", 429, code="rate_limit", retry_after=wait)
+        if not allowed(role, self._routes, scope):
+            raise Refused("this is for authors: it needs the server's other key", 403, code="authors_only")
         return client
 
-    def _has_key(self, headers: Mapping[bytes, bytes]) -> bool:
+    def _must_be_short(self, scope: Scope) -> None:
+        if len(scope["headers"]) > self.limits.headers:
+            raise Refused(f"there are too many headers: at most {self.limits.headers} are taken", 431, code="headers")
+        size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+        if size + sum(len(name) + len(value) for name, value in scope["headers"]) > self.limits.head:
+            told = f"address and headers are too long: at most {self.limits.head:,} bytes are taken"
+            raise Refused(told, 431, code="headers")
+
+    def _role(self, headers: Mapping[bytes, bytes]) -> Role | None:
         scheme, _, told = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() == "bearer":
-            return self.door.opens_to(told.strip())
-        return self.door.sessions.holds(session_of(headers.get(b"cookie", b"").decode("latin-1")))
+            return self.door.role_of(told.strip())
+        return self.door.sessions.role_of(session_of(headers.get(b"cookie", b"").decode("latin-1")))
 
     def _must_be_open(self, path: str, address: str) -> None:
         if path.startswith(OPEN_UNDER):
@@ -158,13 +177,15 @@ class Guard:
             )
 
     def _turned_away(self, refused: Refused, scope: Scope, headers: Mapping[bytes, bytes]) -> Response:
+        to_a_person = scope["method"] == "GET" and b"text/html" in headers.get(b"accept", b"")
+        if refused.status == 401 and to_a_person:
+            return RedirectResponse(f"/login?next={quote(scope['path'], safe='')}", 303)
+        if refused.code == "authors_only" and to_a_person:
+            return bare_page("refused.html", refused.status, told=str(refused))
+        response = problem_response(refused)
         if refused.status == 401:
-            if scope["method"] == "GET" and b"text/html" in headers.get(b"accept", b""):
-                return RedirectResponse(f"/login?next={quote(scope['path'], safe='')}", 303)
-            response = problem_response(refused)
             response.headers["WWW-Authenticate"] = "Bearer"
-            return response
-        return problem_response(refused)
+        return response
 
     def _bounded(self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive) -> Receive:
         """Bodies that are too long are refused by the length they tell, and by their bytes where they tell none."""
@@ -221,6 +242,4 @@ def _method(told: str) -> str:
 
 def _write_down(error: BaseException) -> None:
     """Where it went wrong and what kind of error it was; not its message, which may hold what somebody said."""
-    frames = traceback.extract_tb(error.__traceback__)[-3:]
-    places = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
-    LOG.error("%s at %s", type(error).__name__, places)
+    LOG.error("%s at %s", type(error).__name__, places_of(error))

@@ -87,15 +87,11 @@ class UploadStore:
         )
         return found[0] if found else None
 
-    async def taken(self) -> tuple[int, int]:
-        """How many uploads there are, and how many bytes were sent for all that are kept."""
-
-        def count(db: sqlite3.Connection) -> tuple[int, int]:
-            (uploads,) = db.execute("SELECT count(*) FROM uploads WHERE deleted IS NULL").fetchone()
-            (size,) = db.execute("SELECT coalesce(sum(size), 0) FROM upload_files").fetchone()
-            return uploads, size
-
-        return await self._database.run(count)
+    async def count(self) -> int:
+        """How many uploads there are that have not been deleted."""
+        question = "SELECT count(*) FROM uploads WHERE complete AND deleted IS NULL"
+        (uploads,) = await self._database.run(lambda db: db.execute(question).fetchone())
+        return int(uploads)
 
     async def keep(self, row: UploadRow, paths: Iterable[Path]) -> list[str]:
         """Keep an upload and its files for good; nothing of it where that fails.

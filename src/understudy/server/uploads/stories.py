@@ -27,11 +27,12 @@ from understudy.server.uploads.answers import Change, change
 from understudy.server.uploads.apart import read_apart
 from understudy.server.uploads.arriving import Arrived, receive
 from understudy.server.uploads.fixes import Fix, fixed
-from understudy.server.uploads.limits import MIB, Limits
+from understudy.server.uploads.limits import Limits
 from understudy.server.uploads.names import slug
 from understudy.server.uploads.reading import FIXED, SENT, USED
 from understudy.server.uploads.readings import Progress, Readings
 from understudy.server.uploads.shelf import Shelf, room
+from understudy.server.uploads.space import Space
 from understudy.server.uploads.store import AS_SENT, FixMade, SentFile, UploadRow, UploadStore
 from understudy.storyfile import Story
 
@@ -47,6 +48,7 @@ class Uploads:
         self._stage = stage
         self._shelf = Shelf(folder)
         self.readings = Readings()
+        self._space = Space(self.limits.total)
         self._arriving: dict[str, str] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._entrance = asyncio.Lock()
@@ -59,6 +61,7 @@ class Uploads:
         rows = await self.store.all()
         await to_thread.run_sync(self._shelf.tidy, rows)
         for row in rows:
+            self._space.keep(row.id, sum(file.size for file in row.files))
             if row.deleted is None and not await self._staged(row):
                 self.readings.start(row.id, Progress(row.files, row.made, known=True), self._made_again(row))
 
@@ -69,37 +72,40 @@ class Uploads:
 
     async def take(self, content_type: str, chunks: AsyncIterator[bytes]) -> tuple[str, bool]:
         """Receive the files of a form and begin to read them: the upload's id, and whether it was there before."""
-        await to_thread.run_sync(self._clear_away, await self.store.purge_old(self.limits.kept))
+        await self._clear_away(await self.store.purge_old(self.limits.kept))
+        upload = secrets.token_hex(8)
         with room():
             work = await to_thread.run_sync(self._shelf.new_work)
         try:
-            arrived = await receive(content_type, chunks, work, self.limits)
+            arrived = await receive(content_type, self._space.counted(upload, chunks), work, self.limits)
             content = _content(arrived)
             async with self._entrance:
                 same = self._arriving.get(content) or getattr(await self.store.same(content), "id", None)
                 if same is None:
-                    await self._must_have_room(sum(one.size for one in arrived))
-                    return self._begin(work, arrived, content), False
+                    await self._must_have_room()
+                    self._space.set(upload, sum(one.size for one in arrived))
+                    self._begin(upload, work, arrived, content)
+                    return upload, False
         except BaseException:
-            await _removed(work)
+            await self._given_up(upload, work)
             raise
-        await _removed(work)
+        await self._given_up(upload, work)
         return same, True
 
-    async def _must_have_room(self, size: int) -> None:
-        uploads, total = await self.store.taken()
-        if uploads + len(self._arriving) >= self.limits.uploads:
+    async def _must_have_room(self) -> None:
+        if await self.store.count() + len(self._arriving) >= self.limits.uploads:
             raise Refused(f"{self.limits.uploads} stories are here already: delete one first", 409)
-        if total + size > self.limits.total:
-            raise Refused(f"all uploads together may have {self.limits.total // MIB:,} MB: delete one first", 409)
 
-    def _begin(self, work: Path, arrived: list[Arrived], content: str) -> str:
-        upload, made = secrets.token_hex(8), datetime.now(UTC).isoformat(timespec="milliseconds")
+    async def _given_up(self, upload: str, work: Path) -> None:
+        self._space.release(upload)
+        await _removed(work)
+
+    def _begin(self, upload: str, work: Path, arrived: list[Arrived], content: str) -> None:
+        made = datetime.now(UTC).isoformat(timespec="milliseconds")
         files = tuple(SentFile(number, one.name, one.size) for number, one in enumerate(arrived, 1))
         row = UploadRow(upload, "", content, made, True, None, files, ())
         self._arriving[content] = upload
         self.readings.start(upload, Progress(files, made), self._read_first(row, work, arrived))
-        return upload
 
     async def _read_first(self, row: UploadRow, work: Path, arrived: list[Arrived]) -> None:
         try:
@@ -117,10 +123,13 @@ class Uploads:
                 self._stage.remove(row.story)
                 self._shelf.take_away(row.id)
                 raise
-            await to_thread.run_sync(self._clear_away, gone)
+        except BaseException:
+            self._space.release(row.id)
+            raise
         finally:
             self._arriving.pop(row.content, None)
             await _removed(work)
+        await self._clear_away(gone)
 
     # Putting right
 
@@ -252,9 +261,10 @@ class Uploads:
 
     # Housekeeping
 
-    def _clear_away(self, uploads: list[str]) -> None:
+    async def _clear_away(self, uploads: list[str]) -> None:
+        self._space.release(*uploads)
         for upload in uploads:
-            self._shelf.take_away(upload)
+            await to_thread.run_sync(self._shelf.take_away, upload)
 
     def _turn(self, upload: str) -> asyncio.Lock:
         return self._turns.setdefault(upload, asyncio.Lock())

@@ -1,0 +1,94 @@
+"""The login page and the header of every page, on screens of several widths, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser.accessibility import complaints, fits
+from browser.conftest import FREELY, SCRIPT
+from reviewed import filled
+from server.conftest import serving
+from understudy.agents.scripted import Scripted
+from understudy.server.app import make_app
+from understudy.server.guard import Door
+from understudy.server.house import House
+from understudy.server.stage import Stage
+from understudy.storyfile import Story
+
+KEY, READERS = "a long and quite random key", "another long and random key"
+WIDTHS = (360, 768, 1280)
+ROWS = """() => new Set([...document.querySelectorAll(".masthead > *, .views > a")].map((one) => {
+    const {top, bottom} = one.getBoundingClientRect();
+    return Math.round((top + bottom) / 2 / 12);
+})).size"""
+
+
+@pytest.fixture
+def keyed(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[str]:
+    with closing(filled(tmp_path / "lines.db")) as lines:
+        opened = House.open(Stage(on_stage), Scripted(SCRIPT), tmp_path / "data", utterances=lines)
+        with opened as house, serving(make_app(house, Door.of("127.0.0.1", KEY, reader_key=READERS), FREELY)) as url:
+            yield url
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_login_page_looks_like_the_others_and_says_what_is_wrong(
+    browser: Browser, keyed: str, colours: Literal["light", "dark"]
+) -> None:
+    for width in WIDTHS:
+        page = browser.new_page(viewport={"width": width, "height": 740}, color_scheme=colours)
+        page.goto(f"{keyed}/stories")
+        expect(page).to_have_title("Log in – Understudy")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
+        key = page.get_by_label("Key")
+        expect(key).to_be_focused()
+        assert key.get_attribute("autocomplete") == "current-password"
+        assert page.locator("input[autocomplete=username]").count() == 1
+        assert fits(page) and set(complaints(page)) <= {"no <nav>"}  # there is nowhere to go yet
+        key.fill("wrong")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("not a key of this server")
+        expect(key).to_have_attribute("aria-invalid", "true")
+        assert fits(page) and set(complaints(page)) <= {"no <nav>"}
+        key.fill(KEY)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Stories")
+        page.close()
+
+
+def test_the_header_takes_at_most_two_rows(page: Page, keyed: str) -> None:
+    page.goto(f"{keyed}/login")
+    page.get_by_label("Key").fill(KEY)
+    page.keyboard.press("Enter")
+    expect(page.locator(".composer")).to_be_visible()
+    for width, most in zip(WIDTHS, (2, 1, 1)):
+        page.set_viewport_size({"width": width, "height": 740})
+        for path in ("/", "/stories", "/review", "/docs", "/character/demo/Zita%20Karst", "/story/demo"):
+            page.goto(keyed + path)
+            assert page.evaluate(ROWS) <= most, (width, path)
+            assert fits(page), (width, path)
+
+
+def test_a_reader_talks_without_a_complaint_of_the_browser(page: Page, keyed: str) -> None:
+    told: list[str] = []
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("console", lambda line: told.append(line.text) if line.type == "error" else None)
+    page.goto(f"{keyed}/login")
+    page.get_by_label("Key").fill(READERS)
+    page.keyboard.press("Enter")
+    page.locator("[data-say]").fill("Who are you?")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".transcript")).to_contain_text("This is the line numbered 1.")
+    page.goto(f"{keyed}/stories")
+    expect(page.get_by_text("Add a story")).to_have_count(0)
+    assert complaints(page) == []
+    page.get_by_text("Choose a story").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page).to_have_title("Log in – Understudy")
+    assert told == []

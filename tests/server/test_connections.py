@@ -1,0 +1,223 @@
+"""Connections that are slow, too many or too long, before a real server whose deadlines are short."""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from server.conftest import MakeHouse, serving
+from server.test_serving import Held, body, rude, streamed, until
+from understudy.server.app import make_app
+from understudy.server.connections import ConnectionLimits, ListeningSocket
+from understudy.server.guard import Door, Limits
+from understudy.server.house import House
+from understudy.server.telemetry import Throttled
+
+KEY = "a long and quite random key"
+SHORT = ConnectionLimits(
+    head_timeout_s=0.3, body_timeout_s=0.3, body_bytes_per_s=1_000_000, write_timeout_s=0.5, linger_timeout_s=0.3,
+    stop_timeout_s=0.3, sweep_s=0.05,
+)  # fmt: skip
+PATIENT = replace(SHORT, head_timeout_s=60, body_timeout_s=60, linger_timeout_s=60)
+HEAD = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+REFUSED = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+def connected(url: str) -> socket.socket:
+    place = urlsplit(url)
+    return socket.create_connection((place.hostname or "", place.port or 80), timeout=30)
+
+
+def heard(client: socket.socket) -> bytes:
+    """Everything until the server closes; a test that waits longer than its socket fails."""
+    told = b""
+    while True:
+        try:
+            piece = client.recv(65536)
+        except ConnectionResetError:
+            return told
+        if not piece:
+            return told
+        told += piece
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as threads:
+        yield threads
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"GET", HEAD, HEAD + b"X-Slow: a", HEAD + b"\r\n" + HEAD],
+    ids=["nothing", "a method", "a head", "a header", "a second head"],
+)
+def test_a_head_that_does_not_end_is_given_up(house: House, begun: bytes) -> None:
+    with serving(make_app(house), SHORT) as url, closing(connected(url)) as client:
+        client.sendall(begun)
+        told = heard(client)
+    answers = [line for line in told.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+    if begun.count(b"HTTP/1.1") == 2:
+        assert answers[0] == b"HTTP/1.1 200 OK" and len(answers) <= 2
+    else:
+        assert answers == ([b"HTTP/1.1 408 Request Timeout"] if begun else [])
+
+
+@pytest.mark.parametrize("sent", [b'{"model"', b""])
+def test_a_body_that_does_not_end_is_given_up(house: House, sent: bytes) -> None:
+    with serving(make_app(house), SHORT) as url, closing(connected(url)) as client:
+        client.sendall(CHAT + b"Content-Length: 1000\r\n\r\n" + sent)
+        assert heard(client).startswith(b"HTTP/1.1 408 ")
+        until(lambda: "understudy_requests_total" in httpx.get(f"{url}/metrics").text)
+
+
+def test_a_body_that_comes_slowly_but_fast_enough_is_taken(house: House) -> None:
+    limits = replace(SHORT, body_bytes_per_s=20)
+    told = json.dumps(body("slowly")).encode()
+    with serving(make_app(house), limits) as url, closing(connected(url)) as client:
+        client.sendall(CHAT + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(told))
+        for byte in range(0, len(told), 10):
+            client.sendall(told[byte : byte + 10])
+            time.sleep(0.1)
+        assert heard(client).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_refused_body_is_not_listened_to_for_long(house: House) -> None:
+    with serving(make_app(house, Door.of("0.0.0.0", KEY)), SHORT) as url, closing(connected(url)) as client:
+        client.sendall(CHAT + b"Content-Length: 1000000\r\n\r\n")
+        assert client.recv(12) == b"HTTP/1.1 401"
+        with pytest.raises(ConnectionError):
+            _drip(client)
+
+
+def _drip(client: socket.socket) -> None:
+    for _ in range(3_000):
+        client.sendall(b"x")  # a byte now and then keeps uvicorn alone from closing
+        time.sleep(0.01)
+
+
+def test_a_stream_may_take_its_time(make_house: MakeHouse, threads: ThreadPoolExecutor) -> None:
+    agent = Held()
+    with serving(make_app(make_house(agent, 1)), SHORT) as url:
+        asked = threads.submit(streamed, url, "patience")
+        until(lambda: agent.heard == ["patience"])
+        time.sleep(1)
+        agent.may.set()
+        assert asked.result(60) == "You said patience."
+
+
+def test_a_client_that_never_reads_is_given_up(make_house: MakeHouse) -> None:
+    agent = Held()
+    agent.may.set()
+    house = make_house(agent, 1)
+    with serving(make_app(house), SHORT) as url, closing(rude(url, "long")):
+        until(lambda: house.speaking.given == 1)
+        until(lambda: "understudy_streams_open 0.0" in httpx.get(f"{url}/metrics").text)
+
+
+def test_whoever_waits_longest_makes_room(house: House) -> None:
+    limits = replace(PATIENT, per_address=5)
+    with serving(make_app(house), limits) as url, ExitStack() as open_now:
+        slow = []
+        for _ in range(20):
+            slow.append(open_now.enter_context(closing(connected(url))))
+            slow[-1].sendall(HEAD)
+        assert httpx.get(f"{url}/health", timeout=30).status_code == 200
+        assert heard(slow[0]) in (b"", REFUSED)
+        slow[-1].sendall(b"Connection: close\r\n\r\n")
+        assert heard(slow[-1]).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("limits", [replace(PATIENT, per_address=3), replace(PATIENT, total=3)])
+def test_who_is_being_answered_makes_room_for_nobody(
+    make_house: MakeHouse, threads: ThreadPoolExecutor, limits: ConnectionLimits
+) -> None:
+    agent = Held()
+    house = make_house(agent, 1)
+    with serving(make_app(house), limits) as url:
+        asked = [threads.submit(streamed, url, str(number)) for number in range(3)]
+        until(lambda: house.speaking.waiting == 2)
+        with closing(connected(url)) as client:
+            assert heard(client).startswith(b"HTTP/1.1 503 ")
+        agent.may.set()
+        assert sorted(one.result(60) for one in asked) == [f"You said {number}." for number in range(3)]
+
+
+def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
+    make_house: MakeHouse, threads: ThreadPoolExecutor
+) -> None:
+    agent = Held()
+    with ExitStack() as open_now:
+        with serving(make_app(make_house(agent, 1)), replace(PATIENT, stop_timeout_s=0.2)) as url:
+            asked = threads.submit(streamed, url, "first")
+            until(lambda: agent.heard == ["first"])
+            half = open_now.enter_context(closing(connected(url)))
+            half.sendall(CHAT + b"Content-Length: 1000\r\n\r\n{")
+            gone = threads.submit(heard, half)
+            gone.add_done_callback(lambda _: agent.may.set())  # the half-sent one goes first
+        assert gone.result(60).startswith(b"HTTP/1.1 408 ")
+        assert asked.result(60) == "You said first."
+
+
+def test_heads_that_are_too_long_are_refused(house: House) -> None:
+    with serving(make_app(house), PATIENT) as url:
+        for headers in ({f"X-{number}": "a" for number in range(150)}, {"X": "a" * 31_000, "Y": "a" * 2_000}):
+            with httpx.Client(timeout=30) as client:
+                assert client.get(f"{url}/health", headers=headers).status_code in (400, 431)
+        with httpx.Client(timeout=30) as client:
+            assert client.get(f"{url}/health?{'a' * 40_000}").status_code in (400, 431)
+            assert client.get(f"{url}/health", headers={"X": "a" * 10_000}).status_code == 200
+
+
+def test_the_guard_counts_headers_whatever_the_server_took(house: House) -> None:
+    with serving(make_app(house, limits=Limits(headers=10, head=1000)), PATIENT) as url:
+        many = httpx.get(f"{url}/health", headers={f"X-{number}": "a" for number in range(10)})
+        assert many.status_code == 431 and many.json()["error"]["code"] == "headers"
+        assert httpx.get(f"{url}/health", headers={"X": "a" * 1000}).status_code == 431
+        assert httpx.get(f"{url}/health").status_code == 200
+
+
+def test_connections_stay_below_what_may_be_opened() -> None:
+    for files in (16, 200, 1024, 20_000):
+        limits = ConnectionLimits().within(files)
+        assert 0 < limits.per_address <= limits.total < files
+
+
+def test_without_files_a_waiting_client_is_turned_away_and_nobody_spins(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = socket.socket.accept
+    full = True
+
+    def accept(self: socket.socket) -> object:
+        nonlocal full
+        if full:
+            full = False  # the spare file's place is free now
+            raise OSError(errno.EMFILE, "Too many open files")
+        return taken(self)
+
+    with ListeningSocket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        with closing(socket.create_connection(listening.getsockname(), timeout=30)) as client:
+            monkeypatch.setattr(socket.socket, "accept", accept)
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+            assert heard(client) == b""
+
+
+def test_a_line_that_repeats_is_written_once_a_minute() -> None:
+    lines, now = list[str](), 0.0
+    log = Throttled(lines.append, 60, lambda: now)
+    for now in (0.0, 1.0, 59.0, 60.0, 61.0):  # noqa: B007
+        log("too many")
+    assert lines == ["too many", "too many (2 times since the last such line)"]
