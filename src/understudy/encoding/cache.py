@@ -21,23 +21,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.cachefolder import cache_folder
 from understudy.encoding.sequences import Floats
 
-__all__ = ["EncodingCache", "cache_folder", "key_of"]
+__all__ = ["EncodingCache", "key_of"]
 
 LIMIT = 512 * 2**20
 KEY = 16
-
-
-def cache_folder() -> Path:
-    """Where this user's caches lie: $UNDERSTUDY_CACHE, or the system's own place for such things."""
-    if told := os.environ.get("UNDERSTUDY_CACHE"):
-        return Path(told)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "understudy" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "understudy"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "understudy"
 
 
 def key_of(*parts: str) -> bytes:
