@@ -79,7 +79,7 @@ UNSOUND: tuple[tuple[str, str], ...] = (
         """SELECT 1 FROM acquaintance WHERE met NOT BETWEEN 1 AND (SELECT max(id) FROM lines)
            OR named NOT BETWEEN 1 AND (SELECT max(id) FROM lines)""",
     ),
-    ("the counts of a file are wrong", "SELECT 1 FROM files WHERE min(units, lines, descriptions, headings, unread) < 0"),
+    ("a count is below zero", "SELECT 1 FROM files WHERE min(units, lines, descriptions, headings, unread) < 0"),
     ("a heading's moment is none", "SELECT 1 FROM headings WHERE " + MOMENT.format("moment")),
     ("a fact's date is none", f"SELECT 1 FROM facts WHERE {MOMENT.format('since')} OR {MOMENT.format('until')}"),
     ("a tie's date is none", f"SELECT 1 FROM relations WHERE {MOMENT.format('since')} OR {MOMENT.format('until')}"),

@@ -1,8 +1,8 @@
-"""Which story files have been validated already, remembered between runs: looking at every line takes seconds a million.
+"""Which story files have been validated, remembered between runs: looking at a million lines takes seconds.
 
-A file is known again by its place on the disk, its size, its times and its header, in which SQLite counts changes. It is
-remembered by an empty file in the user's cache folder; where there is none that can be written to, it is forgotten with
-the process. What a `StoryWriter` has just written needs no validation.
+A file is known again by its place on the disk, its size, its times and its header, in which SQLite counts changes. An
+empty file in the user's cache folder stands for it; where that folder cannot be written to, it is forgotten with the
+process. What a `StoryWriter` has just written needs no validation.
 """
 
 from __future__ import annotations
