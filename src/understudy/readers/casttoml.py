@@ -65,9 +65,9 @@ class _Cast:
         self.path, self.levels = path, levels
         document, text = self._parsed()
         self.document = document
-        self.units = sum(bool(line.strip()) for line in text.splitlines())
+        self.units = sum(bool(line.strip()) for line in text.split("\n"))
         self.lines: dict[str, list[int]] = {}
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if match := TABLE.match(line):
                 self.lines.setdefault(match[1], []).append(number)
 

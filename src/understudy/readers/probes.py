@@ -66,7 +66,7 @@ def read_probes(path: Path, story: Story) -> tuple[Probe, ...]:
         raise CastError(f"is not TOML: {error}", path) from error
     except OSError as error:
         raise CastError(f"cannot be read: {error.strerror}", path) from error
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == "[[probe]]"]
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip() == "[[probe]]"]
     return tuple(
         _probe(table, story, path, lines[place] if len(lines) == len(tables) else 1)
         for place, table in enumerate(tables)
