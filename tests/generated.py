@@ -12,7 +12,18 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from understudy.readers.assembly import Assembly
-from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Tie, Trait
+from understudy.readers.events import (
+    CastEntry,
+    Cue,
+    Description,
+    Event,
+    Heading,
+    Opening,
+    SceneStart,
+    Speech,
+    Tie,
+    Trait,
+)
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, Moment, Relation, Source
 from understudy.storyfile import Story, StoryWriter
@@ -98,9 +109,7 @@ def _draw_scene(draw: st.DrawFn, plan: Plan, cast: list[str], place: tuple[int, 
         if kind == "say":
             plan.events.append(Speech(HERE, (who,), text))
         else:
-            plan.events.append(
-                Description(HERE, text, (who,) if kind == "enter" else (), (who,) if kind == "leave" else ())
-            )
+            plan.events.append(Description(HERE, text, (Cue(kind, who),) if kind in ("enter", "leave") else ()))
     return number
 
 

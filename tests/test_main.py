@@ -29,9 +29,7 @@ main()
 
 def interrupted_at(module: str, *command: str, before: str = "") -> subprocess.CompletedProcess[str]:
     program = PROGRAM.format(module=module, command=list(command), before=before)
-    return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, preexec_fn=hears_ctrl_c
-    )
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, preexec_fn=hears_ctrl_c)
 
 
 def hears_ctrl_c() -> None:

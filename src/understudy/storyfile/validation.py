@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.storyfile.sharing import StepBudget, address_of, connect
 from understudy.storyfile.schema import APPLICATION, MIGRATIONS, migrate, version_of
+from understudy.storyfile.sharing import StepBudget, address_of, connect
 from understudy.text import LANGUAGES
 
 __all__ = ["is_story_file", "validate_story_file"]
