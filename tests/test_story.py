@@ -98,3 +98,8 @@ def test_the_default_schema_is_hpds() -> None:
     assert schema.bounds("familiarity") == (0, 10)
     assert schema.bounds("friend") is None
     assert "rival" in schema.extended(kinds=("rival", "friend")).kinds
+
+
+def test_a_number_of_thousands_of_digits_is_no_moment() -> None:
+    with pytest.raises(UnknownMoment, match=r"not 1\.\.\.\."):
+        Moment((1, 10**5000))

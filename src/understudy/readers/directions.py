@@ -19,9 +19,7 @@ EVERYBODY = "*"
 
 TITLE = r"(?:Mr|Mrs|Ms|Dr|Miss|St|Lt|Capt|Sgt|Col|Gen|Rev|Prof)\.? "
 WORD = r"[^\W\d_a-z][\w'’.-]*"
-NAME = (
-    rf"(?:{TITLE})?{WORD}(?:(?<!\w\w\.) (?:of |the |de |von )?{WORD}){{0,3}}"  # 'J. R.', but no further than a sentence
-)
+NAME = rf"(?:{TITLE})?{WORD}(?:(?<!\w\w\.) (?:of |the |de |von )?{WORD}){{0,3}}"
 NAMES = rf"{NAME}(?:(?:, and |, | and | & ){NAME})*"
 BEFORE_VERB = re.compile(
     rf"({NAMES}),? (?:(?:re-?)?(?P<enter>enters?|comes? in|come in|arrives?|walks? in|returns?)"
