@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from understudy.errors import UnknownMoment
+from understudy.errors import InputError, UnknownMoment
 from understudy.story import Character, Fact, Line, Moment, Relation, Scene, Schema, Source
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
@@ -59,6 +59,7 @@ class Story:
         self._db = SharedConnection(connection, path)
         about: dict[str, str] = dict(self._db.rows("SELECT key, value FROM about"))
         self.path = path
+        self._stamp = None if path is None else _stamp(path)
         self.title: str = about["title"]
         self.language: str = about["language"]
         self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))
@@ -219,6 +220,8 @@ class Story:
         )
         names: dict[int, str] = dict(rows)
         known = {other: shown_as.get(name, name) for other, name in names.items()}
+        if self.path is not None and _stamp(self.path) != self._stamp:  # a new connection would see another story
+            raise InputError("was replaced while it was open: open it again", self.path)
         return self._pasts(number, bound, tuple(known.items()))
 
     def files(self) -> tuple[FileCounts, ...]:
@@ -269,3 +272,12 @@ class Story:
 
     def _date_or_none(self, blob: bytes | None) -> Moment | None:
         return None if blob is None else unpack(blob, self.levels)
+
+
+def _stamp(path: Path) -> tuple[int, int, int, int]:
+    """Changes when another file takes the place of this one, or somebody writes to it."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}", path) from error
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

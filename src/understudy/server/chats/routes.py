@@ -112,8 +112,8 @@ async def branch(call: Call) -> ChatDocument:
 
 async def export(call: Call) -> Response:
     asked: Wanted = call.query
-    chat = await call.house.chats.read(call.path("chat"))
-    text = written(chat, asked.format, await call.house.chats.texts(chat.id))
+    chat, texts = await call.house.chats.read_with_texts(call.path("chat"))
+    text = written(chat, asked.format, texts)
     return Response(
         text.encode(),
         media_type=FORMATS[asked.format][0],

@@ -70,15 +70,17 @@ class Chats:
         return await asyncio.to_thread(self._summaries, found)
 
     async def read(self, number: str) -> ChatDocument:
-        def reading(db: sqlite3.Connection) -> tuple[Chat, list[Said], dict[int | None, list[int]]]:
-            chat = store.chat(db, number)
-            return chat, store.path(db, chat.tip), store.siblings(db, number)
+        return await self._chat_document(*await self._database.run(lambda db: _stored(db, number)))
 
-        chat, path, following = await self._database.run(reading)
+    async def read_with_texts(self, number: str) -> tuple[ChatDocument, dict[int, str]]:
+        """A chat, and what every message of it says, on whatever branch: both as of one moment."""
+        kept, texts = await self._database.run(lambda db: (_stored(db, number), store.texts(db, number)))
+        return await self._chat_document(*kept), texts
+
+    async def _chat_document(
+        self, chat: Chat, path: list[Said], following: dict[int | None, list[int]]
+    ) -> ChatDocument:
         return await asyncio.to_thread(chat_document, chat, path, following, self._story_or_none(chat))
-
-    async def texts(self, number: str) -> dict[int, str]:
-        return await self._database.run(lambda db: store.texts(db, number))
 
     async def create(self, story: str, characters: Sequence[str], at: str, speaker: str | None) -> ChatDocument:
         opened = self._stage.story(story)
@@ -265,3 +267,8 @@ class Chats:
             return self._stage.story(chat.story)
         except UnknownStory:
             return None
+
+
+def _stored(db: sqlite3.Connection, number: str) -> tuple[Chat, list[Said], dict[int | None, list[int]]]:
+    chat = store.chat(db, number)
+    return chat, store.path(db, chat.tip), store.siblings(db, number)
