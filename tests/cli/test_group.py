@@ -135,9 +135,7 @@ def test_what_a_file_says_of_itself_never_drives_the_terminal(run: Run, story: P
         run("cast", story),
         run("scenes", story),
         run("export", story, "-o", "out.jsonl"),
-        run(
-            "persona", story, "Nobody\x1b[31m", "--at", "1.1", status=1
-        ),  # who is asked for, and the title, in an error
+        run("persona", story, "Nobody\x1b[31m", "--at", "1.1", status=1),
     ]
     assert "Key" in said[2].output and "Key" in said[3].output
     for one in said:

@@ -6,6 +6,7 @@ import pytest
 
 from understudy.readers import read
 from understudy.readers.directions import EVERYBODY, comings_and_goings
+from understudy.readers.transcript.scenes import present
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,9 @@ def test_who_leaves_and_returns_in_one_direction_hears_what_comes_after(tmp_path
     story = read(path)
     (scene,) = story.scenes()
     assert story.spells(scene.moment) == (("Ines", 1, 4), ("Tobias", 1, 4))
+
+
+@pytest.mark.parametrize("text", ["A" * 200_000, "Ann, " * 20_000, "Ann and Bob " * 10_000, "A-" * 50_000])
+def test_a_text_without_an_end_takes_no_time_without_an_end(text: str) -> None:
+    assert comings_and_goings(text) == ()
+    assert present(text) is not None

@@ -18,11 +18,11 @@ EVERYBODY = "*"
 """Stands for all who are present, where a direction clears the stage."""
 
 TITLE = r"(?:Mr|Mrs|Ms|Dr|Miss|St|Lt|Capt|Sgt|Col|Gen|Rev|Prof)\.? "
-WORD = r"[^\W\d_a-z][\w'’.-]*"
+WORD = r"[^\W\d_a-z][\w'’.-]{0,40}"
 NAME = rf"(?:{TITLE})?{WORD}(?:(?<!\w\w\.) (?:of |the |de |von )?{WORD}){{0,3}}"
-NAMES = rf"{NAME}(?:(?:, and |, | and | & ){NAME})*"
+NAMES = rf"{NAME}(?:(?:, and |, | and | & ){NAME}){{0,20}}"
 BEFORE_VERB = re.compile(
-    rf"({NAMES}),? (?:(?:re-?)?(?P<enter>enters?|comes? in|come in|arrives?|walks? in|returns?)"
+    rf"(?<!\w)({NAMES}),? (?:(?:re-?)?(?P<enter>enters?|comes? in|come in|arrives?|walks? in|returns?)"
     rf"|(?P<leave>leaves?|exits?|goes out|go out|walks? out|storms? out|runs? out|departs?))\b"
 )
 AFTER_VERB = re.compile(rf"\b(?:(?P<enter>Re-?enter|Enter)|(?P<leave>Exit|Exeunt))s?:? (?:all but )?({NAMES})")

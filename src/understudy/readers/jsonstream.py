@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from understudy.readers.source import SourceFile, universal_lines
 
-__all__ = ["LONGEST_RECORD", "Spot", "json_lines", "json_members", "reread"]
+__all__ = ["LONGEST_RECORD", "SURROGATE", "Spot", "json_lines", "json_members", "reread"]
 
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100
