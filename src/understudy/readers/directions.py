@@ -38,8 +38,8 @@ def comings_and_goings(text: str) -> tuple[Cue, ...]:
         for match in AFTER_VERB.finditer(text):
             names = [name.rstrip(".,;") for name in SEPARATOR.split(match[3])]
             found.append((match.start(), _kind(match), names))
-        if match := ALL_LEAVE.search(text):
-            found.append((match.start(), "leave", [EVERYBODY]))
+        if cleared := ALL_LEAVE.search(text):
+            found.append((cleared.start(), "leave", [EVERYBODY]))
     found.sort(key=itemgetter(0))
     return tuple(Cue(kind, name) for _, kind, names in found for name in names)
 
