@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test setup lint clean
+.PHONY: demo test fuzz setup lint clean
 
 demo: .venv/base
 	$(BIN)/understudy demo
 
 test: .venv/dev .venv/browser lint
 	$(BIN)/pytest -n 2
+
+# Damaged and hostile files, new ones every time; FUZZ_SECONDS says for how long.
+fuzz: .venv/dev
+	$(BIN)/python tests/fuzzing.py --seconds $(or $(FUZZ_SECONDS),600)
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -7,10 +7,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from brasskey import brass_key
 
 os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
+
+# Elsewhere properties are tried with new examples every time; where a build depends on it, the same every time.
+settings.register_profile("ci", derandomize=True, database=None)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture

@@ -8,11 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from hypothesis import strategies as st
 
 from understudy.readers.assembly import Assembly
-from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Tie, Trait
+from understudy.readers.events import (
+    CastEntry,
+    Cue,
+    Description,
+    Event,
+    Heading,
+    Opening,
+    SceneStart,
+    Speech,
+    Tie,
+    Trait,
+)
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, Moment, Relation, Source
 from understudy.storyfile import Story, StoryWriter
@@ -20,6 +32,7 @@ from understudy.storyfile import Story, StoryWriter
 LEVELS = ("part", "chapter", "scene", "line")
 NAMES = ["Abelard", "Brunhild", "Cosimo", "Dorothea", "Eustace"]
 HERE = Source("made.txt", 1)
+COMING_AND_GOING: tuple[Literal["enter", "leave"], ...] = ("enter", "leave")
 
 
 @dataclass
@@ -98,9 +111,8 @@ def _draw_scene(draw: st.DrawFn, plan: Plan, cast: list[str], place: tuple[int, 
         if kind == "say":
             plan.events.append(Speech(HERE, (who,), text))
         else:
-            plan.events.append(
-                Description(HERE, text, (who,) if kind == "enter" else (), (who,) if kind == "leave" else ())
-            )
+            cues = [Cue(told, who) for told in COMING_AND_GOING if told == kind]
+            plan.events.append(Description(HERE, text, tuple(cues)))
     return number
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shlex
 import signal
@@ -30,7 +31,12 @@ main()
 
 def interrupted_at(module: str, *command: str, before: str = "") -> subprocess.CompletedProcess[str]:
     program = PROGRAM.format(module=module, command=list(command), before=before)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, preexec_fn=hears_ctrl_c)
+
+
+def hears_ctrl_c() -> None:
+    """A test run started in the background (`nohup make test &`) hands down an ignored Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,12 @@ def test_who_starts_it_deaf_to_ctrl_c_has_it_so() -> None:
 def test_python_m_and_the_program_are_the_same() -> None:
     told = subprocess.run([sys.executable, "-m", "understudy", "--version"], capture_output=True, text=True)
     assert told.returncode == 0 and told.stdout.startswith("understudy")
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # importing it here has changed nothing
+
+
+def test_importing_the_program_leaves_ctrl_c_as_it_was() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    importlib.import_module("understudy.__main__")
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def in_shell(redirected: str, *command: str, **told: str) -> subprocess.CompletedProcess[str]:

@@ -129,3 +129,8 @@ def test_what_is_dated_later_changes_nothing_now(dated: list[Fact], numbers: lis
     assert holding_at(dated, at) == holding_at([fact for fact in dated if fact.since <= at], at)
     distinct = list({(fact.key, fact.since): fact for fact in dated}.values())
     assert set(holding_at(distinct, at)) == set(holding_at(reversed(distinct), at))
+
+
+def test_a_number_of_thousands_of_digits_is_no_moment() -> None:
+    with pytest.raises(UnknownMoment, match=r"not 1\.\.\.\."):
+        Moment((1, 10**5000))

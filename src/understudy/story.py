@@ -50,7 +50,8 @@ class Moment:
 
     def __post_init__(self) -> None:
         if not self.numbers or min(self.numbers) < 0 or max(self.numbers) > LARGEST:
-            raise UnknownMoment(f"a moment is made of numbers from 0 to {LARGEST - 1}, not {self.numbers}")
+            shown = ".".join(str(one) if abs(one) < 10**12 else "..." for one in self.numbers)
+            raise UnknownMoment(f"a moment is made of numbers from 0 to {LARGEST - 1}, not {shown or 'none'}")
 
     @classmethod
     def end(cls, levels: tuple[str, ...] = ()) -> Moment:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ from click.testing import Result
 
 import understudy as package
 from understudy.cli import understudy
+from understudy.cli.show import CONTROL
 
 Run = Callable[..., Result]
 
@@ -119,3 +121,22 @@ def test_nobody_listens(options: tuple[str, ...]) -> None:
 
 def test_a_story_without_a_name(run: Run) -> None:
     assert "nothing to read" in run("cast", "", status=1).stderr
+
+
+EVIL = "Key\x1b]0;owned\x07\x1b[2J\x9b31m"
+
+
+def test_what_a_file_says_of_itself_never_drives_the_terminal(run: Run, story: Path) -> None:
+    cast = story / "cast.toml"
+    told = cast.read_text(encoding="utf-8")
+    title = json.dumps(EVIL)
+    cast.write_text(re.sub(r"(?m)^title = .*$", lambda _: f"title = {title}", told), encoding="utf-8")
+    said = [
+        run("cast", story),
+        run("scenes", story),
+        run("export", story, "-o", "out.jsonl"),
+        run("persona", story, "Nobody\x1b[31m", "--at", "1.1", status=1),
+    ]
+    assert "Key" in said[2].output and "Key" in said[3].output
+    for one in said:
+        assert not CONTROL.search(one.output)

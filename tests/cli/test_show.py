@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import io
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
 
-from understudy.cli.show import bar, clean, short, table, voice
+from understudy.cli.show import CONTROL, Screen, bar, clean, print_json, short, table, voice
 
 
 @given(share=st.floats(0, 1), width=st.integers(1, 40), ascii_only=st.booleans())
@@ -26,6 +31,20 @@ def test_what_is_shown_cannot_drive_a_terminal(text: str) -> None:
     assert not any(ord(letter) < 32 and letter not in "\t\n" for letter in shown)
     assert "\x7f" not in shown
     assert clean(shown) == shown
+
+
+def test_whatever_is_printed_cannot_drive_a_terminal() -> None:
+    out = Screen(file=io.StringIO(), width=80, markup=False)
+    out.print("A \x1b]0;title\x07 and \x9b31m red")
+    out.print(Panel(Text("in \x1b[2J a box")))
+    assert not CONTROL.search(out.file.getvalue())  # type: ignore[attr-defined]
+
+
+def test_json_keeps_control_characters_but_prints_none(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "A\x1b[31m\x7f\x9b\u0085"
+    print_json({"name": name})
+    told = capsys.readouterr().out
+    assert json.loads(told) == {"name": name} and not CONTROL.search(told)
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:

@@ -52,7 +52,10 @@ TIE = '[[relation]]\nof = "{}"\nto = "{}"\n{}\nfrom = "1"\n'
         (TIE.format("Ann", "Bob", "affection = 11"), r"cast.toml:8: affection is 11, not a whole number -10\.\.10"),
         (TIE.format("Ann", "Bob", "affection = 1.5"), "not a whole number"),
         (TIE.format("Ann", "Bob", "familiarity = -1"), r"familiarity is -1, not a whole number 0\.\.10"),
-        (TIE.format("Ann", "Bob", 'kind = "frend"'), "kind 'frend' is unknown .did you mean 'friend'.*: use one of friend"),
+        (
+            TIE.format("Ann", "Bob", 'kind = "frend"'),
+            "kind 'frend' is unknown .did you mean 'friend'.*: use one of",
+        ),
         (TIE.format("Ann", "Bob", 'kind = "friend"\naffection = 1'), "exactly one of"),
         (TIE.format("Ann", "Bob", ""), "exactly one of"),
         (TIE.format("Ann", "Ann Archer", "affection = 1"), "tie to themselves"),
@@ -106,3 +109,57 @@ def test_aliases_in_cast_toml_override_what_would_be_merged(tmp_path: Path) -> N
         "Tall One": 1,
         "Ross Geller": 1,
     }
+
+
+DEEP = "[" * 5000 + "]" * 5000
+HUGE = "9" * 5000
+HEXADECIMAL = "0x" + "f" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("title = 7", r"title is 7, not a text"),
+        ("title = [1]", r"title is \[1\], not a text"),
+        (f"title = {HEXADECIMAL}", "title is a value that is too large to show"),
+        (f"title = {DEEP}", "nested too deeply"),
+        (f"title = {HUGE}", "holds a value that is none"),
+        ("title = 2024-02-31", "is not TOML|holds a value"),
+        ("language = ['en']", "language is"),
+        (f"language = {HEXADECIMAL}", "language is"),
+        ("levels = 3", "'levels' is 3, not a list of texts"),
+        ("levels = [1, 2]", r"'levels' is \[1, 2\], not a list of texts"),
+        ("levels = 'act'", "'levels' is 'act', not a list of texts"),
+        ("schema = 1", "schema is 1, not a table"),
+        ("[schema]\nattributes = 'shoe size'", "'attributes' is 'shoe size', not a list"),
+        ("[schema]\nkinds = [[1]]", "'kinds' is"),
+        ("character = 1", r"write \[\[character\]\]"),
+        ("[character]\nname = 'A'", r"write \[\[character\]\]"),
+        ("[[character]]\nname = ['A']", "'name' is missing or not a text"),
+        ("[[character]]\nname = 'A'\naliases = {a = 1}", "'aliases' must be"),
+        ("[[character]]\nname = 'A'\n[[fact]]\nwho = 'A'\nattribute = 'age'\nvalue = 7\nfrom = '1'", "'value' must be"),
+        (f"[[character]]\nname = 'A'\n[[fact]]\nwho = 'A'\nattribute = 'age'\nfrom = {HEXADECIMAL}", "'from'"),
+        (
+            "[[character]]\nname = 'A'\n[[fact]]\nwho = 'A'\nattribute = 'age'\nfrom = '9999999999'",
+            "'from': a moment is",
+        ),
+        (
+            "[[character]]\nname = 'A'\n[[character]]\nname = 'B'\n"
+            f"[[relation]]\nof = 'A'\nto = 'B'\nfrom = '1'\naffection = {HEXADECIMAL}",
+            "affection is a value that is too large to show",
+        ),
+    ],
+    ids=range(22),
+)
+def test_a_value_of_the_wrong_shape_says_which_and_what_is_expected(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "cast.toml"
+    path.write_text(text)
+    with pytest.raises(CastError, match=rf"cast\.toml(:\d+)?: .*({says})"):
+        read_cast(path, LEVELS)
+
+
+def test_lines_are_counted_as_toml_counts_them(tmp_path: Path) -> None:
+    path = tmp_path / "cast.toml"
+    path.write_bytes("title = 'one\u2028line'\r\n[[character]]\r\nname = 3\r\n".encode())
+    with pytest.raises(CastError, match=r"cast\.toml:2: 'name'"):
+        read_cast(path, LEVELS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,23 @@ def test_nothing_is_lost_and_everything_says_where_it_came_from(tmp_path: Path, 
     for counts in story.files():
         assert counts.units == counts.lines + counts.descriptions + counts.headings + counts.unread > 0
     assert len(list(story.unread())) == len(of_kind(events, Unread))
+
+
+@pytest.mark.parametrize("form", [form for form in SAMPLES if b"\0" not in SAMPLES[form][1]()])
+@given(chance=st.randoms(use_true_random=False))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_story_is_the_same_however_its_lines_end(tmp_path: Path, form: str, chance: random.Random) -> None:
+    path = sample(form, tmp_path)
+    expected = read(path)
+    lines = path.read_bytes().split(b"\n")
+    for ends in ([b"\r"], [b"\r\n"], [b"\n", b"\r\n", b"\r"]):
+        content = b""
+        for line in lines[:-1]:  # a CR and the LF of an empty line after it would be one end
+            content += line + (b"\r" if not line and content.endswith(b"\r") else chance.choice(ends))
+        path.write_bytes(content + lines[-1])
+        again = read(path)
+        assert [list(scene.lines) for scene in again.scenes()] == [list(scene.lines) for scene in expected.scenes()]
+        assert again.files() == expected.files()
 
 
 @SPOKEN

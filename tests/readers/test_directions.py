@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from understudy.readers import read
 from understudy.readers.directions import EVERYBODY, comings_and_goings
+from understudy.readers.transcript.scenes import present
 
 
 @pytest.mark.parametrize(
@@ -24,4 +28,36 @@ from understudy.readers.directions import EVERYBODY, comings_and_goings
     ],
 )
 def test_who_comes_and_who_goes(text: str, enter: tuple[str, ...], leave: tuple[str, ...]) -> None:
-    assert comings_and_goings(text) == (enter, leave)
+    cues = comings_and_goings(text)
+    assert tuple(cue.name for cue in cues if cue.kind == "enter") == enter
+    assert tuple(cue.name for cue in cues if cue.kind == "leave") == leave
+
+
+@pytest.mark.parametrize(
+    ("text", "cues"),
+    [
+        ("Ines leaves for the quay. Ines returns with the key.", ["leave Ines", "enter Ines"]),
+        ("Ines enters, looks about. Ines leaves.", ["enter Ines", "leave Ines"]),
+        ("Exit Ghost. Enter Hamlet. Ghost returns.", ["leave Ghost", "enter Hamlet", "enter Ghost"]),
+        ("Enter Hamlet. Exeunt.", ["enter Hamlet", "leave *"]),
+    ],
+)
+def test_they_come_and_go_in_the_order_of_the_text(text: str, cues: list[str]) -> None:
+    assert [f"{cue.kind} {cue.name}" for cue in comings_and_goings(text)] == cues
+
+
+def test_who_leaves_and_returns_in_one_direction_hears_what_comes_after(tmp_path: Path) -> None:
+    path = tmp_path / "play.txt"
+    path.write_text(
+        "# scene 1: The quay\nPresent: Ines, Tobias\nINES: One.\n[Ines leaves. After a while Ines returns.]\n"
+        "TOBIAS: Two.\nTOBIAS: Three.\n"
+    )
+    story = read(path)
+    (scene,) = story.scenes()
+    assert story.spells(scene.moment) == (("Ines", 1, 4), ("Tobias", 1, 4))
+
+
+@pytest.mark.parametrize("text", ["A" * 200_000, "Ann, " * 20_000, "Ann and Bob " * 10_000, "A-" * 50_000])
+def test_a_text_without_an_end_takes_no_time_without_an_end(text: str) -> None:
+    assert comings_and_goings(text) == ()
+    assert present(text) is not None

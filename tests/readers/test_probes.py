@@ -31,6 +31,14 @@ def test_an_answer_is_judged_by_whole_terms() -> None:
         ('\n[[probe]]\nwho = "老葛"\nat = "1"\nask = "?"\nmust = "a"\n', r":2: 'must' must be a list"),
         ('[[probe]]\nwhat = "x"\n', "'what' is unknown"),
         ("[[probe", "is not TOML"),
+        ("probe = 1", r"write \[\[probe\]\]"),
+        ("probe = [1]", r"write \[\[probe\]\]"),
+        ("[probe]\nwho = '老葛'", r"write \[\[probe\]\]"),
+        ('[[probe]]\nwho = "老葛"\nat = "1"\nask = "?"\nmust = ["a"]\nfacing = 7\n', r":1: 'facing' is 7, not a text"),
+        ('[[probe]]\nwho = "老葛"\nat = "1"\nask = "?"\nmust = ["a"]\nkind = []\n', r":1: 'kind' is \[\], not a text"),
+        ('[[probe]]\nwho = "老葛"\nat = "9999999999"\nask = "?"\nmust = ["a"]\n', "a moment is made of"),
+        ("x = " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("x = " + "9" * 5000, "holds a value that is none"),
     ],
 )
 def test_a_wrong_probe_says_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:

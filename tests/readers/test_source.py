@@ -5,6 +5,8 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.readers.source import LONGEST_LINE, SourceFile
@@ -31,6 +33,30 @@ def test_mixed_encodings_are_read_line_by_line(tmp_path: Path) -> None:
 def test_marks_are_no_text(tmp_path: Path) -> None:
     assert lines_of(tmp_path / "a.txt", b"\xef\xbb\xbfhello\r\n") == [(1, "hello")]
     assert lines_of(tmp_path / "b.txt", "hello\nyou".encode("utf-16")) == [(1, "hello"), (2, "you")]
+
+
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+TEXT = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\n\0\ufeff"), max_size=20)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_lines_end_however_their_system_ends_them(tmp_path: Path, encoding: str, data: st.DataObject) -> None:
+    lines = data.draw(st.lists(TEXT, min_size=1))
+    ends = data.draw(st.lists(ENDS, min_size=len(lines), max_size=len(lines)))
+    together = "".join(line + end for line, end in zip(lines, ends)).replace("\r\n", "\n").replace("\r", "\n")
+    (tmp_path / "a.txt").write_bytes("".join(line + end for line, end in zip(lines, ends)).encode(encoding))
+    source = SourceFile(tmp_path / "a.txt")
+    found = list(source.lines())
+    assert found == list(enumerate(together.removesuffix("\n").split("\n"), 1))
+    assert source.units == sum(bool(line.strip()) for _, line in found)
+
+
+def test_a_line_end_may_fall_between_two_reads(tmp_path: Path) -> None:
+    long = "x" * (1 << 18)
+    for before in (long[:-1], long, long + "x"):
+        assert lines_of(tmp_path / "a.txt", f"{before}\r\nnext".encode()) == [(1, before), (2, "next")]
 
 
 @pytest.mark.parametrize(

@@ -100,3 +100,9 @@ def test_any_rows_add_up(rows: list[dict[str, object]]) -> None:
 @given(damage(jsonl(ROWS)))
 def test_a_damaged_file_is_read_or_refused_with_the_place(content: bytes) -> None:
     stands(READER, content or b"\n")
+
+
+def test_half_of_a_character_is_refused_with_its_line() -> None:
+    rows = b'{"character": "Ann", "lines": "One."}\n{"character": "\\ud800", "lines": "Two."}\n'
+    with pytest.raises(InputError, match=r":2: holds half of a character"):
+        read_bytes(READER, rows)

@@ -33,5 +33,15 @@ def test_everybody_goes() -> None:
     assert sorted(spells_of_scene(cues, 1, 9)) == [Spell(ANN, 1, 4), Spell(BOB, 1, 4), Spell(BOB, 6, 9)]
 
 
+def test_who_goes_out_and_comes_back_within_a_line_was_never_away() -> None:
+    cues = [Cue(1, "listed", ANN), Cue(4, "leave", ANN), Cue(4, "enter", ANN)]
+    assert spells_of_scene(cues, 1, 9) == [Spell(ANN, 1, 9)]
+
+
+def test_who_comes_in_and_goes_within_a_line_has_heard_that_line() -> None:
+    cues = [Cue(4, "enter", ANN), Cue(4, "leave", ANN)]
+    assert spells_of_scene(cues, 1, 9) == [Spell(ANN, 4, 4)]
+
+
 def test_nobody_is_there_after_the_last_line() -> None:
     assert spells_of_scene([Cue(10, "enter", ANN)], 1, 9) == []

@@ -31,6 +31,7 @@ from understudy.cli.profiling import profile
 from understudy.cli.reading import read
 from understudy.cli.scoring import score
 from understudy.cli.serving import serve
+from understudy.cli.show import clean
 from understudy.cli.stories import cast, scenes
 from understudy.cli.talking import chat
 from understudy.cli.tour import demo
@@ -66,17 +67,17 @@ class Commands(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except UnderstudyError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(clean(str(error))) from error
         except BrokenPipeError:
             _forget_stdout()
             ctx.exit(BROKEN_PIPE)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            raise click.ClickException(f"{where}{error.strerror or error}") from error
+            raise click.ClickException(clean(f"{where}{error.strerror or error}")) from error
         except DatabaseError as error:
             if getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) not in DAMAGED:  # text that is none has no code
                 raise
-            raise click.ClickException(f"the story file is damaged ({error}): read its source again") from error
+            raise click.ClickException(clean(f"the database is damaged ({error}): make it again")) from error
         except KeyboardInterrupt:
             raise _stopped() from None
         return result

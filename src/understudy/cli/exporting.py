@@ -10,7 +10,7 @@ import click
 
 from understudy.cli.options import existing_refused, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing
-from understudy.cli.show import print_json, shows_letters
+from understudy.cli.show import clean, print_json, shows_letters
 from understudy.readers import sources_of
 from understudy.readers.export import export_folder, export_jsonl, export_parquet
 from understudy.storyfile import Story
@@ -48,7 +48,7 @@ def export(story: str, form: str, output: Path | None, force: bool, as_json: boo
     if as_json:
         print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})
     else:
-        click.echo(f"'{opened.title}': {lines:,} lines are in {output}.")
+        click.echo(f"'{clean(opened.title)}': {lines:,} lines are in {output}.")
 
 
 def _write(story: Story, form: str, output: Path) -> int:

@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -46,7 +47,12 @@ Column = str | tuple[str, dict[str, Any]]
 
 
 class Screen(Console):
-    """A console for text that is not ours: nothing in it is taken for markup, links or numbers to colour."""
+    """A console for text that is not ours: nothing in it is taken for markup, links or numbers to colour, and nothing
+    in it drives the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=clean(segment.text))
 
     def on_broken_pipe(self) -> None:
         raise  # the error being handled: the command group ends quietly on it
@@ -63,7 +69,8 @@ def clean(text: str) -> str:
 
 def print_json(document: Any) -> None:
     """One document on stdout, in letters where they can be shown."""
-    click.echo(json.dumps(document, ensure_ascii=not shows_letters(), indent=2))
+    text = json.dumps(document, ensure_ascii=not shows_letters(), indent=2)
+    click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # JSON itself leaves some as they are
 
 
 def shows_letters() -> bool:

@@ -227,10 +227,8 @@ class Assembly:
         if self._scene is None:
             self._begin_scene("", event.source)
         self.writer.line(None, _one_line(event.text), self._file, event.source.line)
-        for name in event.enter:
-            self.writer.cue("enter", self._roll.number(name))
-        for name in event.leave:
-            self.writer.cue("leave", None if name == EVERYBODY else self._roll.number(name))
+        for kind, name in event.cues:
+            self.writer.cue(kind, None if name == EVERYBODY else self._roll.number(name))
         self._counts["descriptions"] += event.takes
 
     def _on_movement(self, event: Movement) -> None:

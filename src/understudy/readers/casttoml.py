@@ -16,13 +16,13 @@ What is out of range, unknown or contradictory is an error with file and line.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import CastError, UnknownMoment
+from understudy.readers.tomlfile import load_toml, quoted
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
 from understudy.text import LANGUAGES, did_you_mean, fold
 
@@ -36,7 +36,6 @@ KEYS = {
     "fact": {"who", "attribute", "value", "from", "until", "known_to"},
     "relation": {"of", "to", "kind", "affection", "familiarity", "from", "until"},
 }
-LARGEST_FILE = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,41 +62,29 @@ def read_cast(path: Path, levels: tuple[str, ...]) -> CastFile:
 class _Cast:
     def __init__(self, path: Path, levels: tuple[str, ...]) -> None:
         self.path, self.levels = path, levels
-        document, text = self._parsed()
-        self.document = document
-        self.units = sum(bool(line.strip()) for line in text.splitlines())
+        self.document, text = load_toml(path)
+        self.units = sum(bool(line.strip()) for line in text.split("\n"))
         self.lines: dict[str, list[int]] = {}
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if match := TABLE.match(line):
                 self.lines.setdefault(match[1], []).append(number)
-
-    def _parsed(self) -> tuple[dict[str, Any], str]:
-        if self.path.stat().st_size > LARGEST_FILE:
-            raise CastError(f"is over {LARGEST_FILE:,} bytes: this is no cast list", self.path)
-        try:
-            text = self.path.read_text(encoding="utf-8-sig")
-            return tomllib.loads(text), text
-        except UnicodeDecodeError as error:
-            line = self.path.read_bytes()[: error.start].count(b"\n") + 1
-            raise CastError("is not UTF-8 text", self.path, line) from error
-        except tomllib.TOMLDecodeError as error:
-            found = re.search(r"at line (\d+)", str(error))
-            raise CastError(f"is not TOML: {error}", self.path, int(found[1]) if found else None) from error
 
     def read(self) -> CastFile:
         self._only_known("", self.document, 1)
         schema = self._schema()
         if (language := self.document.get("language")) is not None and language not in LANGUAGES:
-            raise CastError(f"language is '{language}', not one of {', '.join(LANGUAGES)}", self.path, 1)
-        levels = self.document.get("levels")
+            raise CastError(f"language is {quoted(language)}, not one of {', '.join(LANGUAGES)}", self.path, 1)
+        title, levels = self.document.get("title"), self._words(self.document, "levels")
+        if title is not None and not isinstance(title, str):
+            raise CastError(f"title is {quoted(title)}, not a text in quotes", self.path, 1)
         characters = tuple(self._characters())
         self.names = self._lookup(characters)
         return CastFile(
             path=self.path,
             units=self.units,
-            title=self.document.get("title"),
+            title=title,
             language=language,
-            levels=None if levels is None else tuple(levels),
+            levels=levels or None,
             schema=schema,
             characters=characters,
             facts=tuple(self._facts(schema)),
@@ -106,8 +93,16 @@ class _Cast:
 
     def _schema(self) -> Schema:
         table = self.document.get("schema", {})
+        if not isinstance(table, dict):
+            raise CastError(f"schema is {quoted(table)}, not a table: write [schema]", self.path)
         self._only_known("schema", table, 1)
-        return Schema().extended(tuple(table.get("attributes", ())), tuple(table.get("kinds", ())))
+        return Schema().extended(self._words(table, "attributes"), self._words(table, "kinds"))
+
+    def _words(self, table: dict[str, Any], key: str) -> tuple[str, ...]:
+        words = table.get(key, [])
+        if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
+            raise CastError(f"'{key}' is {quoted(words)}, not a list of texts in quotes", self.path, 1)
+        return tuple(words)
 
     def _characters(self) -> Iterator[tuple[Source, Character]]:
         seen: dict[str, int] = {}
@@ -180,7 +175,9 @@ class _Cast:
         level, bounds = table[given[0]], schema.bounds(given[0])
         assert bounds is not None
         if not isinstance(level, int) or isinstance(level, bool) or not bounds[0] <= level <= bounds[1]:
-            raise CastError(f"{given[0]} is {level}, not a whole number {bounds[0]}..{bounds[1]}", self.path, line)
+            raise CastError(
+                f"{given[0]} is {quoted(level)}, not a whole number {bounds[0]}..{bounds[1]}", self.path, line
+            )
         return given[0], level
 
     def _span(self, table: dict[str, Any], line: int) -> tuple[Moment, Moment | None]:
@@ -193,7 +190,7 @@ class _Cast:
     def _moment(self, table: dict[str, Any], key: str, line: int) -> Moment:
         value = table.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
+            value = quoted(value)
         if not isinstance(value, str):
             hint = f', so write "{value}" in quotes' if isinstance(value, float) else ""
             raise CastError(f"'{key}' must be a moment such as \"2.3\"{hint}", self.path, line)

@@ -7,16 +7,22 @@ Names are given as written; whoever resolves them drops what is nobody's name.
 from __future__ import annotations
 
 import re
+from operator import itemgetter
+from typing import Literal
+
+from understudy.readers.events import Cue
 
 __all__ = ["EVERYBODY", "comings_and_goings"]
 
 EVERYBODY = "*"
 """Stands for all who are present, where a direction clears the stage."""
 
-NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|St)\.? )?[^\W\d_a-z][\w'’.-]*(?: (?:of |the |de |von )?[^\W\d_a-z][\w'’.-]*){0,3}"
-NAMES = rf"{NAME}(?:(?:, and |, | and | & ){NAME})*"
+TITLE = r"(?:Mr|Mrs|Ms|Dr|Miss|St|Lt|Capt|Sgt|Col|Gen|Rev|Prof)\.? "
+WORD = r"[^\W\d_a-z][\w'’.-]{0,40}"
+NAME = rf"(?:{TITLE})?{WORD}(?:(?<!\w\w\.) (?:of |the |de |von )?{WORD}){{0,3}}"
+NAMES = rf"{NAME}(?:(?:, and |, | and | & ){NAME}){{0,20}}"
 BEFORE_VERB = re.compile(
-    rf"({NAMES}),? (?:(?:re-?)?(?P<enter>enters?|comes? in|come in|arrives?|walks? in|returns?)"
+    rf"(?<!\w)({NAMES}),? (?:(?:re-?)?(?P<enter>enters?|comes? in|come in|arrives?|walks? in|returns?)"
     rf"|(?P<leave>leaves?|exits?|goes out|go out|walks? out|storms? out|runs? out|departs?))\b"
 )
 AFTER_VERB = re.compile(rf"\b(?:(?P<enter>Re-?enter|Enter)|(?P<leave>Exit|Exeunt))s?:? (?:all but )?({NAMES})")
@@ -25,16 +31,18 @@ ALL_BUT = re.compile(r"\b(?:all but|all except|manet|remains?)\b", re.IGNORECASE
 SEPARATOR = re.compile(r", and |, | and | & ")
 
 
-def comings_and_goings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(names that enter, names that leave) in a direction; ('*',) for leave when all go."""
-    enter: list[str] = []
-    leave: list[str] = []
-    for match in BEFORE_VERB.finditer(text):
-        (enter if match["enter"] else leave).extend(SEPARATOR.split(match[1]))
+def comings_and_goings(text: str) -> tuple[Cue, ...]:
+    """Who enters and who leaves in a direction, in the order in which it says so; EVERYBODY leaves when all go."""
+    found = [(match.start(), _kind(match), SEPARATOR.split(match[1])) for match in BEFORE_VERB.finditer(text)]
     if not ALL_BUT.search(text):
         for match in AFTER_VERB.finditer(text):
             names = [name.rstrip(".,;") for name in SEPARATOR.split(match[3])]
-            (enter if match["enter"] else leave).extend(names)
-        if ALL_LEAVE.search(text):
-            leave.append(EVERYBODY)
-    return tuple(dict.fromkeys(enter)), tuple(dict.fromkeys(leave))
+            found.append((match.start(), _kind(match), names))
+        if cleared := ALL_LEAVE.search(text):
+            found.append((cleared.start(), "leave", [EVERYBODY]))
+    found.sort(key=itemgetter(0))
+    return tuple(Cue(kind, name) for _, kind, names in found for name in names)
+
+
+def _kind(match: re.Match[str]) -> Literal["enter", "leave"]:
+    return "enter" if match["enter"] else "leave"

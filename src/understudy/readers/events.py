@@ -11,12 +11,13 @@ The sum over a file's events must equal what `SourceFile.units` counted: a reade
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from understudy.story import Character, Fact, Relation, Source
 
 __all__ = [
     "CastEntry",
+    "Cue",
     "Description",
     "Event",
     "Heading",
@@ -73,15 +74,29 @@ class Speech:
     takes: int = 1
 
 
+class Cue(NamedTuple):
+    """Somebody comes or goes; the name is as written."""
+
+    kind: Literal["enter", "leave"]
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A stage direction or background. Those named in `enter` and `leave` come and go with it."""
+    """A stage direction or background. Those named in `cues` come and go with it, one after the other."""
 
     source: Source
     text: str
-    enter: tuple[str, ...] = ()
-    leave: tuple[str, ...] = ()
+    cues: tuple[Cue, ...] = ()
     takes: int = 1
+
+    @property
+    def enter(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cue.name for cue in self.cues if cue.kind == "enter"))
+
+    @property
+    def leave(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cue.name for cue in self.cues if cue.kind == "leave"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from understudy.readers.source import SourceFile
+from understudy.readers.source import SourceFile, universal_lines
 
-__all__ = ["LONGEST_RECORD", "Spot", "json_lines", "json_members", "reread"]
+__all__ = ["LONGEST_RECORD", "SURROGATE", "Spot", "json_lines", "json_members", "reread"]
 
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100
@@ -59,17 +59,16 @@ def json_members(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[
 
 def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[Spot, Any]]:
     """The documents of a JSON Lines file; blank lines are passed over."""
-    offset = number = 0
-    with source.path.open("rb", buffering=1 << 18) as file:
-        while raw := file.readline(longest + 1):
-            number += 1
-            if len(raw) > longest:
-                raise source.error(f"a record of over {longest:,} bytes: this is not JSON Lines", number)
-            source.progress(len(raw))
-            mark = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
-            if text := raw[mark:].rstrip():
-                yield Spot("", number, offset + mark, len(text)), _parsed(source, text, number)
-            offset += len(raw)
+    offset = 0
+    for number, line in enumerate(universal_lines(source.path, longest + 1), 1):
+        if len(line) > longest:
+            raise source.error(f"a record of over {longest:,} bytes: this is not JSON Lines", number)
+        source.progress(len(line))
+        raw = line.encode("latin-1")
+        mark = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
+        if text := raw[mark:].rstrip():
+            yield Spot("", number, offset + mark, len(text)), _parsed(source, text, number)
+        offset += len(raw)
 
 
 def reread(source: SourceFile, spots: Iterable[Spot]) -> Iterator[tuple[Spot, Any]]:
@@ -84,7 +83,7 @@ def _parsed(source: SourceFile, raw: bytes, line: int) -> Any:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line += raw.count(b"\n", 0, error.start)
+        line += _line_ends(raw[: error.start])
         raise source.error("is not UTF-8 text here: the file is damaged, or must be converted first", line) from error
     try:
         value = json.loads(text, parse_constant=_no_constant)
@@ -100,6 +99,10 @@ def _parsed(source: SourceFile, raw: bytes, line: int) -> Any:
         except UnicodeEncodeError as error:
             raise source.error("holds half of a character (a lone surrogate): the file is damaged", line) from error
     return value
+
+
+def _line_ends(raw: bytes) -> int:
+    return raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -196,5 +199,5 @@ class _Window:
         return bool(chunk)
 
     def _go(self, position: int) -> None:
-        self.line += self._data.count(b"\n", self._at, position)
+        self.line += _line_ends(self._data[self._at : position])
         self._at = position

@@ -15,12 +15,12 @@ A violation is a `must_not` term said, or no `must` term where one is required.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import CastError, StoryError
+from understudy.readers.tomlfile import load_toml, quoted
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -59,14 +59,11 @@ def _said(term: str, answer: str) -> bool:
 
 def read_probes(path: Path, story: Story) -> tuple[Probe, ...]:
     """The probes of a story, each checked against its cast and its time."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        tables = tomllib.loads(text).get("probe", [])
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CastError(f"is not TOML: {error}", path) from error
-    except OSError as error:
-        raise CastError(f"cannot be read: {error.strerror}", path) from error
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == "[[probe]]"]
+    document, text = load_toml(path)
+    tables = document.get("probe", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise CastError("write [[probe]] with two brackets, one for each", path)
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip() == "[[probe]]"]
     return tuple(
         _probe(table, story, path, lines[place] if len(lines) == len(tables) else 1)
         for place, table in enumerate(tables)
@@ -78,7 +75,10 @@ def _probe(table: dict[str, Any], story: Story, path: Path, line: int) -> Probe:
         raise CastError(f"'{key}' is unknown in [[probe]]: it has {', '.join(sorted(KEYS))}", path, line)
     for key in ("who", "at", "ask"):
         if not isinstance(table.get(key), str):
-            raise CastError(f"'{key}' is missing or not a text", path, line)
+            raise CastError(f"'{key}' is missing or not a text in quotes", path, line)
+    for key in ("facing", "kind"):
+        if not isinstance(table.get(key, ""), str):
+            raise CastError(f"'{key}' is {quoted(table[key])}, not a text in quotes", path, line)
     must, must_not = (_terms(table, key, path, line) for key in ("must", "must_not"))
     if not must and not must_not:
         raise CastError("a probe needs 'must' or 'must_not', or it could never fail", path, line)

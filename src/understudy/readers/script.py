@@ -126,8 +126,7 @@ class _Script:
             if not text.endswith("]"):
                 raise self.source.error("this [ is never closed by a ]", self.began)
             said = text[1:-1].strip()
-            enter, leave = ((), ()) if self.exactly else comings_and_goings(said)
-            yield Description(at, said, enter, leave, takes)
+            yield Description(at, said, () if self.exactly else comings_and_goings(said), takes)
         elif first.startswith("%"):
             yield Unread(at, text, "a comment", takes)
         elif self.exactly and (match := MOVED.fullmatch(text)):

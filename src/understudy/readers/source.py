@@ -14,10 +14,11 @@ from pathlib import Path
 from understudy.errors import InputError
 from understudy.story import Source
 
-__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Progress", "SourceFile"]
+__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Progress", "SourceFile", "universal_lines"]
 
 HEAD_BYTES = 64 * 1024
 LONGEST_LINE = 8 * 1024 * 1024
+BOM = codecs.BOM_UTF8.decode("latin-1")
 
 Progress = Callable[[int], None]
 """Told how many more bytes have been read."""
@@ -25,6 +26,16 @@ Progress = Callable[[int], None]
 
 def _no_progress(_: int) -> None:
     pass
+
+
+def universal_lines(path: Path, most: int) -> Iterator[str]:
+    """The lines of a file with their ends (LF, CR LF or CR), each byte as the Latin-1 character of its number.
+
+    One that is longer than `most` comes in pieces of that length.
+    """
+    with path.open(encoding="latin-1", newline="", buffering=1 << 18) as file:
+        while line := file.readline(most):
+            yield line
 
 
 @dataclass(slots=True)
@@ -85,16 +96,14 @@ class SourceFile:
             yield number, line
 
     def _narrow_lines(self, longest: int) -> Iterator[str]:
-        with self.path.open("rb", buffering=1 << 18) as file:
-            number = 0
-            while raw := file.readline(longest + 1):
-                number += 1
-                if len(raw) > longest:
-                    raise self.error(f"a line of over {longest:,} bytes: this is not a script of lines", number)
-                self.progress(len(raw))
-                if number == 1:
-                    raw = raw.removeprefix(codecs.BOM_UTF8)
-                yield self._decoded(raw, number).rstrip("\r\n")
+        for number, raw in enumerate(universal_lines(self.path, longest + 1), 1):
+            if len(raw) > longest:
+                raise self.error(f"a line of over {longest:,} bytes: this is not a script of lines", number)
+            self.progress(len(raw))
+            if number == 1:
+                raw = raw.removeprefix(BOM)
+            line = raw if raw.isascii() else self._decoded(raw.encode("latin-1"), number)
+            yield line.rstrip("\r\n")
 
     def _decoded(self, raw: bytes, number: int) -> str:
         for encoding in ("utf-8", "cp1252"):

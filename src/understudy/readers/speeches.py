@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.readers.jsonstream import SURROGATE
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript.survey import Survey
@@ -84,6 +85,11 @@ def _row(source: SourceFile, line: str, number: int) -> Mapping[str, Any]:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise source.error(f"is not a row of JSON ({error}): the file is cut off or damaged", number) from error
+    if SURROGATE.search(line):
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise source.error("holds half of a character (a lone surrogate): the file is damaged", number) from error
     if not isinstance(row, dict):
         raise source.error("is JSON, but not an object with a speaker and words", number)
     return row

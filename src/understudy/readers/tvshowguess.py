@@ -109,7 +109,7 @@ def _told(source: SourceFile, line: int, scene: ShowScene) -> Iterator[Event]:
         elif label.text.strip():
             speakers = Survey().speakers(label.name)
             if sum(map(len, speakers)) + 4 * len(speakers) < len(label.head):  # 'Joey (entering)' comes and says
-                yield Description(at, label.head, *comings_and_goings(label.head), takes=0)
+                yield Description(at, label.head, comings_and_goings(label.head), takes=0)
             yield Speech(at, speakers, label.text.strip())
         else:
             yield Unread(at, text, "a label with nothing said")
@@ -118,7 +118,7 @@ def _told(source: SourceFile, line: int, scene: ShowScene) -> Iterator[Event]:
 def _background(at: Source, text: str) -> Event:
     if BREAK.fullmatch(text) or is_furniture(text):
         return Heading(at, text)
-    return Description(at, text, *comings_and_goings(text))
+    return Description(at, text, comings_and_goings(text))
 
 
 def _setting(title: str) -> str:

@@ -2,6 +2,7 @@
 
 from understudy.storyfile.people import CastMember
 from understudy.storyfile.story import FileCounts, Story, Unread
+from understudy.storyfile.validation import is_story_file, validate_story_file
 from understudy.storyfile.writing import StoryWriter
 
-__all__ = ["CastMember", "FileCounts", "Story", "StoryWriter", "Unread"]
+__all__ = ["CastMember", "FileCounts", "Story", "StoryWriter", "Unread", "is_story_file", "validate_story_file"]

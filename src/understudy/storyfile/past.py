@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 
 from understudy.story import Exchange, Line, Scene, Source
 from understudy.storyfile.schema import unpack
-from understudy.storyfile.sharing import SharedConnection
+from understudy.storyfile.sharing import SharedConnection, connect, translated_errors
 
 __all__ = ["StoryPast"]
 
@@ -53,16 +54,23 @@ class StoryPast:
     """
 
     def __init__(
-        self, address: str, levels: tuple[str, ...], character: int, bound: int, known: tuple[tuple[int, str], ...]
+        self,
+        address: str,
+        path: Path | None,
+        levels: tuple[str, ...],
+        character: int,
+        bound: int,
+        known: tuple[tuple[int, str], ...],
     ) -> None:
         self._levels = levels
         self._name = dict(known)[character]
-        connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-        connection.executescript(VIEWS.format(character=int(character), bound=int(bound)))
-        connection.executemany("INSERT INTO known VALUES (?, ?)", known)
-        connection.commit()
+        with translated_errors(path):
+            connection = connect(address, path)
+            connection.executescript(VIEWS.format(character=int(character), bound=int(bound)))
+            connection.executemany("INSERT INTO known VALUES (?, ?)", known)
+            connection.commit()
         connection.set_authorizer(_only_through_the_doors)
-        self._db = SharedConnection(connection)
+        self._db = SharedConnection(connection, path)
 
     def __len__(self) -> int:
         """How many lines the character has said."""

@@ -32,15 +32,13 @@ class Spell(NamedTuple):
 def spells_of_scene(cues: Iterable[Cue], first: int, last: int) -> Sequence[Spell]:
     """The spells of everybody in a scene whose lines run from `first` to `last`. Cues come in order of their lines."""
     since: dict[int, int] = {}
-    seen: set[int] = set()
-    spells: list[Spell] = []
+    spells: dict[int, list[Spell]] = {}  # those that have ended, by whose they are; somebody who is here has a key
 
     def leave(character: int, line: int) -> None:
-        if character not in seen:  # was there all along, unmentioned, and only the leaving is told
+        if character not in spells:  # was there all along, unmentioned, and only the leaving is told
             since[character] = first
         if character in since:
-            spells.append(Spell(character, since.pop(character), line))
-        seen.add(character)
+            spells.setdefault(character, []).append(Spell(character, since.pop(character), line))
 
     for cue in cues:
         if cue.kind == "leave":
@@ -49,8 +47,13 @@ def spells_of_scene(cues: Iterable[Cue], first: int, last: int) -> Sequence[Spel
             continue
         assert cue.character is not None
         if cue.character not in since:
-            from_start = cue.kind == "listed" or (cue.kind == "speaks" and cue.character not in seen)
+            earlier = spells.get(cue.character)
+            if earlier and earlier[-1].last >= cue.line:  # out and in again within one line: never away
+                since[cue.character] = earlier.pop().first
+                continue
+            from_start = cue.kind == "listed" or (cue.kind == "speaks" and earlier is None)
             since[cue.character] = first if from_start else cue.line
-            seen.add(cue.character)
-    spells.extend(Spell(character, start, last) for character, start in since.items())
-    return [spell for spell in spells if spell.first <= spell.last]
+            spells.setdefault(cue.character, [])
+    for character, start in since.items():
+        spells[character].append(Spell(character, start, last))
+    return [spell for ended in spells.values() for spell in ended if spell.first <= spell.last]

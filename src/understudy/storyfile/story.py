@@ -7,7 +7,6 @@ never does.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -17,8 +16,10 @@ from understudy.errors import InputError, UnknownMoment
 from understudy.story import Character, Fact, Line, Moment, Relation, Scene, Schema, Source
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
-from understudy.storyfile.schema import APPLICATION, MIGRATIONS, pack, unpack, version_of
-from understudy.storyfile.sharing import SharedConnection
+from understudy.storyfile.schema import pack, unpack
+from understudy.storyfile.sharing import SharedConnection, address_of, connect, translated_errors
+from understudy.storyfile.validation import validate_story_file
+from understudy.storyfile.validation_cache import identity_of, is_validated, remember_validated
 
 __all__ = ["FileCounts", "Story", "Unread"]
 
@@ -53,41 +54,28 @@ class Story:
     def __init__(self, address: str, path: Path | None = None) -> None:
         """Open by SQLite address; `Story.open` takes a path."""
         self._address = address
-        self._db = SharedConnection(sqlite3.connect(address, uri=True, check_same_thread=False))
+        with translated_errors(path):
+            connection = connect(address, path)
+        self._db = SharedConnection(connection, path)
         about: dict[str, str] = dict(self._db.rows("SELECT key, value FROM about"))
         self.path = path
+        self._stamp = None if path is None else _stamp(path)
         self.title: str = about["title"]
         self.language: str = about["language"]
         self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))
         self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
         self._people = People(self._db, self.title, self.levels)
         # One past for all who ask for the same, so that what is made of it (an index, vectors) is made once.
-        self._pasts = lru_cache(PASTS)(partial(StoryPast, address, self.levels))
+        self._pasts = lru_cache(PASTS)(partial(StoryPast, address, path, self.levels))
 
     @classmethod
     def open(cls, path: Path) -> Story:
-        """Open a story file for reading only."""
-        if not path.is_file():
-            raise InputError("no such story file", path)
-        address = f"{path.absolute().as_uri()}?mode=ro"
-        try:
-            with sqlite3.connect(address, uri=True) as probe:
-                (application,) = probe.execute("PRAGMA application_id").fetchone()
-                version = version_of(probe) if application == APPLICATION else None
-            probe.close()
-        except sqlite3.Error as error:
-            raise InputError(f"is not a story file, or it is damaged ({error})", path) from error
-        if version is None:
-            raise InputError("is a database, but not a story file: make one with `understudy read`", path)
-        newest = MIGRATIONS[-1][0]
-        if version > newest:
-            raise InputError("was made by a newer Understudy: upgrade with `pip install -U understudy`", path)
-        if version < newest:
-            raise InputError("was made by an older Understudy, or never finished: read its source again", path)
-        try:
-            return cls(address, path)
-        except (sqlite3.Error, KeyError, ValueError) as error:
-            raise InputError(f"is damaged ({error}): read its source again", path) from error
+        """Open a story file for reading only. A file that is seen for the first time is checked whole."""
+        identity = identity_of(path)
+        if not is_validated(identity):
+            validate_story_file(path)
+            remember_validated(identity)
+        return cls(address_of(path), path)
 
     def moment(self, text: str) -> Moment:
         """The moment a text names, in this story's own levels."""
@@ -157,8 +145,10 @@ class Story:
 
     def outline(self) -> Iterator[tuple[Moment, str, int]]:
         """Every scene's moment, setting and number of lines, without the lines."""
-        for moment, setting, lines in self._db.rows("SELECT moment, setting, last - first + 1 FROM scenes ORDER BY id"):
-            yield unpack(moment, self.levels), setting, lines
+        rows = self._db.rows("SELECT moment, setting, first, last FROM scenes ORDER BY id")
+        most = self.count()[1]  # whoever counts to the number of lines counts to no more than there are
+        for moment, setting, first, last in rows:
+            yield unpack(moment, self.levels), setting, max(0, min(last, most) - first + 1)
 
     def spells(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
         """Who was there for which lines of a scene: (name, first, last), counted within the scene."""
@@ -243,6 +233,8 @@ class Story:
         )
         names: dict[int, str] = dict(rows)
         known = {other: shown_as.get(name, name) for other, name in names.items()}
+        if self.path is not None and _stamp(self.path) != self._stamp:  # a new connection would see another story
+            raise InputError("was replaced while it was open: open it again", self.path)
         return self._pasts(number, bound, tuple(known.items()))
 
     def files(self) -> tuple[FileCounts, ...]:
@@ -293,3 +285,12 @@ class Story:
 
     def _date_or_none(self, blob: bytes | None) -> Moment | None:
         return None if blob is None else unpack(blob, self.levels)
+
+
+def _stamp(path: Path) -> tuple[int, int, int, int]:
+    """Changes when another file takes the place of this one, or somebody writes to it."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}", path) from error
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -21,6 +21,7 @@ from understudy.errors import InputError
 from understudy.story import Character, Fact, Moment, Relation, Source
 from understudy.storyfile.schema import migrate, pack
 from understudy.storyfile.settling import write_dated, write_presence
+from understudy.storyfile.validation_cache import identity_of, remember_validated
 from understudy.text import fold
 
 __all__ = ["MEMORY", "StoryWriter"]
@@ -156,6 +157,7 @@ class StoryWriter:
         folder = os.open(self.path.parent, os.O_RDONLY)
         os.fsync(folder)  # the new name must survive a power cut as well as the new content
         os.close(folder)
+        remember_validated(identity_of(self.path), written_here=True)
 
     def __enter__(self) -> Self:
         try:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,11 @@ def test_an_unknown_label_in_mid_sentence_is_none() -> None:
     seen = surveyed("ANN: One.\nBOB: Two.\n" * 5)
     assert seen.label("Remark: well", wrapped=True, broken=True) is None
     assert seen.label("ANN: Well.", wrapped=True, broken=True) is not None
+
+
+@pytest.mark.parametrize("label", [",", ", ,", ",,,", ", together", "&", "/", "Mr. and Mrs. ,"])
+def test_no_label_has_a_speaker_without_a_name(label: str) -> None:
+    assert all(name.strip() for name in Survey().speakers(label))
 
 
 @given(st.lists(st.text(max_size=40).filter(str.strip), max_size=20))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from server.chats.conftest import events_of
 from server.conftest import Ask
+from understudy.server.database import Database
 from understudy.server.house import House
 
 HOSTILE = (
@@ -97,3 +100,18 @@ def test_characters_that_are_no_text_are_taken_out(ask: Ask, house: House) -> No
     response = ask("POST", f"/api/chats/{number}/messages", json={"text": "\0a\x1b[31mb\r\nc\x7f\td "})
     assert "\0" not in response.text
     assert events_of(response)[0][1]["text"] == "a[31mb\nc\td"
+
+
+def test_a_message_that_is_deleted_meanwhile_takes_nothing_from_the_export(
+    ask: Ask, chat: str, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = exported(ask, chat, "sillytavern")
+    run = Database.run
+
+    async def overtaken(database: Database, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        found = await run(database, work)
+        await run(database, lambda db: db.execute("DELETE FROM messages WHERE id = (SELECT min(id) + 1 FROM messages)"))
+        return found
+
+    monkeypatch.setattr(Database, "run", overtaken)
+    assert exported(ask, chat, "sillytavern")[0] == whole

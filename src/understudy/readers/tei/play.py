@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from understudy.readers.directions import comings_and_goings
-from understudy.readers.events import CastEntry, Description, Event, Heading, Speech, Unread
+from understudy.readers.events import CastEntry, Cue, Description, Event, Heading, Speech, Unread
 from understudy.readers.names import is_group
 from understudy.readers.source import SourceFile
 from understudy.readers.tei.divisions import Division, Divisions
@@ -70,8 +70,7 @@ class _Sink:
     size: int = 0
     label: str = ""
     speakers: tuple[str, ...] = ()
-    enter: list[str] = field(default_factory=list)
-    leave: list[str] = field(default_factory=list)
+    cues: list[Cue] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -207,7 +206,7 @@ class Play:
     def _note_moves(self, sink: _Sink, attributes: Mapping[str, str]) -> None:
         kind = attributes.get("type", "").lower()
         if kind in ("entrance", "exit"):
-            (sink.enter if kind == "entrance" else sink.leave).extend(self._named(attributes))
+            sink.cues.extend(Cue("enter" if kind == "entrance" else "leave", name) for name in self._named(attributes))
 
     def _part_speech(self) -> None:
         """What has been said so far goes out before what comes in between."""
@@ -260,13 +259,11 @@ class Play:
             self.divisions.speak(Description(at, text, takes=sink.takes))
 
     def _direction(self, sink: _Sink, text: str) -> Description:
-        enter, leave = tuple(sink.enter), tuple(sink.leave)
-        if not enter and not leave:
-            enter, leave = comings_and_goings(text)
-            if not leave and BARE_EXIT.fullmatch(text):
-                leave = self._last_speakers
+        cues = tuple(sink.cues) or comings_and_goings(text)
+        if not cues and BARE_EXIT.fullmatch(text):
+            cues = tuple(Cue("leave", name) for name in self._last_speakers)
         at = self._source.at(sink.line or self._line)
-        return Description(at, text, tuple(dict.fromkeys(enter)), tuple(dict.fromkeys(leave)), sink.takes)
+        return Description(at, text, cues, sink.takes)
 
     def _tidy(self, sink: _Sink) -> str:
         text = AFTER_OPENING.sub(r"\1", SPACE.sub(" ", "".join(sink.pieces)).strip())

@@ -65,6 +65,8 @@ def _is_json(first: str, text: str) -> bool:
         return first == "{" or '"' in first or first in ("[{", "[[")
     try:
         return isinstance(json.loads(first), (dict, list)) or text.lstrip().startswith("[\n")
+    except RecursionError:
+        return True
     except ValueError:
         return first == "["
 

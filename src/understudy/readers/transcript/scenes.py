@@ -49,12 +49,14 @@ PLACE = re.compile(rf"\b(?:{PLACES})\b", re.IGNORECASE)
 ENDS_WITH_PLACE = re.compile(rf"\b(?:{PLACES})\b[.\s]*(?:[-–—,]\s*[\w\s]+)?$", re.IGNORECASE)
 VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|do|does|did|will|can|comes?|goes|walks?|enters?|leaves?|sits?|stands?|opens?|looks?"
-    r"|gets?|I|you|we|my|your|me|it)\b|\w+n['’]t\b|\w['’](?:m|re|ll|ve|d)\b",
+    r"|gets?|I|you|we|my|your|me|it)\b|(?<=\w)n['’]t\b|\w['’](?:m|re|ll|ve|d)\b",
     re.IGNORECASE,
 )
 NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? |Miss )?[^\W\d_a-z][\w’'-]*(?: [^\W\d_a-z][\w’'-]*){0,2}")
 OWNED = re.compile(
-    r"(?:[^\W\d_a-z][\w-]*(?:, and |, | and | & ))*[^\W\d_a-z][\w-]*(?: [^\W\d_a-z][\w-]*)?(?:['’]s?(?=[\s,.\])]|$))"
+    # a word is taken whole or not at all, and so many are a list: the time stays in proportion to the text
+    r"(?<![\w-])(?:[^\W\d_a-z][\w-]*+(?:, and |, | and | & )){0,20}"
+    r"[^\W\d_a-z][\w-]*+(?: [^\W\d_a-z][\w-]*+)?(?:['’]s?(?=[\s,.\])]|$))"
 )
 ABSENT = re.compile(
     r"\b(?:but|except|without|minus|not|for|about|from|of)\s+[^\W\d_a-z][\w-]*(?: and [^\W\d_a-z][\w-]*)?"

@@ -13,7 +13,7 @@ from typing import Literal
 
 from understudy.readers.brackets import CLOSERS, OPENERS, WHOLE, ends_open, without_brackets
 from understudy.readers.directions import comings_and_goings
-from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
+from understudy.readers.events import Cue, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript.furniture import is_credit, is_furniture, is_page_matter, may_be_glued, unglued
 from understudy.readers.transcript.labels import Label
@@ -234,8 +234,7 @@ class _Stitcher:
         self.close()
         if label.head != speakers[0] and _says_more(label.head, speakers):
             # what the label says besides the names is a direction of its own, before the words are spoken
-            enter, leave = comings_and_goings(label.head)
-            self.done.append(Description(self.source.at(number), label.head, enter, leave, takes=0))
+            self.done.append(Description(self.source.at(number), label.head, comings_and_goings(label.head), takes=0))
         self._begin(_Open("speech", number, takes, [label.text] if label.text else [], speakers))
 
     def _begin(self, event: _Open) -> None:
@@ -262,10 +261,10 @@ class _Stitcher:
             self.done.append(SceneStart(at, where, present(where), takes=now.takes))
         else:
             inner = without_brackets(text)
-            enter, leave = comings_and_goings(inner)
+            cues = comings_and_goings(inner)
             if self.after_scene:  # the first direction of a scene says who is there
-                enter = tuple(dict.fromkeys((*present("," + inner), *enter)))
-            self.done.append(Description(at, inner, enter, leave, now.takes))
+                cues = (*(Cue("enter", name) for name in present("," + inner)), *cues)
+            self.done.append(Description(at, inner, cues, now.takes))
         self.after_scene = now.kind == "scene"
 
 

@@ -65,7 +65,7 @@ class Survey:
         return known
 
     def _parts(self, name: str) -> tuple[str, ...]:
-        name = TOGETHER.sub("", name).strip(" ,")
+        name = TOGETHER.sub("", name).strip(" ,") or name  # a label of commas alone is nobody's, but not nothing
         if couple := COUPLE.fullmatch(name):
             return f"{couple[1]} {couple[3]}", f"{couple[2]} {couple[3]}"
         parts = SEPARATOR.split(name)

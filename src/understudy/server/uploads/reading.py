@@ -30,8 +30,8 @@ from understudy.readers import read
 from understudy.readers.folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, Limits
 from understudy.server.uploads.names import safe_name
-from understudy.server.uploads.storycheck import check_story_file, is_story_file
 from understudy.server.uploads.unpacking import is_story_zip, unpack
+from understudy.storyfile import is_story_file, validate_story_file
 
 __all__ = ["FIXED", "LARGEST_CAST", "MADE", "SENT", "USED", "make_story"]
 
@@ -65,7 +65,7 @@ def make_story(work: Path, limits: Limits, tell: Tell) -> bool:
             raise InputError("is a story file among other files: send it by itself", scripts[0])
         if (work / FIXED).exists():
             raise InputError("is a story file: its cast was settled when it was made", scripts[0])
-        check_story_file(scripts[0])
+        validate_story_file(scripts[0])
         os.replace(scripts[0], work / MADE)
         return False
     if (folder / CAST).exists() and (folder / CAST).stat().st_size > LARGEST_CAST:
