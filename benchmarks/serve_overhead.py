@@ -48,15 +48,15 @@ def ours() -> Any:
     from understudy.agents import agent_named
     from understudy.readers import read
     from understudy.server.app import make_app
+    from understudy.server.context import AppContext
     from understudy.server.guard import Limits
-    from understudy.server.house import House
-    from understudy.server.stage import Stage
+    from understudy.server.story_registry import StoryRegistry
     from understudy.server.telemetry import LOG
 
     LOG.addHandler(logging.FileHandler("/dev/null"))
     LOG.setLevel(logging.INFO)
-    house = House.open(Stage({"demo": read("demo")}), agent_named("scripted"), Path(tempfile.mkdtemp()))
-    return make_app(house, limits=Limits(per_second=1e9, burst=10**9))
+    context = AppContext.open(StoryRegistry({"demo": read("demo")}), agent_named("scripted"), Path(tempfile.mkdtemp()))
+    return make_app(context, limits=Limits(per_second=1e9, burst=10**9))
 
 
 def serve(app: Any) -> None:

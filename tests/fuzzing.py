@@ -31,7 +31,7 @@ from understudy.dialogue import situation_at
 from understudy.errors import UnderstudyError
 from understudy.readers import probes_of, read
 from understudy.readers.export import export_jsonl
-from understudy.sofar import timeline
+from understudy.spoiler_free import timeline
 from understudy.storyfile import Story
 
 MEMORY = 2 * 2**30

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from understudy.server.database import Database
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.answers import UploadReport
 from understudy.server.uploads.limits import Limits
 from understudy.server.uploads.routes import told_fully
@@ -41,10 +41,12 @@ async def in_chunks(body: bytes, size: int = 4096) -> AsyncIterator[bytes]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, stage: Stage | None = None, limits: Limits | None = None) -> AsyncIterator[Uploads]:
+async def opened(
+    folder: Path, registry: StoryRegistry | None = None, limits: Limits | None = None
+) -> AsyncIterator[Uploads]:
     """The uploads of a server from its start to its end."""
     database = Database(folder / "server.sqlite")
-    uploads = Uploads(database, Stage({}) if stage is None else stage, folder, limits)
+    uploads = Uploads(database, StoryRegistry({}) if registry is None else registry, folder, limits)
     try:
         await uploads.open()
         yield uploads

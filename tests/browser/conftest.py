@@ -16,9 +16,9 @@ from understudy.agents.scripted import Scripted
 from understudy.dialogue import Agent
 from understudy.readers import read
 from understudy.server.app import make_app
+from understudy.server.context import AppContext
 from understudy.server.guard.limits import Limits
-from understudy.server.house import House
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore
 
@@ -67,7 +67,7 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
-MakeSite = Callable[..., tuple[str, House]]
+MakeSite = Callable[..., tuple[str, AppContext]]
 
 
 @pytest.fixture
@@ -77,12 +77,12 @@ def make_site(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[MakeSite]:
 
         def make(
             agent: Agent | None = None, pace: float = 0.0, utterances: UtteranceStore | None = None
-        ) -> tuple[str, House]:
+        ) -> tuple[str, AppContext]:
             folder = tmp_path / "data"
-            opened = House.open(Stage(on_stage), agent or Scripted(SCRIPT), folder, utterances=utterances)
-            house = open_now.enter_context(opened)
-            house.chats.pace = pace
-            return open_now.enter_context(serving(make_app(house, limits=FREELY))), house
+            opened = AppContext.open(StoryRegistry(on_stage), agent or Scripted(SCRIPT), folder, utterances=utterances)
+            context = open_now.enter_context(opened)
+            context.chats.pace = pace
+            return open_now.enter_context(serving(make_app(context, limits=FREELY))), context
 
         yield make
 

@@ -16,9 +16,9 @@ from reviewed import filled
 from server.conftest import serving
 from understudy.agents.scripted import Scripted
 from understudy.server.app import make_app
+from understudy.server.context import AppContext
 from understudy.server.guard import Door
-from understudy.server.house import House
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 
 KEY, READERS = "a long and quite random key", "another long and random key"
@@ -32,8 +32,11 @@ ROWS = """() => new Set([...document.querySelectorAll(".masthead > *, .views > a
 @pytest.fixture
 def keyed(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[str]:
     with closing(filled(tmp_path / "lines.db")) as lines:
-        opened = House.open(Stage(on_stage), Scripted(SCRIPT), tmp_path / "data", utterances=lines)
-        with opened as house, serving(make_app(house, Door.of("127.0.0.1", KEY, reader_key=READERS), FREELY)) as url:
+        opened = AppContext.open(StoryRegistry(on_stage), Scripted(SCRIPT), tmp_path / "data", utterances=lines)
+        with (
+            opened as context,
+            serving(make_app(context, Door.of("127.0.0.1", KEY, reader_key=READERS), FREELY)) as url,
+        ):
             yield url
 
 

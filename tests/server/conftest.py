@@ -17,10 +17,10 @@ from understudy.dialogue import Agent
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.connections import ConnectionLimits, ListeningSocket
+from understudy.server.context import AppContext
 from understudy.server.guard import Guard
-from understudy.server.house import House
 from understudy.server.running import make_server
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore
 
@@ -34,32 +34,34 @@ def stories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Story]:
     return {"brass-key": read(brass_key(tmp_path_factory.mktemp("stories") / "brass-key")), "demo": read("demo")}
 
 
-MakeHouse = Callable[..., House]
+MakeHouse = Callable[..., AppContext]
 
 
 @pytest.fixture
 def make_house(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeHouse]:
     """Houses on a database of their own, closed when the test ends; with an agent that speaks from a script."""
-    made: list[House] = []
+    made: list[AppContext] = []
 
-    def make(agent: Agent | None = None, at_once: int | None = None, utterances: UtteranceStore | None = None) -> House:
+    def make(
+        agent: Agent | None = None, at_once: int | None = None, utterances: UtteranceStore | None = None
+    ) -> AppContext:
         folder = tmp_path / f"house-{len(made) + 1}"
-        made.append(House.open(Stage(stories), agent or Scripted(SCRIPT), folder, at_once, utterances))
+        made.append(AppContext.open(StoryRegistry(stories), agent or Scripted(SCRIPT), folder, at_once, utterances))
         return made[-1]
 
     yield make
-    for house in made:
-        house.close()
+    for context in made:
+        context.close()
 
 
 @pytest.fixture
-def house(make_house: MakeHouse) -> House:
+def context(make_house: MakeHouse) -> AppContext:
     return make_house()
 
 
 @pytest.fixture
-def app(house: House) -> Guard:
-    return make_app(house)
+def app(context: AppContext) -> Guard:
+    return make_app(context)
 
 
 @asynccontextmanager

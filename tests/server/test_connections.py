@@ -19,8 +19,8 @@ from server.conftest import MakeHouse, serving
 from server.test_serving import Held, body, rude, streamed, until
 from understudy.server.app import make_app
 from understudy.server.connections import ConnectionLimits, ListeningSocket
+from understudy.server.context import AppContext
 from understudy.server.guard import Door, Limits
-from understudy.server.house import House
 from understudy.server.telemetry import Throttled
 
 KEY = "a long and quite random key"
@@ -63,8 +63,8 @@ def threads() -> Iterator[ThreadPoolExecutor]:
     [b"", b"GET", HEAD, HEAD + b"X-Slow: a", HEAD + b"\r\n" + HEAD],
     ids=["nothing", "a method", "a head", "a header", "a second head"],
 )
-def test_a_head_that_does_not_end_is_given_up(house: House, begun: bytes) -> None:
-    with serving(make_app(house), SHORT) as url, closing(connected(url)) as client:
+def test_a_head_that_does_not_end_is_given_up(context: AppContext, begun: bytes) -> None:
+    with serving(make_app(context), SHORT) as url, closing(connected(url)) as client:
         client.sendall(begun)
         told = heard(client)
     answers = [line for line in told.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
@@ -75,17 +75,17 @@ def test_a_head_that_does_not_end_is_given_up(house: House, begun: bytes) -> Non
 
 
 @pytest.mark.parametrize("sent", [b'{"model"', b""])
-def test_a_body_that_does_not_end_is_given_up(house: House, sent: bytes) -> None:
-    with serving(make_app(house), SHORT) as url, closing(connected(url)) as client:
+def test_a_body_that_does_not_end_is_given_up(context: AppContext, sent: bytes) -> None:
+    with serving(make_app(context), SHORT) as url, closing(connected(url)) as client:
         client.sendall(CHAT + b"Content-Length: 1000\r\n\r\n" + sent)
         assert heard(client).startswith(b"HTTP/1.1 408 ")
         until(lambda: "understudy_requests_total" in httpx.get(f"{url}/metrics").text)
 
 
-def test_a_body_that_comes_slowly_but_fast_enough_is_taken(house: House) -> None:
+def test_a_body_that_comes_slowly_but_fast_enough_is_taken(context: AppContext) -> None:
     limits = replace(SHORT, body_bytes_per_s=20)
     told = json.dumps(body("slowly")).encode()
-    with serving(make_app(house), limits) as url, closing(connected(url)) as client:
+    with serving(make_app(context), limits) as url, closing(connected(url)) as client:
         client.sendall(CHAT + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(told))
         for byte in range(0, len(told), 10):
             client.sendall(told[byte : byte + 10])
@@ -93,8 +93,8 @@ def test_a_body_that_comes_slowly_but_fast_enough_is_taken(house: House) -> None
         assert heard(client).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_refused_body_is_not_listened_to_for_long(house: House) -> None:
-    with serving(make_app(house, Door.of("0.0.0.0", KEY)), SHORT) as url, closing(connected(url)) as client:
+def test_a_refused_body_is_not_listened_to_for_long(context: AppContext) -> None:
+    with serving(make_app(context, Door.of("0.0.0.0", KEY)), SHORT) as url, closing(connected(url)) as client:
         client.sendall(CHAT + b"Content-Length: 1000000\r\n\r\n")
         assert client.recv(12) == b"HTTP/1.1 401"
         with pytest.raises(ConnectionError):
@@ -120,15 +120,15 @@ def test_a_stream_may_take_its_time(make_house: MakeHouse, threads: ThreadPoolEx
 def test_a_client_that_never_reads_is_given_up(make_house: MakeHouse) -> None:
     agent = Held()
     agent.may.set()
-    house = make_house(agent, 1)
-    with serving(make_app(house), SHORT) as url, closing(rude(url, "long")):
-        until(lambda: house.speaking.given == 1)
+    context = make_house(agent, 1)
+    with serving(make_app(context), SHORT) as url, closing(rude(url, "long")):
+        until(lambda: context.executor.given == 1)
         until(lambda: "understudy_streams_open 0.0" in httpx.get(f"{url}/metrics").text)
 
 
-def test_whoever_waits_longest_makes_room(house: House) -> None:
+def test_whoever_waits_longest_makes_room(context: AppContext) -> None:
     limits = replace(PATIENT, per_address=5)
-    with serving(make_app(house), limits) as url, ExitStack() as open_now:
+    with serving(make_app(context), limits) as url, ExitStack() as open_now:
         slow = []
         for _ in range(20):
             slow.append(open_now.enter_context(closing(connected(url))))
@@ -144,10 +144,10 @@ def test_who_is_being_answered_makes_room_for_nobody(
     make_house: MakeHouse, threads: ThreadPoolExecutor, limits: ConnectionLimits
 ) -> None:
     agent = Held()
-    house = make_house(agent, 1)
-    with serving(make_app(house), limits) as url:
+    context = make_house(agent, 1)
+    with serving(make_app(context), limits) as url:
         asked = [threads.submit(streamed, url, str(number)) for number in range(3)]
-        until(lambda: house.speaking.waiting == 2)
+        until(lambda: context.executor.waiting == 2)
         with closing(connected(url)) as client:
             assert heard(client).startswith(b"HTTP/1.1 503 ")
         agent.may.set()
@@ -170,8 +170,8 @@ def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
         assert asked.result(60) == "You said first."
 
 
-def test_heads_that_are_too_long_are_refused(house: House) -> None:
-    with serving(make_app(house), PATIENT) as url:
+def test_heads_that_are_too_long_are_refused(context: AppContext) -> None:
+    with serving(make_app(context), PATIENT) as url:
         for headers in ({f"X-{number}": "a" for number in range(150)}, {"X": "a" * 31_000, "Y": "a" * 2_000}):
             with httpx.Client(timeout=30) as client:
                 assert client.get(f"{url}/health", headers=headers).status_code in (400, 431)
@@ -180,8 +180,8 @@ def test_heads_that_are_too_long_are_refused(house: House) -> None:
             assert client.get(f"{url}/health", headers={"X": "a" * 10_000}).status_code == 200
 
 
-def test_the_guard_counts_headers_whatever_the_server_took(house: House) -> None:
-    with serving(make_app(house, limits=Limits(headers=10, head=1000)), PATIENT) as url:
+def test_the_guard_counts_headers_whatever_the_server_took(context: AppContext) -> None:
+    with serving(make_app(context, limits=Limits(headers=10, head=1000)), PATIENT) as url:
         many = httpx.get(f"{url}/health", headers={f"X-{number}": "a" for number in range(10)})
         assert many.status_code == 431 and many.json()["error"]["code"] == "headers"
         assert httpx.get(f"{url}/health", headers={"X": "a" * 1000}).status_code == 431

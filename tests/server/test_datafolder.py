@@ -9,9 +9,9 @@ import pytest
 
 from understudy.agents.scripted import Scripted
 from understudy.errors import InputError
+from understudy.server.context import AppContext
 from understudy.server.datafolder import DataFolder
-from understudy.server.house import House
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 
 
 def mode(path: Path) -> int:
@@ -34,9 +34,9 @@ def test_a_server_that_cannot_open_its_database_lets_go_of_the_folder(tmp_path: 
     database.write_text("This is no database, but it is long enough to look like the header of one." * 20)
     for _ in range(2):
         with pytest.raises(InputError, match="cannot be opened as a server's database"):
-            House.open(Stage({}), Scripted(["Yes."]), tmp_path)
+            AppContext.open(StoryRegistry({}), Scripted(["Yes."]), tmp_path)
     database.unlink()
-    House.open(Stage({}), Scripted(["Yes."]), tmp_path).close()
+    AppContext.open(StoryRegistry({}), Scripted(["Yes."]), tmp_path).close()
 
 
 def test_what_lay_open_is_closed_to_others_and_what_is_not_the_servers_is_left_alone(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from masks import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
 from understudy.agents import agent_named
 from understudy.readers import read
 from understudy.server.app import make_app
+from understudy.server.context import AppContext
 from understudy.server.guard import Guard, Limits
-from understudy.server.house import House
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from walking import Answer, walk
 
@@ -31,12 +31,12 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 
 def walked(story: Story, folder: Path, at: str, people: list[str]) -> list[Answer]:
-    with House.open(Stage({"masks": story}), agent_named("tfidf"), folder) as house:
-        return asyncio.run(walk(app(house), "masks", at, people)).answers
+    with AppContext.open(StoryRegistry({"masks": story}), agent_named("tfidf"), folder) as context:
+        return asyncio.run(walk(app(context), "masks", at, people)).answers
 
 
-def app(house: House) -> Guard:
-    return make_app(house, limits=ANY_NUMBER)
+def app(context: AppContext) -> Guard:
+    return make_app(context, limits=ANY_NUMBER)
 
 
 def alike(answer: Answer, name: str) -> tuple[int, dict[str, str], str]:
@@ -86,8 +86,8 @@ def asked(story: Story, folder: Path, *requests: tuple[str, str, object]) -> lis
     """Answers to one request after another; `{chat}` is the id of the chat that the first one made."""
 
     async def asking() -> list[httpx.Response]:
-        with House.open(Stage({"masks": story}), agent_named("tfidf"), folder) as house:
-            transport = httpx.ASGITransport(app(house))
+        with AppContext.open(StoryRegistry({"masks": story}), agent_named("tfidf"), folder) as context:
+            transport = httpx.ASGITransport(app(context))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
                 answers: list[httpx.Response] = []
                 for method, path, body in requests:

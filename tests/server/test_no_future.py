@@ -15,10 +15,10 @@ from generated import NAMES, Plan, plans
 from understudy.agents import agent_named
 from understudy.readers import read
 from understudy.server.app import make_app
+from understudy.server.context import AppContext
 from understudy.server.guard import Limits
-from understudy.server.house import House
-from understudy.server.stage import Stage
-from understudy.sofar import scenes_before
+from understudy.server.story_registry import StoryRegistry
+from understudy.spoiler_free import scenes_before
 from understudy.story import Moment
 from understudy.storyfile import Story
 from walking import Walk, every_template, walk
@@ -127,9 +127,9 @@ def canaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("at", MOMENTS)
 def test_no_route_tells_of_later_places(canaries: Path, tmp_path: Path, at: str) -> None:
     story = read(canaries)
-    with House.open(Stage({"canaries": story}), agent_named("tfidf"), tmp_path) as house:
+    with AppContext.open(StoryRegistry({"canaries": story}), agent_named("tfidf"), tmp_path) as context:
         people = ["Ann", "Bob", "Bob Masked", "Cora", "Dov"]
-        walked = asyncio.run(walk(make_app(house, limits=ANY_NUMBER), "canaries", at, people))
+        walked = asyncio.run(walk(make_app(context, limits=ANY_NUMBER), "canaries", at, people))
     assert walked.walked == every_template()
     moment = story.moment(at)
     later = {
@@ -156,8 +156,8 @@ def _known(word: str, place: tuple[int, int], at: Moment) -> bool:
 
 def test_who_goes_by_a_false_name_is_shown_by_it(canaries: Path, tmp_path: Path) -> None:
     story = read(canaries)
-    with House.open(Stage({"canaries": story}), agent_named("tfidf"), tmp_path) as house:
-        app = make_app(house, limits=ANY_NUMBER)
+    with AppContext.open(StoryRegistry({"canaries": story}), agent_named("tfidf"), tmp_path) as context:
+        app = make_app(context, limits=ANY_NUMBER)
         early = asyncio.run(walk(app, "canaries", "2.2", ["Ann", "Bob Masked"]))
         late = asyncio.run(walk(app, "canaries", "3.2", ["Ann", "Bob"]))
     assert "Bob Masked" in "".join(told for _, told in early.told)
@@ -176,8 +176,8 @@ def test_no_route_tells_what_comes_later_in_the_demo(tmp_path: Path, at: str) ->
     before = " ".join(f"{scene.setting} {line.text}" for scene in scenes_before(story, moment) for line in scene.lines)
     later = {thing for thing in later if thing not in before}  # what was said already is no secret
     unheard = {member.character.name for member in story.cast()} - _named_before(story, moment)
-    with House.open(Stage({"demo": story}), agent_named("tfidf"), tmp_path) as house:
-        walked = asyncio.run(walk(make_app(house, limits=ANY_NUMBER), "demo", at, ["Zita", "Benedek"]))
+    with AppContext.open(StoryRegistry({"demo": story}), agent_named("tfidf"), tmp_path) as context:
+        walked = asyncio.run(walk(make_app(context, limits=ANY_NUMBER), "demo", at, ["Zita", "Benedek"]))
     assert len(later) > 100
     leaks = {(asked, thing) for asked, told in walked.told for thing in later | unheard if thing in told}
     assert not leaks
@@ -205,8 +205,8 @@ def test_no_route_tells_what_comes_later_in_a_made_up_story(plan: Plan, data: st
     people = data.draw(st.lists(st.sampled_from(cast), min_size=1, max_size=2, unique=True))
     with tempfile.TemporaryDirectory() as folder:
         story = plan.story(Path(folder))
-        with House.open(Stage({"made": story}), agent_named("tfidf"), Path(folder)) as house:
-            walked = asyncio.run(walk(make_app(house, limits=ANY_NUMBER), "made", at.dotted, people))
+        with AppContext.open(StoryRegistry({"made": story}), agent_named("tfidf"), Path(folder)) as context:
+            walked = asyncio.run(walk(make_app(context, limits=ANY_NUMBER), "made", at.dotted, people))
     _tells_nothing_later(walked, plan, at, set(cast) - set(people))
 
 

@@ -16,11 +16,11 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 from understudy.agents.scripted import Scripted
 from understudy.dialogue import Score
 from understudy.server.app import OPERATIONS, make_app
+from understudy.server.context import AppContext
 from understudy.server.guard import Door, Limits
-from understudy.server.house import House
 from understudy.server.openapi import PARAMETER
 from understudy.server.operations import Operation
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from understudy.utterances import APPROVED, Utterance, open_store
 
@@ -35,8 +35,8 @@ def everything(stories: dict[str, Story], tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("schema")
     lines = open_store(folder / "lines.db")
     lines.add([Utterance("Ahoy.", "Ines Vale", scores={"psprob": Score("psprob", 0.4)})], APPROVED, "filter")
-    with closing(lines), House.open(Stage(stories), agent, folder, utterances=lines) as house:
-        yield schemathesis.openapi.from_asgi("/openapi.json", make_app(house, CALLED, ANY_NUMBER))
+    with closing(lines), AppContext.open(StoryRegistry(stories), agent, folder, utterances=lines) as context:
+        yield schemathesis.openapi.from_asgi("/openapi.json", make_app(context, CALLED, ANY_NUMBER))
 
 
 REAL = {

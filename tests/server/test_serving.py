@@ -71,9 +71,9 @@ def until(holds: Callable[[], bool]) -> None:
 def test_a_client_that_reads_nothing_holds_nobody_up(make_house: MakeHouse) -> None:
     agent = Held()
     agent.may.set()
-    house = make_house(agent, 1)
-    with serving(make_app(house)) as url, closing(rude(url, "long")):
-        until(lambda: house.speaking.given == 1)
+    context = make_house(agent, 1)
+    with serving(make_app(context)) as url, closing(rude(url, "long")):
+        until(lambda: context.executor.given == 1)
         assert [streamed(url, str(number)) for number in range(5)] == [f"You said {number}." for number in range(5)]
         figures = httpx.get(f"{url}/metrics").text
         assert "understudy_streams_open 1.0" in figures  # the rude one's is still under way
@@ -81,16 +81,16 @@ def test_a_client_that_reads_nothing_holds_nobody_up(make_house: MakeHouse) -> N
 
 def test_a_client_that_goes_away_leaves_the_queue(make_house: MakeHouse, clients: ThreadPoolExecutor) -> None:
     agent = Held()
-    house = make_house(agent, 1)
-    with serving(make_app(house)) as url:
+    context = make_house(agent, 1)
+    with serving(make_app(context)) as url:
         first = clients.submit(streamed, url, "first")
         until(lambda: agent.heard == ["first"])
         leaving = rude(url, "leaving")
-        until(lambda: house.speaking.waiting == 1)
+        until(lambda: context.executor.waiting == 1)
         last = clients.submit(streamed, url, "last")
-        until(lambda: house.speaking.waiting == 2)
+        until(lambda: context.executor.waiting == 2)
         leaving.close()
-        until(lambda: house.speaking.waiting == 1)
+        until(lambda: context.executor.waiting == 1)
         agent.may.set()
         assert (first.result(60), last.result(60)) == ("You said first.", "You said last.")
     assert agent.heard == ["first", "last"]
@@ -98,11 +98,11 @@ def test_a_client_that_goes_away_leaves_the_queue(make_house: MakeHouse, clients
 
 def test_a_server_that_stops_finishes_what_was_asked(make_house: MakeHouse, clients: ThreadPoolExecutor) -> None:
     agent = Held()
-    house = make_house(agent, 1)
+    context = make_house(agent, 1)
     asked: list[Future[str]] = []
-    with serving(make_app(house)) as url:
+    with serving(make_app(context)) as url:
         asked += [clients.submit(streamed, url, str(number)) for number in range(4)]
-        until(lambda: house.speaking.waiting == 3)
+        until(lambda: context.executor.waiting == 3)
         clients.submit(_release_when_closed, url, agent)
     assert sorted(one.result(60) for one in asked) == [f"You said {number}." for number in range(4)]
 

@@ -21,7 +21,7 @@ from understudy.metrics import Samples, Speakers
 from understudy.metrics.agreement import calibration_error
 from understudy.metrics.significance import RESAMPLES, interval
 from understudy.metrics.voice import voice
-from understudy.sofar import scenes_before
+from understudy.spoiler_free import scenes_before
 from understudy.story import Moment
 from understudy.storyfile import Story
 

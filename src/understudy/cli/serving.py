@@ -82,11 +82,11 @@ def serve(
     try:
         from understudy.judging.approved import ApprovedCandidates
         from understudy.server.app import make_app
+        from understudy.server.context import AppContext
         from understudy.server.datafolder import private_files
         from understudy.server.guard import Door
-        from understudy.server.house import House
         from understudy.server.running import make_server
-        from understudy.server.stage import Stage
+        from understudy.server.story_registry import StoryRegistry
         from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
@@ -98,7 +98,7 @@ def serve(
         speaking = speaker_named(agent, None if lines is None else ApprovedCandidates(lines))
         listening = open_now.enter_context(_listen(host, port))
         opened = _opened(stories or EMBEDDED[:1])
-        with House.open(Stage(opened), speaking, data or data_folder(), utterances=lines) as house:
+        with AppContext.open(StoryRegistry(opened), speaking, data or data_folder(), utterances=lines) as context:
             set_up_log(json_log)
             address = f"http://{_shown(host)}:{listening.getsockname()[1]}"
             for name, story in opened.items():
@@ -107,7 +107,7 @@ def serve(
             if lines is not None:
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
-            server = make_server(make_app(house, door), behind_proxy, give_up=house.chats.give_up)
+            server = make_server(make_app(context, door), behind_proxy, give_up=context.chats.give_up)
             if open_page:
                 Thread(target=_open_when_up, args=(server, f"{address}/"), daemon=True).start()
             with suppress(KeyboardInterrupt):  # before the server has begun to listen for it

@@ -12,7 +12,7 @@ from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, bar, clean, heading, indented, print_json, screen, spoken, table
 from understudy.documents import cast_document, scene_document
-from understudy.sofar import scenes_before
+from understudy.spoiler_free import scenes_before
 from understudy.story import Scene
 from understudy.storyfile import CastMember, Story
 

@@ -7,7 +7,7 @@ from rich.text import Text
 from understudy.cli.chart import line_chart
 from understudy.cli.show import Screen, clean, heading, indented
 from understudy.persona import Persona
-from understudy.sofar import Course
+from understudy.spoiler_free import Course
 
 __all__ = ["print_affection"]
 

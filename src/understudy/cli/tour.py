@@ -19,7 +19,7 @@ from understudy.documents import cast_document, line_document, reply_document
 from understudy.persona import Persona, persona_at
 from understudy.readers import probes_of, read
 from understudy.readers.probes import Probe
-from understudy.sofar import Course, courses_so_far
+from understudy.spoiler_free import Course, courses_so_far
 from understudy.story import Line, Moment, Scene
 from understudy.storyfile import Story
 

@@ -12,7 +12,7 @@ from understudy.cli.ties import print_affection
 from understudy.dialogue import Situation, situation_at
 from understudy.documents import persona_document, tie_document
 from understudy.persona import felt_towards
-from understudy.sofar import courses_so_far, most_changed
+from understudy.spoiler_free import courses_so_far, most_changed
 from understudy.story import Relation, Scene, Schema
 from understudy.storyfile import Story
 from understudy.wording import tie_sentence

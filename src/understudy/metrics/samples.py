@@ -16,7 +16,7 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.lexical import Corpus, Lines
 from understudy.lexical.rows import Ints, Reals, distinct
-from understudy.sofar import scenes_before
+from understudy.spoiler_free import scenes_before
 from understudy.story import Moment
 from understudy.storyfile import Story
 from understudy.text import guess_language

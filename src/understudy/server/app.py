@@ -18,10 +18,10 @@ from starlette.staticfiles import StaticFiles
 from understudy.errors import UnderstudyError
 from understudy.server import api, openai, openapi
 from understudy.server.chats import routes as chats
+from understudy.server.context import AppContext
 from understudy.server.drawing import routes as drawing
 from understudy.server.guard import Door, Guard, Limits
 from understudy.server.guard.login import login_routes
-from understudy.server.house import House
 from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
 from understudy.server.pages import character, review, search, stories, story, talk
@@ -54,7 +54,7 @@ SAID = {404: "there is nothing at that address", 405: "that address does not tak
 GONE = 499  # a status that nobody is left to read, but the log is
 
 
-def make_app(house: House, door: Door | None = None, limits: Limits | None = None) -> Guard:
+def make_app(context: AppContext, door: Door | None = None, limits: Limits | None = None) -> Guard:
     """`door` says who may come in; unless told, whoever sits at this machine."""
     door = door or Door()
     files = StaticFiles(directory=STATIC)
@@ -71,22 +71,22 @@ def make_app(house: House, door: Door | None = None, limits: Limits | None = Non
         },
     )
     app.router.redirect_slashes = False
-    app.state.house = house
+    app.state.context = context
     app.state.openapi = cache(partial(document_of, OPERATIONS, door.key is not None))
     templates: dict[Any, str] = {route.endpoint: route.path for route in routes if isinstance(route, Route)}
     templates[files] = "/static"
-    return Guard(app, door, limits or Limits(), house.telemetry, templates, routes)
+    return Guard(app, door, limits or Limits(), context.telemetry, templates, routes)
 
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
-    house: House = app.state.house
-    await house.uploads.open()
+    context: AppContext = app.state.context
+    await context.uploads.open()
     try:
         yield
     finally:
-        await house.chats.close()
-        await house.uploads.close()
+        await context.chats.close()
+        await context.uploads.close()
 
 
 async def _told(_: Request, error: Exception) -> Response:

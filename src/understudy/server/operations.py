@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from understudy.server.house import House, house_of
+from understudy.server.context import AppContext, context_of
 from understudy.server.problems import Refused
 
 __all__ = ["Call", "Operation"]
@@ -34,7 +34,7 @@ class Call:
     """One request, its query and body decoded."""
 
     request: Request
-    house: House
+    context: AppContext
     query: Any = None
     body: Any = None
 
@@ -75,7 +75,7 @@ class Operation:
         async def endpoint(request: Request) -> Response:
             query = None if self.query is None else _query(request, self.query)
             body = None if decoder is None else await _body(request, decoder)
-            answer = await self.handler(Call(request, house_of(request), query, body))
+            answer = await self.handler(Call(request, context_of(request), query, body))
             if isinstance(answer, Response):
                 return answer
             return Response(ENCODER.encode(answer), self.status, media_type=self.media)

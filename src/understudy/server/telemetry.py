@@ -14,7 +14,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from understudy.server.speaking import Speaking
+from understudy.server.executor import AgentExecutor
 
 __all__ = ["LOG", "METRICS_TYPE", "JsonLines", "Telemetry", "Throttled", "places_of", "set_up_log"]
 
@@ -26,7 +26,7 @@ SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 class Telemetry:
     """A registry of its own for every server, so that two in a process do not add up."""
 
-    def __init__(self, speaking: Speaking) -> None:
+    def __init__(self, executor: AgentExecutor) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "understudy_requests",
@@ -43,9 +43,9 @@ class Telemetry:
         )
         self.streams = Gauge("understudy_streams_open", "Event streams under way.", registry=self._registry)
         waiting = Gauge("understudy_queue_waiting", "Replies waiting for their turn.", registry=self._registry)
-        waiting.set_function(lambda: speaking.waiting)
+        waiting.set_function(lambda: executor.waiting)
         replies = Gauge("understudy_replies", "Replies the agent has given.", registry=self._registry)
-        replies.set_function(lambda: speaking.given)
+        replies.set_function(lambda: executor.given)
         self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def record(self, method: str, route: str, status: int, seconds: float) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from understudy.readers.card.file import parse_card
-from understudy.server.house import House
+from understudy.server.context import AppContext
 
 Ask = Callable[..., httpx.Response]
 STORY = "/api/stories/brass-key"
@@ -134,14 +134,14 @@ def test_errors_have_one_shape(ask: Ask, path: str, status: int) -> None:
     assert set(response.json()["error"]) == {"message", "type", "param", "code"}
 
 
-def test_a_story_that_was_read_anew_is_told_anew(house: House) -> None:
+def test_a_story_that_was_read_anew_is_told_anew(context: AppContext) -> None:
     from understudy.server.naming import ModelName
 
-    stage, name = house.stage, ModelName("again", "Ines", "2.1")
-    story = stage.story("brass-key")
-    stage.put("again", story)
-    first = stage.situation(name)
-    assert stage.situation(name) is first  # agents know a persona again by its being the same
-    stage.put("again", story)
-    assert stage.situation(name) is not first
-    assert asyncio.run(stage.role_soon(name)).situation is stage.situation(name)
+    registry, name = context.stories, ModelName("again", "Ines", "2.1")
+    story = registry.story("brass-key")
+    registry.put("again", story)
+    first = registry.situation(name)
+    assert registry.situation(name) is first  # agents know a persona again by its being the same
+    registry.put("again", story)
+    assert registry.situation(name) is not first
+    assert asyncio.run(registry.role_soon(name)).situation is registry.situation(name)

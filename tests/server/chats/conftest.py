@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
-from understudy.server.house import House
+from understudy.server.context import AppContext
 
 Events = list[tuple[str, Any]]
 
@@ -46,8 +46,8 @@ class Remembering:
 
 
 @pytest.fixture
-def remembering(make_house: Callable[..., House]) -> tuple[Remembering, House]:
+def remembering(make_house: Callable[..., AppContext]) -> tuple[Remembering, AppContext]:
     agent = Remembering()
-    house = make_house(agent)
-    house.chats.pace = 0
-    return agent, house
+    context = make_house(agent)
+    context.chats.pace = 0
+    return agent, context

@@ -11,8 +11,8 @@ import pytest
 
 from server.chats.conftest import events_of
 from server.conftest import Ask
+from understudy.server.context import AppContext
 from understudy.server.database import Database
-from understudy.server.house import House
 
 HOSTILE = (
     "<script>alert('x')</script> & \"quotes\" *stars* [link](javascript:alert(1)) "
@@ -22,9 +22,9 @@ BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 
 @pytest.fixture
-def chat(house: House, ask: Ask) -> str:
+def chat(context: AppContext, ask: Ask) -> str:
     """One exchange, tried twice, and one at another moment."""
-    house.chats.pace = 0
+    context.chats.pace = 0
     number = str(ask("POST", "/api/chats", json=BEGUN).json()["id"])
     events = events_of(ask("POST", f"/api/chats/{number}/messages", json={"text": HOSTILE}))
     events_of(ask("POST", f"/api/chats/{number}/messages/{events[-2][1]['id']}/retry"))
@@ -94,8 +94,8 @@ def test_user_text_stays_text_in_events_and_on_the_page(ask: Ask, chat: str) -> 
     assert document["messages"][0]["text"] == HOSTILE
 
 
-def test_characters_that_are_no_text_are_taken_out(ask: Ask, house: House) -> None:
-    house.chats.pace = 0
+def test_characters_that_are_no_text_are_taken_out(ask: Ask, context: AppContext) -> None:
+    context.chats.pace = 0
     number = ask("POST", "/api/chats", json=BEGUN).json()["id"]
     response = ask("POST", f"/api/chats/{number}/messages", json={"text": "\0a\x1b[31mb\r\nc\x7f\td "})
     assert "\0" not in response.text
@@ -103,7 +103,7 @@ def test_characters_that_are_no_text_are_taken_out(ask: Ask, house: House) -> No
 
 
 def test_a_message_that_is_deleted_meanwhile_takes_nothing_from_the_export(
-    ask: Ask, chat: str, house: House, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, chat: str, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _ = exported(ask, chat, "sillytavern")
     run = Database.run

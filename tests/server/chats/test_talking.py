@@ -18,15 +18,15 @@ from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.server.app import make_app
 from understudy.server.chats.talking import MOST_WAITING
+from understudy.server.context import AppContext
 from understudy.server.guard import Guard
-from understudy.server.house import House
 
 BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 
 @pytest.fixture
-def quick(house: House, app: Guard) -> Guard:
-    house.chats.pace = 0
+def quick(context: AppContext, app: Guard) -> Guard:
+    context.chats.pace = 0
     return app
 
 
@@ -88,10 +88,10 @@ def test_a_chat_is_listed_with_its_first_words_the_last_changed_first(talk: Ask)
 
 
 def test_at_an_earlier_moment_what_was_said_at_a_later_one_is_not_remembered(
-    remembering: tuple[Remembering, House],
+    remembering: tuple[Remembering, AppContext],
 ) -> None:
-    agent, house = remembering
-    ask = reaching(make_app(house))
+    agent, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask, at="2.1", speaker="Tobias Rook")
     said(ask, chat, "I took the key.")
     ask("PATCH", f"/api/chats/{chat}", json={"at": "1.2"})
@@ -138,10 +138,10 @@ def test_somebody_under_a_false_name_is_called_by_it_until_it_ends(talk: Ask) ->
 
 
 def test_several_answer_when_they_are_spoken_to_and_each_has_heard_the_one_before(
-    remembering: tuple[Remembering, House],
+    remembering: tuple[Remembering, AppContext],
 ) -> None:
-    agent, house = remembering
-    ask = reaching(make_app(house))
+    agent, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask, characters=["Ines Vale", "Tobias Rook"])
     said(ask, chat, "Tobias, where is the key?")
     assert texts(ask, chat)[-1][0] == "Tobias Rook"
@@ -154,9 +154,9 @@ def test_several_answer_when_they_are_spoken_to_and_each_has_heard_the_one_befor
     assert [other.name for other in situation.present] == ["Ines Vale"]
 
 
-def test_a_retry_is_the_next_best_reply_beside_the_first(remembering: tuple[Remembering, House]) -> None:
-    agent, house = remembering
-    ask = reaching(make_app(house))
+def test_a_retry_is_the_next_best_reply_beside_the_first(remembering: tuple[Remembering, AppContext]) -> None:
+    agent, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask)
     said(ask, chat, "Where is the key?")
     first = ask("GET", f"/api/chats/{chat}").json()["messages"][-1]
@@ -248,11 +248,11 @@ def test_two_posts_to_one_chat_at_once_are_answered_in_the_order_they_came(
             return super().reply(situation, history)
 
     agent = Slow()
-    house = make_house(agent, at_once=4)
-    house.chats.pace = 0
+    context = make_house(agent, at_once=4)
+    context.chats.pace = 0
 
     async def talking() -> list[dict[str, Any]]:
-        async with visiting(make_app(house)) as client:
+        async with visiting(make_app(context)) as client:
             one = (await client.post("/api/chats", json=BEGUN)).json()["id"]
             other = (await client.post("/api/chats", json=BEGUN)).json()["id"]
             first = asyncio.create_task(client.post(f"/api/chats/{one}/messages", json={"text": "first"}))
@@ -274,14 +274,14 @@ def test_two_posts_to_one_chat_at_once_are_answered_in_the_order_they_came(
 
 
 def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_house: MakeHouse) -> None:
-    house = make_house()
-    house.chats.pace = 60
+    context = make_house()
+    context.chats.pace = 60
 
     def first_word(stream: httpx.Response) -> str:
         lines = stream.iter_lines()
         return next(line for line in lines if line.startswith('data: {"message"'))
 
-    with serving(make_app(house)) as url, httpx.Client(base_url=url, timeout=30) as client:
+    with serving(make_app(context)) as url, httpx.Client(base_url=url, timeout=30) as client:
         chat = client.post("/api/chats", json=BEGUN).json()["id"]
         with client.stream("POST", f"/api/chats/{chat}/messages", json={"text": "first"}) as slow:
             assert "This " in first_word(slow)
@@ -297,9 +297,9 @@ def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_house
 
 
 def test_a_stop_keeps_what_was_seen_and_nothing_that_was_not(make_house: MakeHouse) -> None:
-    house = make_house(Scripted(["One two three four five six seven eight nine ten."] * 9))
-    house.chats.pace = 0.2
-    with serving(make_app(house)) as url, httpx.Client(base_url=url, timeout=30) as client:
+    context = make_house(Scripted(["One two three four five six seven eight nine ten."] * 9))
+    context.chats.pace = 0.2
+    with serving(make_app(context)) as url, httpx.Client(base_url=url, timeout=30) as client:
         chat = client.post("/api/chats", json={**BEGUN, "characters": ["Ines Vale", "Tobias Rook"]}).json()["id"]
         seen, message = 0, None
         with client.stream("POST", f"/api/chats/{chat}/messages", json={"text": "Hello, all!"}) as stream:
@@ -324,18 +324,18 @@ def test_a_stop_before_the_first_word_leaves_the_message_unanswered(make_house: 
             assert free.wait(20)
             return super().reply(situation, history)
 
-    house = make_house(Thinker())
-    house.chats.pace = 0
+    context = make_house(Thinker())
+    context.chats.pace = 0
 
     async def talking() -> tuple[list[Any], list[Any]]:
-        async with visiting(make_app(house)) as client:
+        async with visiting(make_app(context)) as client:
             chat = (await client.post("/api/chats", json=BEGUN)).json()["id"]
             saying = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Well?"}))
             assert await asyncio.to_thread(thinking.wait, 20)
             await client.post(f"/api/chats/{chat}/stop", json={})
             free.set()
             events = events_of(await saying)
-            await house.chats.close()
+            await context.chats.close()
             return events, (await client.get(f"/api/chats/{chat}")).json()["messages"]
 
     events, messages = asyncio.run(talking())
@@ -354,9 +354,9 @@ def test_an_agent_that_fails_is_told_of_and_the_message_can_be_answered_later(ma
             return super().reply(situation, history)
 
     agent = Moody()
-    house = make_house(agent)
-    house.chats.pace = 0
-    ask = reaching(make_app(house))
+    context = make_house(agent)
+    context.chats.pace = 0
+    ask = reaching(make_app(context))
     chat = begin(ask)
     events = said(ask, chat, "Are you there?")
     assert [name for name, _ in events] == ["said", "thinking", "problem", "end"]
@@ -370,7 +370,7 @@ def test_an_agent_that_fails_is_told_of_and_the_message_can_be_answered_later(ma
     assert [author for author, _ in texts(ask, chat)] == ["You", "Ines Vale"]
 
 
-def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, house: House) -> None:
+def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, context: AppContext) -> None:
     chat = begin(talk)
     said(talk, chat, "Where is the key?")
     before = texts(talk, chat)
@@ -379,7 +379,7 @@ def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, house: House) -
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages}")
 
-    asyncio.run(house.database.run(fill))
+    asyncio.run(context.database.run(fill))
     refused = None
     for _ in range(200):  # pages have some room left
         refused = talk("POST", f"/api/chats/{chat}/messages", json={"text": "word " * 700})
@@ -397,7 +397,7 @@ def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, house: House) -
     assert after[: len(before)] == before
     assert talk("POST", f"/api/chats/{chat}/messages", json={"text": "word " * 700}).status_code == 507
     assert texts(talk, chat) == after
-    asyncio.run(house.database.run(lambda db: db.execute("PRAGMA max_page_count = 1000000")))
+    asyncio.run(context.database.run(lambda db: db.execute("PRAGMA max_page_count = 1000000")))
     said(talk, chat, "Is there room again?")
     assert texts(talk, chat)[: len(after)] == after
     assert len(texts(talk, chat)) == len(after) + 2
@@ -439,10 +439,10 @@ def test_a_refused_change_changes_nothing(talk: Ask) -> None:
     assert talk("GET", f"/api/chats/{chat}").json() == before
 
 
-def test_a_chat_can_be_read_when_its_story_is_gone(talk: Ask, house: House) -> None:
+def test_a_chat_can_be_read_when_its_story_is_gone(talk: Ask, context: AppContext) -> None:
     chat = begin(talk)
     said(talk, chat, "Where is the key?")
-    house.stage.remove("brass-key")
+    context.stories.remove("brass-key")
     assert len(texts(talk, chat)) == 2
     assert [one["id"] for one in talk("GET", "/api/chats").json()["chats"]] == [chat]
     refused = talk("POST", f"/api/chats/{chat}/messages", json={"text": "Hello?"})
@@ -458,11 +458,11 @@ def test_a_chat_takes_only_so_many_messages_that_wait(make_house: MakeHouse) -> 
             assert free.wait(60)
             return super().reply(situation, history)
 
-    house = make_house(Thinker())
-    house.chats.pace = 0
+    context = make_house(Thinker())
+    context.chats.pace = 0
 
     async def talking() -> list[int]:
-        async with visiting(make_app(house)) as client:
+        async with visiting(make_app(context)) as client:
             chat = (await client.post("/api/chats", json=BEGUN)).json()["id"]
 
             async def say(text: str) -> int:

@@ -20,7 +20,7 @@ from understudy.dialogue import Reply, Situation, Turn
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.chats import store
-from understudy.server.house import House
+from understudy.server.context import AppContext
 
 
 class Held(Remembering):
@@ -37,16 +37,16 @@ class Held(Remembering):
 
 
 @pytest.fixture
-def held(make_house: MakeHouse) -> tuple[Held, House]:
+def held(make_house: MakeHouse) -> tuple[Held, AppContext]:
     agent = Held()
-    house = make_house(agent)
-    house.chats.pace = 0
-    return agent, house
+    context = make_house(agent)
+    context.chats.pace = 0
+    return agent, context
 
 
-def in_process(house: House, work: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> Any:
+def in_process(context: AppContext, work: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> Any:
     async def working() -> Any:
-        async with visiting(make_app(house)) as client:
+        async with visiting(make_app(context)) as client:
             return await work(client)
 
     return asyncio.run(working())
@@ -61,10 +61,10 @@ async def begun(client: httpx.AsyncClient, **other: Any) -> str:
     return str((await client.post("/api/chats", json={**BEGUN, **other})).json()["id"])
 
 
-def test_a_server_that_stops_lets_a_reply_be_finished_and_keeps_it(held: tuple[Held, House]) -> None:
+def test_a_server_that_stops_lets_a_reply_be_finished_and_keeps_it(held: tuple[Held, AppContext]) -> None:
     """Whoever listened has gone; the application is told to stop while the agent thinks."""
-    agent, house = held
-    app = make_app(house)
+    agent, context = held
+    app = make_app(context)
 
     async def stopping() -> str:
         inbox: asyncio.Queue[dict[str, str]] = asyncio.Queue()
@@ -85,52 +85,55 @@ def test_a_server_that_stops_lets_a_reply_be_finished_and_keeps_it(held: tuple[H
         return chat
 
     chat = asyncio.run(stopping())
-    assert [(one["author"], one["unanswered"]) for one in _read(house, chat)] == [("You", False), ("Ines Vale", False)]
+    assert [(one["author"], one["unanswered"]) for one in _read(context, chat)] == [
+        ("You", False),
+        ("Ines Vale", False),
+    ]
 
 
 def test_a_reply_that_takes_longer_than_a_stop_may_is_marked_as_owed_and_can_be_had_later(
-    held: tuple[Held, House],
+    held: tuple[Held, AppContext],
 ) -> None:
-    agent, house = held
+    agent, context = held
 
     async def stopping(client: httpx.AsyncClient) -> str:
         chat = await begun(client)
         saying = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Well?"}))
         assert await asyncio.to_thread(agent.thinking.wait, 20)
-        await house.chats.close(timeout_s=0.05)
+        await context.chats.close(timeout_s=0.05)
         agent.free.set()
         await saying
         return chat
 
-    chat = in_process(house, stopping)
-    (message,) = _read(house, chat)
+    chat = in_process(context, stopping)
+    (message,) = _read(context, chat)
     assert message["unanswered"]
-    ask = reaching(make_app(house))
+    ask = reaching(make_app(context))
     events_of(ask("POST", f"/api/chats/{chat}/messages/{message['id']}/retry"))
-    assert [one["unanswered"] for one in _read(house, chat)] == [False, False]
+    assert [one["unanswered"] for one in _read(context, chat)] == [False, False]
 
 
-def test_whoever_will_not_wait_for_a_reply_at_the_end_need_not(held: tuple[Held, House]) -> None:
-    agent, house = held
+def test_whoever_will_not_wait_for_a_reply_at_the_end_need_not(held: tuple[Held, AppContext]) -> None:
+    agent, context = held
 
     async def stopping(client: httpx.AsyncClient) -> list[bool]:
         chat = await begun(client)
         saying = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Well?"}))
         assert await asyncio.to_thread(agent.thinking.wait, 20)
-        closing = asyncio.create_task(house.chats.close())
+        closing = asyncio.create_task(context.chats.close())
         await asyncio.sleep(0.05)
-        house.chats.give_up()
+        context.chats.give_up()
         await closing  # the agent thinks on
         agent.free.set()
         await saying
         return [one["unanswered"] for one in await messages_of(client, chat)]
 
-    assert in_process(house, stopping) == [True]
+    assert in_process(context, stopping) == [True]
 
 
-def test_a_message_is_marked_before_anybody_thinks_of_an_answer(held: tuple[Held, House]) -> None:
+def test_a_message_is_marked_before_anybody_thinks_of_an_answer(held: tuple[Held, AppContext]) -> None:
     """So that a server that is killed then has it marked."""
-    agent, house = held
+    agent, context = held
 
     async def looking(client: httpx.AsyncClient) -> list[bool]:
         chat = await begun(client)
@@ -141,16 +144,16 @@ def test_a_message_is_marked_before_anybody_thinks_of_an_answer(held: tuple[Held
         await saying
         return [*before, *(one["unanswered"] for one in await messages_of(client, chat))]
 
-    assert in_process(house, looking) == [True, False, False]
+    assert in_process(context, looking) == [True, False, False]
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("again", [False, True])
 def test_a_reply_that_is_stopped_while_it_is_put_into_the_database_does_not_appear(
-    remembering: tuple[Remembering, House], monkeypatch: pytest.MonkeyPatch, moment: str, again: bool
+    remembering: tuple[Remembering, AppContext], monkeypatch: pytest.MonkeyPatch, moment: str, again: bool
 ) -> None:
     """The stop comes when the database's thread has taken up the reply: before it is written, or just after."""
-    _, house = remembering
+    _, context = remembering
     writing, free = Event(), Event()
     append = store.append
 
@@ -179,21 +182,21 @@ def test_a_reply_that_is_stopped_while_it_is_put_into_the_database_does_not_appe
         free.set()
         assert (await stop).status_code == 200
         await saying
-        await house.chats.close()
+        await context.chats.close()
         return [one["text"] for one in await messages_of(client, chat)]
 
-    assert in_process(house, stopping) == ["Well?", *(["Ines Vale has heard 1 things and said 0."] if again else [])]
+    assert in_process(context, stopping) == ["Well?", *(["Ines Vale has heard 1 things and said 0."] if again else [])]
 
 
 def test_a_stop_names_what_was_heard_last_so_that_a_reply_still_on_its_way_goes_and_one_that_was_seen_stays(
-    remembering: tuple[Remembering, House],
+    remembering: tuple[Remembering, AppContext],
 ) -> None:
-    _, house = remembering
-    ask = reaching(make_app(house))
+    _, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask, characters=["Ines Vale", "Tobias Rook"])
 
     async def stopping(client: httpx.AsyncClient) -> list[tuple[str, bool]]:
-        house.chats.pace = 60  # the first word is told, and then nothing for long
+        context.chats.pace = 60  # the first word is told, and then nothing for long
         listening = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Good day, all!"}))
         while len(seen := await messages_of(client, chat)) < 3:
             await asyncio.sleep(0.02)
@@ -201,11 +204,11 @@ def test_a_stop_names_what_was_heard_last_so_that_a_reply_still_on_its_way_goes_
         listening.cancel()
         return [(one["author"], one["unanswered"]) for one in stopped.json()["messages"]]
 
-    assert in_process(house, stopping) == [("You", False), ("Ines Vale", False)]
+    assert in_process(context, stopping) == [("You", False), ("Ines Vale", False)]
 
 
-def test_a_stop_in_one_tab_leaves_alone_what_another_tab_waits_for(held: tuple[Held, House]) -> None:
-    agent, house = held
+def test_a_stop_in_one_tab_leaves_alone_what_another_tab_waits_for(held: tuple[Held, AppContext]) -> None:
+    agent, context = held
 
     async def stopping(client: httpx.AsyncClient) -> list[tuple[str, str]]:
         chat = await begun(client)
@@ -219,15 +222,17 @@ def test_a_stop_in_one_tab_leaves_alone_what_another_tab_waits_for(held: tuple[H
         await asyncio.gather(one, other)
         return [(one["author"], one["text"]) for one in await messages_of(client, chat)]
 
-    said_now = in_process(house, stopping)
+    said_now = in_process(context, stopping)
     assert [text for author, text in said_now if author == "You"] == ["first", "second"]
     assert [author for author, _ in said_now] == ["You", "You", "Ines Vale"]
 
 
 @pytest.mark.parametrize("what", ["message", "chat"])
-def test_what_is_deleted_while_it_is_told_is_told_no_further(remembering: tuple[Remembering, House], what: str) -> None:
-    _, house = remembering
-    house.chats.pace = 1
+def test_what_is_deleted_while_it_is_told_is_told_no_further(
+    remembering: tuple[Remembering, AppContext], what: str
+) -> None:
+    _, context = remembering
+    context.chats.pace = 1
 
     async def deleting(client: httpx.AsyncClient) -> list[str]:
         chat = await begun(client)
@@ -238,14 +243,14 @@ def test_what_is_deleted_while_it_is_told_is_told_no_further(remembering: tuple[
         assert (await client.delete(place)).is_success
         return [name for name, _ in events_of(await listening)]
 
-    assert "done" not in in_process(house, deleting)
+    assert "done" not in in_process(context, deleting)
 
 
 def test_a_message_is_answered_anew_as_of_its_own_moment_whatever_the_chat_was_moved_to(
-    remembering: tuple[Remembering, House],
+    remembering: tuple[Remembering, AppContext],
 ) -> None:
-    agent, house = remembering
-    ask = reaching(make_app(house))
+    agent, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask, at="2.1", speaker="Tobias Rook")
     first = said(ask, chat, "I took the key.")[0][1]["id"]
     ask("PATCH", f"/api/chats/{chat}", json={"at": "1.2", "speaker": None, "characters": ["Tobias Rook"]})
@@ -261,9 +266,9 @@ def test_a_message_is_answered_anew_as_of_its_own_moment_whatever_the_chat_was_m
     assert (situation.persona.name, situation.persona.moment.dotted) == ("Ines Vale", "2.1")
 
 
-def test_a_branch_stands_where_the_chat_stood_at_its_message(remembering: tuple[Remembering, House]) -> None:
-    agent, house = remembering
-    ask = reaching(make_app(house))
+def test_a_branch_stands_where_the_chat_stood_at_its_message(remembering: tuple[Remembering, AppContext]) -> None:
+    agent, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask, at="2.1", characters=["Ines Vale"], speaker="Tobias Rook")
     said(ask, chat, "I took the key.")
     moved = {"at": "1.2", "characters": ["Tobias Rook", "Ines Vale"], "speaker": None}
@@ -288,22 +293,24 @@ def test_a_branch_stands_where_the_chat_stood_at_its_message(remembering: tuple[
 
 
 def test_a_branch_of_messages_that_do_not_tell_who_was_there_has_who_answered_and_who_is_there_now(
-    remembering: tuple[Remembering, House],
+    remembering: tuple[Remembering, AppContext],
 ) -> None:
-    _, house = remembering
-    ask = reaching(make_app(house))
+    _, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask, at="2.1", speaker="Tobias Rook")
     reply = said(ask, chat, "I took the key.")[-2][1]["id"]
     ask("PATCH", f"/api/chats/{chat}", json={"at": "2.2", "characters": ["Mara Quill", "Tobias Rook"], "speaker": None})
-    asyncio.run(house.database.run(lambda db: db.execute("UPDATE messages SET present = NULL")))
+    asyncio.run(context.database.run(lambda db: db.execute("UPDATE messages SET present = NULL")))
     branch = ask("POST", f"/api/chats/{chat}/messages/{reply}/branch").json()
     assert (branch["at"], branch["speaker"]) == ("2.1", "Tobias Rook")
     assert [one["name"] for one in branch["characters"]] == ["Ines Vale", "Mara Quill"]
 
 
-def test_a_branch_follows_the_story_as_it_is_on_now(remembering: tuple[Remembering, House], tmp_path: Path) -> None:
-    agent, house = remembering
-    ask = reaching(make_app(house))
+def test_a_branch_follows_the_story_as_it_is_on_now(
+    remembering: tuple[Remembering, AppContext], tmp_path: Path
+) -> None:
+    agent, context = remembering
+    ask = reaching(make_app(context))
     chat = begin(ask, at="2.1", characters=["Tobias Rook", "Mara Quill"])
     first = said(ask, chat, "Tobias, where is it?")[-2][1]["id"]
     ask("PATCH", f"/api/chats/{chat}", json={"at": "2.2"})
@@ -314,7 +321,7 @@ def test_a_branch_follows_the_story_as_it_is_on_now(remembering: tuple[Rememberi
     cast = (folder / "cast.toml").read_text(encoding="utf-8")
     early, _, _ = cast.partition('[[relation]]\nof = "Ines Vale"\nto = "Tobias Rook"\naffection = 3')
     (folder / "cast.toml").write_text(early, encoding="utf-8")
-    house.stage.put("brass-key", read(folder))
+    context.stories.put("brass-key", read(folder))
     branch = ask("POST", f"/api/chats/{chat}/messages/{first}/branch").json()
     assert [one["name"] for one in branch["characters"]] == ["Tobias Rook"]  # Mara is in no scene of it any more
     refused = ask("POST", f"/api/chats/{chat}/messages/{later}/branch")
@@ -328,10 +335,10 @@ def test_a_branch_follows_the_story_as_it_is_on_now(remembering: tuple[Rememberi
         "Tobias, and now?",
         "Do you hear me?",
     ]
-    house.stage.remove("brass-key")
+    context.stories.remove("brass-key")
     assert len(texts(ask, ask("POST", f"/api/chats/{chat}/messages/{first}/branch").json()["id"])) == 2
 
 
-def _read(house: House, chat: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = reaching(make_app(house))("GET", f"/api/chats/{chat}").json()["messages"]
+def _read(context: AppContext, chat: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = reaching(make_app(context))("GET", f"/api/chats/{chat}").json()["messages"]
     return found

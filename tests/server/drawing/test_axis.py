@@ -4,7 +4,7 @@ from pathlib import Path
 
 from understudy.readers import read
 from understudy.server.drawing.axis import Axis, axis_to
-from understudy.sofar import timeline
+from understudy.spoiler_free import timeline
 from understudy.story import Moment
 
 

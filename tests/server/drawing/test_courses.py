@@ -7,7 +7,7 @@ import pytest
 
 from understudy.server.drawing.axis import Axis
 from understudy.server.drawing.courses import course_chart, sparkline
-from understudy.sofar import Course, Stop
+from understudy.spoiler_free import Course, Stop
 from understudy.story import Moment
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,9 +12,9 @@ import pytest
 
 from understudy.errors import InputError
 from understudy.server.app import make_app
+from understudy.server.context import AppContext
 from understudy.server.guard import Door, Guard, Limits
 from understudy.server.guard.middleware import COOKIE
-from understudy.server.house import House
 
 KEY = "a long and quite random key"
 CHAT = {"model": "brass-key/Ines", "messages": [{"role": "user", "content": "the secret words"}]}
@@ -47,8 +47,8 @@ def refusal(response: httpx.Response) -> dict[str, Any]:
 
 
 @pytest.fixture
-def keyed(house: House) -> Guard:
-    return make_app(house, Door.of("0.0.0.0", KEY, ("stage.example",)))
+def keyed(context: AppContext) -> Guard:
+    return make_app(context, Door.of("0.0.0.0", KEY, ("stage.example",)))
 
 
 def test_only_the_loopback_address_does_without_a_key() -> None:
@@ -170,15 +170,15 @@ def test_every_answer_tells_the_browser_what_a_page_may_do(app: Guard, keyed: Gu
         assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_body_that_says_it_is_too_long_is_refused(house: House) -> None:
-    app = make_app(house, limits=Limits(body=200))
+def test_a_body_that_says_it_is_too_long_is_refused(context: AppContext) -> None:
+    app = make_app(context, limits=Limits(body=200))
     assert ask(app, "POST", "/v1/chat/completions", json=CHAT).status_code == 200
     response = ask(app, "POST", "/v1/chat/completions", json={**CHAT, "user": "x" * 200})
     assert response.status_code == 413 and refusal(response)["code"] == "body_too_long"
 
 
-def test_a_body_that_does_not_say_how_long_it_is_is_counted(house: House) -> None:
-    app = make_app(house, limits=Limits(body=10_000))
+def test_a_body_that_does_not_say_how_long_it_is_is_counted(context: AppContext) -> None:
+    app = make_app(context, limits=Limits(body=10_000))
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -192,8 +192,8 @@ def test_a_body_that_does_not_say_how_long_it_is_is_counted(house: House) -> Non
     assert sent <= 12_000
 
 
-def test_too_many_requests_are_told_when_to_come_back(house: House) -> None:
-    app = make_app(house, limits=Limits(per_second=0.5, burst=3))
+def test_too_many_requests_are_told_when_to_come_back(context: AppContext) -> None:
+    app = make_app(context, limits=Limits(per_second=0.5, burst=3))
 
     async def asking(client: httpx.AsyncClient) -> list[httpx.Response]:
         return [await client.get("/api/stories") for _ in range(5)]
@@ -204,8 +204,8 @@ def test_too_many_requests_are_told_when_to_come_back(house: House) -> None:
     assert visit(app, asking, address="127.0.0.9")[0].status_code == 200  # another client has its own allowance
 
 
-def test_strangers_cannot_try_keys_for_long(house: House) -> None:
-    app = make_app(house, Door.of("0.0.0.0", KEY), Limits(strangers_per_second=0.001, strangers_burst=3))
+def test_strangers_cannot_try_keys_for_long(context: AppContext) -> None:
+    app = make_app(context, Door.of("0.0.0.0", KEY), Limits(strangers_per_second=0.001, strangers_burst=3))
 
     async def guessing(client: httpx.AsyncClient) -> list[int]:
         tries = [await client.get("/api/stories", headers={"Authorization": f"Bearer {n}"}) for n in range(5)]
@@ -216,8 +216,8 @@ def test_strangers_cannot_try_keys_for_long(house: House) -> None:
     assert visit(app, guessing) == [401, 401, 401, 429, 429, 429, 200]
 
 
-def test_one_client_holds_only_so_many_requests_open(house: House) -> None:
-    app = make_app(house, limits=Limits(open=2))
+def test_one_client_holds_only_so_many_requests_open(context: AppContext) -> None:
+    app = make_app(context, limits=Limits(open=2))
     body = b'{"model": "brass-key/Ines", "messages": [{"role": "user", "content": "x"}]}'
 
     async def crowding(client: httpx.AsyncClient) -> tuple[list[int], int]:
@@ -265,14 +265,14 @@ def test_a_request_leaves_one_line_without_what_was_said(
 
 
 def test_what_breaks_is_told_without_what_was_said(
-    house: House, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    context: AppContext, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("the secret words")
 
-    monkeypatch.setattr(house.speaking.agent, "reply", broken)
+    monkeypatch.setattr(context.executor.agent, "reply", broken)
     with caplog.at_level(logging.INFO, "understudy.server"):
-        response = ask(make_app(house), "POST", "/v1/chat/completions", json=CHAT)
+        response = ask(make_app(context), "POST", "/v1/chat/completions", json=CHAT)
     assert response.status_code == 500 and refusal(response)["type"] == "server_error"
     assert response.headers["x-content-type-options"] == "nosniff"
     assert "RuntimeError" in caplog.text and "secret" not in caplog.text + response.text

@@ -10,7 +10,7 @@ import httpx
 
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.server.app import make_app
-from understudy.server.house import House
+from understudy.server.context import AppContext
 
 
 class Listening:
@@ -28,10 +28,10 @@ class Listening:
 
 def asked(make_house: Any, messages: list[dict[str, Any]], **told: Any) -> tuple[Listening, httpx.Response]:
     agent = Listening()
-    house: House = make_house(agent)
+    context: AppContext = make_house(agent)
 
     async def asking() -> httpx.Response:
-        transport = httpx.ASGITransport(make_app(house))
+        transport = httpx.ASGITransport(make_app(context))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             body = {"model": "brass-key/Ines@2.1", "messages": messages, **told}
             return await client.post("/v1/chat/completions", json=body)

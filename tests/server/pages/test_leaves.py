@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.server.pages.leaves import MOST_LINES, leaf_with, leaves, reading_address
-from understudy.sofar import Stop
+from understudy.spoiler_free import Stop
 from understudy.story import Moment
 
 

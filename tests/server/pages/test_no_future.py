@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from generated import NAMES, Plan, plans
 from understudy.agents.scripted import Scripted
 from understudy.server.app import make_app
-from understudy.server.house import House
-from understudy.server.stage import Stage
+from understudy.server.context import AppContext
+from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 
 CHARACTER = "/api/stories/made/characters"
@@ -26,8 +26,8 @@ def sent(plan: Plan, folder: Path, paths: list[str]) -> dict[str, str]:
     """What each address answers with, over HTTP."""
 
     async def asking() -> dict[str, str]:
-        with House.open(Stage({"made": plan.story(folder)}), Scripted(["Yes."]), folder) as house:
-            transport = httpx.ASGITransport(make_app(house))
+        with AppContext.open(StoryRegistry({"made": plan.story(folder)}), Scripted(["Yes."]), folder) as context:
+            transport = httpx.ASGITransport(make_app(context))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
                 return {path: unescape((await client.get(path)).text) for path in paths}
 

@@ -13,7 +13,7 @@ import pytest
 
 from reviewed import filled, line
 from server.conftest import MakeHouse
-from understudy.server.house import House
+from understudy.server.context import AppContext
 from understudy.utterances import APPROVED, FILTER, UtteranceStore
 
 Ask = Callable[..., httpx.Response]
@@ -29,7 +29,7 @@ def lines(tmp_path: Path) -> Iterator[UtteranceStore]:
 
 
 @pytest.fixture
-def house(make_house: MakeHouse, lines: UtteranceStore) -> House:
+def context(make_house: MakeHouse, lines: UtteranceStore) -> AppContext:
     return make_house(utterances=lines)
 
 

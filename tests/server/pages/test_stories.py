@@ -10,7 +10,7 @@ import pytest
 
 from brasskey import ACT_1, ACT_2, CAST
 from samples import TRANSCRIPT
-from understudy.server.house import House
+from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
 from understudy.server.uploads.answers import Total
 from uploading import FORM, File, form
@@ -113,7 +113,7 @@ def test_what_is_not_there_is_told_on_the_page(ask: Ask) -> None:
     assert "there is no such upload here" in answer.text
 
 
-def test_what_users_wrote_is_escaped_everywhere(ask: Ask, house: House) -> None:
+def test_what_users_wrote_is_escaped_everywhere(ask: Ask, context: AppContext) -> None:
     script = f"# act 1: {EVIL}\n## scene 1: {EVIL}\n{EVIL.replace(':', '')}: {EVIL}\nODILE: No.\n% {EVIL}\n"
     cast = f"title = '{EVIL}'\n[[character]]\nname = '{EVIL}'\naliases = ['<b>bold</b>']\nprofile = ['{EVIL}']\n"
     place = sent(ask, (f"{EVIL}.txt", script.encode()), ("cast.toml", cast.encode()))

@@ -8,13 +8,13 @@ import pytest
 
 from server.chats.conftest import events_of
 from server.conftest import Ask
-from understudy.server.house import House
+from understudy.server.context import AppContext
 from understudy.storyfile import Story
 
 
 @pytest.fixture(autouse=True)
-def at_once(house: House) -> None:
-    house.chats.pace = 0
+def at_once(context: AppContext) -> None:
+    context.chats.pace = 0
 
 
 def begun(ask: Ask, at: str = "1.2") -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from reviewed import filled
 from server.conftest import MakeHouse
-from understudy.server.house import House
+from understudy.server.context import AppContext
 from understudy.utterances import UtteranceStore
 
 
@@ -19,6 +19,6 @@ def lines(tmp_path: Path) -> Iterator[UtteranceStore]:
 
 
 @pytest.fixture
-def house(make_house: MakeHouse, lines: UtteranceStore) -> House:
+def context(make_house: MakeHouse, lines: UtteranceStore) -> AppContext:
     """A house with lines to review."""
     return make_house(utterances=lines)

@@ -12,7 +12,7 @@ from server.chats.conftest import events_of
 from server.conftest import MakeHouse
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.judging.approved import ApprovedCandidates
-from understudy.server.house import House
+from understudy.server.context import AppContext
 from understudy.utterances import APPROVED, FILTER, UtteranceStore
 
 Ask = Callable[..., httpx.Response]
@@ -20,11 +20,11 @@ GULLS = "The gulls know of the weather what I know of the gulls."
 
 
 @pytest.fixture
-def house(make_house: MakeHouse, lines: UtteranceStore) -> House:
+def context(make_house: MakeHouse, lines: UtteranceStore) -> AppContext:
     lines.add([line(GULLS, since="2.1")], APPROVED, FILTER)
-    house = make_house(TfIdfAgent(ApprovedCandidates(lines)), utterances=lines)
-    house.chats.pace = 0
-    return house
+    context = make_house(TfIdfAgent(ApprovedCandidates(lines)), utterances=lines)
+    context.chats.pace = 0
+    return context
 
 
 def answered(ask: Ask, at: str) -> tuple[str, str]:

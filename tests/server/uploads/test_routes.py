@@ -13,7 +13,7 @@ import pytest
 from brasskey import ACT_1, ACT_2, CAST
 from samples import SAMPLES, TRANSCRIPT
 from understudy.server.app import make_app
-from understudy.server.house import House
+from understudy.server.context import AppContext
 from understudy.storyfile import Story
 from uploading import FORM, form
 
@@ -44,8 +44,8 @@ def test_a_story_is_sent_listed_and_asked_about(ask: Ask) -> None:
     assert [member["name"] for member in cast] == ["Ines Vale", "Tobias Rook"]  # elsewhere only as far as the moment
 
 
-def test_where_it_is_stored_is_not_told(ask: Ask, house: House) -> None:
-    folder = str(house.database.path.parent)
+def test_where_it_is_stored_is_not_told(ask: Ask, context: AppContext) -> None:
+    folder = str(context.database.path.parent)
     told = send(ask, *BRASS_KEY)
     bad = send(ask, ("a.bin", b"\x00\x01"))
     assert folder not in told.text + bad.text + ask("GET", "/api/uploads").text
@@ -71,13 +71,13 @@ def test_what_is_no_form_is_refused(ask: Ask) -> None:
     assert ask("POST", "/api/uploads", json={"file": "a"}).status_code == 415
 
 
-def test_a_fix_is_made_and_taken_back(ask: Ask, house: House) -> None:
+def test_a_fix_is_made_and_taken_back(ask: Ask, context: AppContext) -> None:
     upload = send(ask, *BRASS_KEY).json()["id"]
     path = f"/api/uploads/{upload}"
     told = ask("PATCH", path, json={"fix": {"kind": "add-alias", "who": "Tobias Rook", "alias": "Toby"}})
     assert told.status_code == 200
     assert [fix["what"] for fix in told.json()["fixes"]] == ["Tobias Rook is also called Toby"]
-    assert house.stage.story("the-brass-key").character("Toby").name == "Tobias Rook"
+    assert context.stories.story("the-brass-key").character("Toby").name == "Tobias Rook"
     told = ask("PATCH", path, json={"fix": {"kind": "merge", "who": "Mara Quill", "into": "Tobias Rook"}})
     assert told.json()["change"]["gone"] == ["Mara Quill"]
     assert told.json()["change"]["lines"] == {"Tobias Rook": [4, 5]}
@@ -156,9 +156,9 @@ def test_what_is_not_there_is_said_to_be_not_there(ask: Ask, method: str, path: 
     assert answer.json()["error"]["message"] == "there is no such upload here"
 
 
-def test_a_reading_can_be_followed(house: House) -> None:
+def test_a_reading_can_be_followed(context: AppContext) -> None:
     async def followed() -> None:
-        transport = httpx.ASGITransport(make_app(house), raise_app_exceptions=False)
+        transport = httpx.ASGITransport(make_app(context), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             for kind, state in (("script", "ready"), ("nothing", "failed")):
                 name, make = SAMPLES.get(kind, ("act.bin", lambda: b"\x00\x01"))

@@ -15,7 +15,7 @@ from samples import SAMPLES, SCRIPT, TRANSCRIPT
 from understudy.errors import InputError, UnknownStory
 from understudy.readers import read
 from understudy.server.problems import Refused
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import stories
 from understudy.server.uploads.fixes import AddAlias, Merge, Rename, SetTitle, WriteCast
 from understudy.server.uploads.limits import Limits
@@ -55,15 +55,15 @@ def test_every_kind_of_file_goes_on_stage_and_comes_back_as_it_was(tmp_path: Pat
     content = make()
 
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             report = await sent(uploads, (name, content))
             assert report.state == "ready"
             assert report.report is not None
             total = report.report.total
             assert total.units == total.lines + total.descriptions + total.headings + total.unread
             assert report.story is not None
-            assert stage.story(report.story).title == report.title
+            assert registry.story(report.story).title == report.title
             assert {person.name for person in report.report.cast} >= (
                 {"Odile"} if "PersonaChat" not in kind else {"Person 1A"}
             )
@@ -85,17 +85,17 @@ def test_a_story_is_the_same_however_it_is_sent(tmp_path: Path, story: Path) -> 
     expected = read(story)
 
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path / "data", stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path / "data", registry) as uploads:
             for way, files in ways.items():
                 report = await sent(uploads, *files)
-                on = stage.story(report.story or "")
+                on = registry.story(report.story or "")
                 assert list(on.scenes()) == list(expected.scenes()), way
                 assert on.cast() == expected.cast(), way
                 assert on.relations() == expected.relations(), way
                 assert report.title == "The Brass Key"
                 assert report.fixable == (way != "story file")
-        assert [name for name, _ in stage] == ["the-brass-key", "the-brass-key-2", "the-brass-key-3"]
+        assert [name for name, _ in registry] == ["the-brass-key", "the-brass-key-2", "the-brass-key-3"]
 
     asyncio.run(told())
 
@@ -117,12 +117,12 @@ def test_a_story_is_the_same_however_it_is_sent(tmp_path: Path, story: Path) -> 
 )
 def test_a_bad_upload_says_what_is_wrong_and_leaves_nothing(tmp_path: Path, files: list[File], told: str) -> None:
     async def refused() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             with pytest.raises(InputError, match=told) as caught:
                 await sent(uploads, *files)
             assert str(tmp_path) not in str(caught.value)
-            assert list(stage) == []
+            assert list(registry) == []
             assert left(tmp_path) == []
             (failed,) = await told_all(uploads)
             assert (failed.state, failed.problem) == ("failed", str(caught.value))
@@ -146,15 +146,15 @@ def test_notes_that_are_sent_by_themselves_are_a_script(tmp_path: Path) -> None:
 
 def test_the_same_files_are_the_same_story(tmp_path: Path) -> None:
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             first = await sent(uploads, *BRASS_KEY)
             again = await sent(uploads, *reversed(BRASS_KEY))
             assert (first.already, again.already) == (False, True)
             assert first.id == again.id
             both = await asyncio.gather(*(sent(uploads, ("act.txt", SCRIPT.encode())) for _ in range(2)))
             assert both[0].id == both[1].id
-            assert len(list(stage)) == 2
+            assert len(list(registry)) == 2
             other = await sent(uploads, ("another.txt", SCRIPT.encode()))
             assert not other.already
 
@@ -170,12 +170,12 @@ def test_a_server_that_starts_again_finds_everything(tmp_path: Path) -> None:
             return upload
 
     async def after(story_file: str) -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             await uploads.readings.wait(upload)
             report = await told_fully(uploads, upload)
             assert report.state == "ready", story_file
-            assert stage.story("the-brass-key").character("Mara").name == "Mara of the Quay"
+            assert registry.story("the-brass-key").character("Mara").name == "Mara of the Quay"
             assert [fix.what for fix in report.fixes] == ["Renamed Mara Quill to Mara of the Quay"]
 
     upload = asyncio.run(before())
@@ -193,12 +193,12 @@ def test_a_story_file_that_is_older_than_its_readers_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             report = await sent(uploads, *BRASS_KEY)
         (first,) = left(tmp_path)
         monkeypatch.setattr("understudy.server.uploads.shelf.__version__", "a newer one")
-        async with opened(tmp_path, Stage({})) as uploads:
+        async with opened(tmp_path, StoryRegistry({})) as uploads:
             await uploads.readings.wait(report.id)
             assert left(tmp_path) != [first]
             assert len(left(tmp_path)) == 1
@@ -231,36 +231,36 @@ def test_a_name_that_the_command_line_takes_is_left_to_it(tmp_path: Path, story:
         async with opened(tmp_path / "data") as uploads:
             await sent(uploads, *BRASS_KEY)
         own = read(story)
-        stage = Stage({"the-brass-key": own})
-        async with opened(tmp_path / "data", stage) as uploads:
-            assert stage.story("the-brass-key") is own
+        registry = StoryRegistry({"the-brass-key": own})
+        async with opened(tmp_path / "data", registry) as uploads:
+            assert registry.story("the-brass-key") is own
             (upload,) = await told_all(uploads)
             assert upload.story == "the-brass-key-2"
-            assert stage.story("the-brass-key-2").title == "The Brass Key"
+            assert registry.story("the-brass-key-2").title == "The Brass Key"
 
     asyncio.run(told())
 
 
 def test_fixes_are_read_again_told_and_undone(tmp_path: Path) -> None:
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, ("quarrel.txt", QUARREL))).id
-            as_sent = stage.story("quarrel").cast()
+            as_sent = registry.story("quarrel").cast()
             change = await uploads.fix(upload, Merge("Bast", "Bastien"))
             assert (change.gone, change.new, change.lines) == (["Bast"], [], {"Bastien": (1, 2)})
-            merged = stage.story("quarrel").cast()
+            merged = registry.story("quarrel").cast()
             assert {one.character.name: one.lines for one in merged} == {"Odile": 2, "Bastien": 2}
             change = await uploads.fix(upload, AddAlias("Bastien", "Bee"))
-            assert stage.story("quarrel").character("bee").name == "Bastien"
+            assert registry.story("quarrel").character("bee").name == "Bastien"
             await uploads.fix(upload, SetTitle("The Quarrel"))
-            assert stage.story("quarrel").title == "The Quarrel"  # the name in addresses stays
+            assert registry.story("quarrel").title == "The Quarrel"  # the name in addresses stays
             for _ in range(2):
                 await uploads.undo(upload)
-            assert stage.story("quarrel").cast() == merged
+            assert registry.story("quarrel").cast() == merged
             change = await uploads.undo(upload)
             assert change.new == ["Bast"]
-            assert stage.story("quarrel").cast() == as_sent
+            assert registry.story("quarrel").cast() == as_sent
             with pytest.raises(Refused, match="nothing to undo"):
                 await uploads.undo(upload)
         assert len(left(tmp_path)) == 2  # as it stands, and as it was before the last change
@@ -270,10 +270,10 @@ def test_fixes_are_read_again_told_and_undone(tmp_path: Path) -> None:
 
 def test_a_fix_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
-            before = (stage.story("the-brass-key"), left(tmp_path), rows(tmp_path))
+            before = (registry.story("the-brass-key"), left(tmp_path), rows(tmp_path))
             for text, reason in (
                 ("title = ", r"cast\.toml: is not TOML"),
                 ("language = 'tlh'", "language is 'tlh'"),
@@ -282,24 +282,24 @@ def test_a_fix_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
                     await uploads.fix(upload, WriteCast(text))
             with pytest.raises(InputError, match="change nothing"):
                 await uploads.fix(upload, WriteCast(CAST))
-            assert (stage.story("the-brass-key"), left(tmp_path), rows(tmp_path)) == before
+            assert (registry.story("the-brass-key"), left(tmp_path), rows(tmp_path)) == before
             await uploads.fix(upload, WriteCast(""))  # no cast.toml at all: everybody by the labels of the scripts
-            assert stage.story("the-brass-key").title != "The Brass Key"
-            assert list(stage.story("the-brass-key").relations()) == []
+            assert registry.story("the-brass-key").title != "The Brass Key"
+            assert list(registry.story("the-brass-key").relations()) == []
 
     asyncio.run(told())
 
 
 def test_cards_and_plays_can_be_put_right_too(tmp_path: Path) -> None:
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             for kind in ("card", "card, PNG", "TEI drama", "HPD sessions", "transcript, HTML"):
                 name, make = SAMPLES[kind]
                 report = await sent(uploads, (name, make()))
                 change = await uploads.fix(report.id, Rename("Odile", "Odile the Stern"))
                 assert change.new == ["Odile the Stern"], kind
-                assert stage.story(report.story or "").character("Odile").name == "Odile the Stern"
+                assert registry.story(report.story or "").character("Odile").name == "Odile the Stern"
 
     asyncio.run(told())
 
@@ -318,20 +318,20 @@ def test_the_cast_of_a_story_file_is_settled(tmp_path: Path, story: Path) -> Non
 
 def test_deleting_can_be_taken_back_for_a_while(tmp_path: Path) -> None:
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
             await uploads.delete(upload)
             with pytest.raises(UnknownStory):
-                stage.story("the-brass-key")
+                registry.story("the-brass-key")
             (put_away,) = await told_all(uploads)
             assert (put_away.state, put_away.title, put_away.story) == ("deleted", "The Brass Key", None)
             with pytest.raises(Refused, match="not on stage"):
                 await uploads.fix(upload, SetTitle("Another"))
-        async with opened(tmp_path, stage) as uploads:
-            assert list(stage) == []
+        async with opened(tmp_path, registry) as uploads:
+            assert list(registry) == []
             await uploads.restore(upload)
-            assert stage.story("the-brass-key").title == "The Brass Key"
+            assert registry.story("the-brass-key").title == "The Brass Key"
             await uploads.delete(upload)
             again = await sent(uploads, *BRASS_KEY)
             assert not again.already
@@ -339,7 +339,7 @@ def test_deleting_can_be_taken_back_for_a_while(tmp_path: Path) -> None:
                 await uploads.restore(upload)
             assert len(left(tmp_path)) == 1
             await uploads.delete(again.id)
-        async with opened(tmp_path, stage, Limits(kept=-1)) as uploads:
+        async with opened(tmp_path, registry, Limits(kept=-1)) as uploads:
             assert await told_all(uploads) == []
 
     asyncio.run(told())
@@ -407,8 +407,8 @@ def test_a_full_disk_loses_nothing_and_leaves_nothing(tmp_path: Path, monkeypatc
         raise Refused("the server's database cannot take this now", 507)
 
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
             with monkeypatch.context() as patched:
                 patched.setattr(uploads.store, "_keep_file", full)
@@ -417,8 +417,8 @@ def test_a_full_disk_loses_nothing_and_leaves_nothing(tmp_path: Path, monkeypatc
                 patched.setattr(uploads.store, "fix", full)
                 with pytest.raises(Refused, match="cannot take this"):
                     await uploads.fix(upload, SetTitle("Another"))
-            assert [name for name, _ in stage] == ["the-brass-key"]
-            assert stage.story("the-brass-key").title == "The Brass Key"
+            assert [name for name, _ in registry] == ["the-brass-key"]
+            assert registry.story("the-brass-key").title == "The Brass Key"
             assert rows(tmp_path)["uploads"] == 1
 
     asyncio.run(told())
@@ -429,8 +429,8 @@ def test_a_disk_that_is_full_while_reading_is_told(tmp_path: Path, monkeypatch: 
         raise OSError(errno.ENOSPC, "No space left on device")
 
     async def told() -> None:
-        stage = Stage({})
-        async with opened(tmp_path, stage) as uploads:
+        registry = StoryRegistry({})
+        async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
             for place in ("new_work", "put"):
                 with monkeypatch.context() as patched:
@@ -440,7 +440,7 @@ def test_a_disk_that_is_full_while_reading_is_told(tmp_path: Path, monkeypatch: 
                     assert caught.value.status == 507
                     with pytest.raises(Refused, match="no room"):
                         await uploads.fix(upload, SetTitle("Another"))
-            assert stage.story("the-brass-key").title == "The Brass Key"
+            assert registry.story("the-brass-key").title == "The Brass Key"
             assert len(left(tmp_path)) == 1
 
     asyncio.run(told())

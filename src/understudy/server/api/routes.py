@@ -1,4 +1,4 @@
-"""The routes. What they show comes from `sofar`, a persona or a card made of one, so nothing of it is later than asked.
+"""The routes of the API. What they show comes from `spoiler_free`, a persona or a card, never from after the moment.
 
 Every read takes `at`, a moment; without it the whole story is told.
 """
@@ -42,7 +42,7 @@ from understudy.server.operations import Call, Operation
 from understudy.server.outward import scene_as_shown
 from understudy.server.standing import heard_so_far
 from understudy.server.telemetry import METRICS_TYPE
-from understudy.sofar import scenes_before, timeline
+from understudy.spoiler_free import scenes_before, timeline
 from understudy.story import Character, Moment, Scene
 from understudy.storyfile import CastMember, Story
 
@@ -54,7 +54,7 @@ Found = TypeVar("Found")
 
 async def stories(call: Call) -> Stories:
     return Stories(
-        [StoryAnswer(name, story.title, story.language, list(story.levels)) for name, story in call.house.stage]
+        [StoryAnswer(name, story.title, story.language, list(story.levels)) for name, story in call.context.stories]
     )
 
 
@@ -63,7 +63,7 @@ async def _looked_up(call: Call, look: Callable[[Story, Moment], Found]) -> Foun
     name, at = call.path("story"), call.query.at
 
     def looking() -> Found:
-        story = call.house.stage.story(name)
+        story = call.context.stories.story(name)
         return look(story, story.moment(at))
 
     return await asyncio.to_thread(looking)
@@ -133,7 +133,7 @@ async def scenes(call: Call) -> dict[str, Any]:
 
 async def _situation(call: Call) -> Situation:
     name = ModelName(call.path("story"), call.path("name"), call.query.at, call.query.facing or None)
-    return (await call.house.stage.role_soon(name)).shown_situation
+    return (await call.context.stories.role_soon(name)).shown_situation
 
 
 async def persona(call: Call) -> dict[str, Any]:
@@ -160,7 +160,7 @@ _portrait = lru_cache(256)(portrait)  # drawing one takes a while, and a name's 
 
 async def _card(call: Call) -> Card:
     situation = await _situation(call)
-    title = call.house.stage.story(call.path("story")).title
+    title = call.context.stories.story(call.path("story")).title
     return await asyncio.to_thread(card_at, situation, title, call.query.spec)
 
 
@@ -172,12 +172,12 @@ def _file(content: bytes, media: str, ending: str, card: Card) -> Response:
 async def reply(call: Call) -> dict[str, Any]:
     asked: ReplyRequest = call.body
     name = ModelName(asked.story, asked.character, asked.at, asked.facing or None)
-    role = await call.house.stage.role_soon(name)
+    role = await call.context.stories.role_soon(name)
     situation = role.situation
     speaker = situation.faced.name if situation.faced else SOMEBODY
     earlier = (Turn(role.speaker(turn.speaker, SOMEBODY), turn.text) for turn in asked.history)
     history = [*earlier, Turn(speaker, asked.message)]
-    return reply_document(role.outward(await call.house.speaking.reply(situation, history, call.gone)))
+    return reply_document(role.outward(await call.context.executor.reply(situation, history, call.gone)))
 
 
 async def health(_: Call) -> Health:
@@ -185,7 +185,7 @@ async def health(_: Call) -> Health:
 
 
 async def metrics(call: Call) -> Response:
-    return Response(call.house.telemetry.exposition(), headers={"Content-Type": METRICS_TYPE})
+    return Response(call.context.telemetry.exposition(), headers={"Content-Type": METRICS_TYPE})
 
 
 ONE = "/api/stories/{story}"

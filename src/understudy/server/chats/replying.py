@@ -14,11 +14,11 @@ from understudy.server.chats.addressing import who_answers
 from understudy.server.chats.documents import OWN_NAME, Grounds, Why, why_of
 from understudy.server.chats.scene import listeners, situation_in, turns_for
 from understudy.server.chats.store import Chat, Said
+from understudy.server.executor import AgentExecutor
 from understudy.server.outward import reply_as_shown
 from understudy.server.problems import Refused
-from understudy.server.speaking import Speaking
-from understudy.server.stage import Stage
 from understudy.server.standing import shown_names
+from understudy.server.story_registry import StoryRegistry
 
 __all__ = ["Replying"]
 
@@ -29,32 +29,32 @@ OF_THE_CHOSEN = frozenset({"exchange", "approved", "bank", "script"})
 class Replying:
     """Asks the agent. Nothing here is kept; what stands in the way of a reply is raised."""
 
-    def __init__(self, stage: Stage, speaking: Speaking) -> None:
-        self._stage, self._speaking = stage, speaking
+    def __init__(self, registry: StoryRegistry, executor: AgentExecutor) -> None:
+        self._stories, self._executor = registry, executor
 
     async def shown(self, chat: Chat, name: str | None) -> str:
         """The name somebody is shown under at the chat's moment."""
-        story = self._stage.story(chat.story)
+        story = self._stories.story(chat.story)
         names = await asyncio.to_thread(lambda: shown_names(story, story.moment(chat.moment)))
         return OWN_NAME if name is None else names.get(name, name)
 
     async def spoken_to(self, chat: Chat, path: Sequence[Said]) -> list[str]:
         """Who answers the last message of what was said."""
-        story = self._stage.story(chat.story)
+        story = self._stories.story(chat.story)
         here = await asyncio.to_thread(lambda: listeners(story, chat, story.moment(chat.moment)))
         last = next((one.author for one in reversed(path[:-1]) if one.answers), None)
         return who_answers(path[-1].text, here, last)
 
     async def reply(self, chat: Chat, name: str, path: Sequence[Said], not_again: Sequence[str] = ()) -> Said:
         """What somebody says to what was said; `not_again` counts as said already."""
-        story = self._stage.story(chat.story)
+        story = self._stories.story(chat.story)
 
         def prepared() -> tuple[Situation, Sequence[Turn]]:
             situation = situation_in(story, chat, name, path[-1])
             return situation, turns_for(story, situation, path, not_again)
 
         situation, history = await asyncio.to_thread(prepared)
-        reply = await self._speaking.reply(situation, history)
+        reply = await self._executor.reply(situation, history)
         names = await asyncio.to_thread(shown_names_at, story, situation.persona.moment)
         return _said(situation, reply_as_shown(reply, names), names, chat.characters)
 

@@ -55,21 +55,21 @@ class Wanted(msgspec.Struct):
 
 
 async def all_chats(call: Call) -> ChatList:
-    return ChatList(await call.house.chats.all())
+    return ChatList(await call.context.chats.all())
 
 
 async def create(call: Call) -> ChatDocument:
     asked: NewChat = call.body
-    return await call.house.chats.create(asked.story, asked.characters, asked.at, asked.speaker)
+    return await call.context.chats.create(asked.story, asked.characters, asked.at, asked.speaker)
 
 
 async def read(call: Call) -> ChatDocument:
-    return await call.house.chats.read(call.path("chat"))
+    return await call.context.chats.read(call.path("chat"))
 
 
 async def change(call: Call) -> ChatDocument:
     asked: ChangedChat = call.body
-    return await call.house.chats.change(
+    return await call.context.chats.change(
         call.path("chat"),
         title=None if asked.title is None else _clean(asked.title),
         at=asked.at,
@@ -80,40 +80,40 @@ async def change(call: Call) -> ChatDocument:
 
 
 async def delete(call: Call) -> Response:
-    await call.house.chats.delete(call.path("chat"))
+    await call.context.chats.delete(call.path("chat"))
     return Response(status_code=204)
 
 
 async def say(call: Call) -> Response:
     asked: NewMessage = call.body
-    return _streamed(await call.house.chats.say(call.path("chat"), _clean(asked.text)))
+    return _streamed(await call.context.chats.say(call.path("chat"), _clean(asked.text)))
 
 
 async def stop(call: Call) -> ChatDocument:
     asked: Stopped = call.body
-    return await call.house.chats.stop(call.path("chat"), asked.message, asked.seen, asked.after)
+    return await call.context.chats.stop(call.path("chat"), asked.message, asked.seen, asked.after)
 
 
 async def retry(call: Call) -> Response:
-    return _streamed(await call.house.chats.retry(call.path("chat"), _message(call)))
+    return _streamed(await call.context.chats.retry(call.path("chat"), _message(call)))
 
 
 async def edit(call: Call) -> Response:
     asked: NewMessage = call.body
-    return _streamed(await call.house.chats.edit(call.path("chat"), _message(call), _clean(asked.text)))
+    return _streamed(await call.context.chats.edit(call.path("chat"), _message(call), _clean(asked.text)))
 
 
 async def remove(call: Call) -> ChatDocument:
-    return await call.house.chats.remove(call.path("chat"), _message(call))
+    return await call.context.chats.remove(call.path("chat"), _message(call))
 
 
 async def branch(call: Call) -> ChatDocument:
-    return await call.house.chats.branch(call.path("chat"), _message(call))
+    return await call.context.chats.branch(call.path("chat"), _message(call))
 
 
 async def export(call: Call) -> Response:
     asked: Wanted = call.query
-    chat, texts = await call.house.chats.read_all(call.path("chat"))
+    chat, texts = await call.context.chats.read_all(call.path("chat"))
     text = written(chat, asked.format, texts)
     return Response(
         text.encode(),

@@ -1,4 +1,4 @@
-"""The chats of a house.
+"""The chats kept by a server.
 
 Requests of one chat are handled one after the other, in the order they came. A reply is in the database, whole, before
 its first word is told; so whatever happens to the server or the listener, what was seen is there. A character asked at
@@ -40,10 +40,10 @@ from understudy.server.chats.scene import scene_of, still_possible
 from understudy.server.chats.store import Chat, Said
 from understudy.server.chats.telling import Telling, pieces
 from understudy.server.database import Database
+from understudy.server.executor import RETRY_AFTER, AgentExecutor
 from understudy.server.problems import Refused
-from understudy.server.speaking import RETRY_AFTER, Speaking
-from understudy.server.stage import Stage
 from understudy.server.standing import shown_names
+from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -58,10 +58,12 @@ MOST_WAITING_IN_ALL = 1_000
 
 
 class Chats:
-    def __init__(self, database: Database, stage: Stage, speaking: Speaking, pace: float = PACE) -> None:
+    def __init__(
+        self, database: Database, registry: StoryRegistry, executor: AgentExecutor, pace: float = PACE
+    ) -> None:
         self.pace = pace
-        self._database, self._stage = database, stage
-        self._replying = Replying(stage, speaking)
+        self._database, self._stories = database, registry
+        self._replying = Replying(registry, executor)
         self._order = Order()
         self._telling: WeakSet[Telling] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -106,7 +108,7 @@ class Chats:
         return await asyncio.to_thread(chat_document, chat, path, following, story), texts
 
     async def create(self, story: str, characters: Sequence[str], at: str, speaker: str | None) -> ChatDocument:
-        opened = self._stage.story(story)
+        opened = self._stories.story(story)
 
         def checked() -> tuple[Moment, tuple[str, ...], str | None]:
             moment = opened.moment(at)
@@ -130,7 +132,7 @@ class Chats:
             old = await self._database.run(lambda db: store.chat(db, number))
             columns: dict[str, Any] = {} if title is None else {"title": title}
             if at is not None or characters is not None or speaker is not msgspec.UNSET:
-                story = self._stage.story(old.story)
+                story = self._stories.story(old.story)
 
                 def checked() -> dict[str, Any]:
                     moment = story.moment(at or old.moment)
@@ -152,7 +154,7 @@ class Chats:
             await self._database.run(changing)
         document = await self.read(number)
         if columns.get("moment", old.moment) != old.moment:
-            story = self._stage.story(old.story)
+            story = self._stories.story(old.story)
             document.difference = await asyncio.to_thread(
                 differences, story, columns["characters"], columns["speaker"], old.moment, columns["moment"]
             )
@@ -366,6 +368,6 @@ class Chats:
 
     def _story_or_none(self, chat: Chat) -> Story | None:
         try:
-            return self._stage.story(chat.story)
+            return self._stories.story(chat.story)
         except UnknownStory:
             return None

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from understudy.sofar import Stop
+from understudy.spoiler_free import Stop
 from understudy.story import Moment
 
 __all__ = ["Axis", "axis_to"]

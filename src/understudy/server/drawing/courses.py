@@ -10,7 +10,7 @@ from markupsafe import Markup
 from understudy.server.drawing.axis import Axis
 from understudy.server.drawing.relations import feeling_class, signed
 from understudy.server.drawing.svg import drawing, element, width_of
-from understudy.sofar import Course
+from understudy.spoiler_free import Course
 from understudy.story import Moment
 
 __all__ = ["course_chart", "sparkline"]

@@ -38,18 +38,18 @@ class CourseAsked(msgspec.Struct):
 
 
 async def draw_portrait(call: Call) -> Response:
-    call.house.stage.story(call.path("story"))
+    call.context.stories.story(call.path("story"))
     return Response(portrait(call.path("name")), media_type=SVG, headers=KEPT)
 
 
 async def draw_ties(call: Call) -> Response:
-    story, name, asked = call.house.stage.story(call.path("story")), call.path("name"), call.query
+    story, name, asked = call.context.stories.story(call.path("story")), call.path("name"), call.query
     assert isinstance(asked, TiesAsked)
     return _file(await to_thread.run_sync(_ties, story, name, asked), f"{name} ties {asked.at}")
 
 
 async def draw_course(call: Call) -> Response:
-    story, name, asked = call.house.stage.story(call.path("story")), call.path("name"), call.query
+    story, name, asked = call.context.stories.story(call.path("story")), call.path("name"), call.query
     assert isinstance(asked, CourseAsked)
     picture = await to_thread.run_sync(_course, story, name, asked)
     return _file(picture, f"{name} towards {asked.to or 'others'} {asked.at}")

@@ -28,7 +28,7 @@ from understudy.server.openai.types import (
     WhyCandidate,
     WhyEvidence,
 )
-from understudy.server.stage import Role
+from understudy.server.story_registry import Role
 
 __all__ = ["EventStream", "completion", "events"]
 

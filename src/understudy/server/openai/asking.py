@@ -12,7 +12,7 @@ from understudy.errors import StoryError
 from understudy.server.naming import ModelName
 from understudy.server.openai.types import ChatRequest, Message
 from understudy.server.problems import Refused, problem_of
-from understudy.server.stage import Role, Stage
+from understudy.server.story_registry import Role, StoryRegistry
 
 __all__ = ["Question", "naming_the_model", "question_of", "text_of"]
 
@@ -49,24 +49,24 @@ class Question:
     history: tuple[Turn, ...]
 
 
-async def question_of(asked: ChatRequest, stage: Stage) -> Question:
+async def question_of(asked: ChatRequest, registry: StoryRegistry) -> Question:
     _refuse_what_characters_cannot_do(asked)
     texts = [text_of(message, place) for place, message in enumerate(asked.messages)]
     name = ModelName.parse(asked.model)
     told = tuple(_sentences([text for text, message in zip(texts, asked.messages) if message.role in TELLING]))
     with naming_the_model():
-        role = await _role(stage, name, told, _last_speaker(asked.messages))
+        role = await _role(registry, name, told, _last_speaker(asked.messages))
     return Question(role, tuple(_turns(asked.messages, texts, role)))
 
 
-async def _role(stage: Stage, name: ModelName, told: tuple[str, ...], speaker: str | None) -> Role:
+async def _role(registry: StoryRegistry, name: ModelName, told: tuple[str, ...], speaker: str | None) -> Role:
     """Whoever a message is from is faced, where the model's name says nobody and the story knows them by then."""
     if name.facing is None and speaker is not None:
         try:
-            return await stage.role_soon(replace(name, facing=speaker), told=told)
+            return await registry.role_soon(replace(name, facing=speaker), told=told)
         except (StoryError, Refused):
             pass  # somebody who is not of the story, or not yet
-    return await stage.role_soon(name, told=told)
+    return await registry.role_soon(name, told=told)
 
 
 def _last_speaker(messages: list[Message]) -> str | None:

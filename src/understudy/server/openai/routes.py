@@ -25,8 +25,8 @@ from understudy.server.openai.types import (
     Models,
 )
 from understudy.server.operations import Call, Operation
-from understudy.server.stage import Stage
 from understudy.server.standing import heard_so_far, shown_names
+from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -47,14 +47,14 @@ class WhichModels(msgspec.Struct):
 async def models(call: Call) -> Models:
     """Every character of every story at its end; or those of one story who have spoken before a moment."""
     asked: WhichModels = call.query
-    stage = call.house.stage
-    wanted = [asked.story] if asked.story is not None else [name for name, _ in stage]
-    found = await asyncio.to_thread(lambda: [_models(stage, name, asked.at) for name in wanted])
+    registry = call.context.stories
+    wanted = [asked.story] if asked.story is not None else [name for name, _ in registry]
+    found = await asyncio.to_thread(lambda: [_models(registry, name, asked.at) for name in wanted])
     return Models([model for some in found for model in some])
 
 
-def _models(stage: Stage, name: str, at: str) -> list[Model]:
-    story = stage.story(name)
+def _models(registry: StoryRegistry, name: str, at: str) -> list[Model]:
+    story = registry.story(name)
     moment = story.moment(at)
     people = _speakers(story, moment) if moment.is_end else [shown for shown, _ in heard_so_far(story, moment)]
     return [_model(ModelName(name, person, moment.dotted)) for person in people]
@@ -62,8 +62,8 @@ def _models(stage: Stage, name: str, at: str) -> list[Model]:
 
 def _speakers(story: Story, end: Moment) -> list[str]:
     names, cast = shown_names(story, end), story.cast()
-    speaking = [member for member in cast if member.lines] or cast  # a character card has a cast and no lines
-    return [names.get(member.character.name, member.character.name) for member in speaking]
+    speakers = [member for member in cast if member.lines] or cast  # a character card has a cast and no lines
+    return [names.get(member.character.name, member.character.name) for member in speakers]
 
 
 def _model(name: ModelName) -> Model:
@@ -73,19 +73,19 @@ def _model(name: ModelName) -> Model:
 async def model(call: Call) -> Model:
     name = ModelName.parse(call.path("model"))
     with naming_the_model():
-        role = await call.house.stage.role_soon(name)
+        role = await call.context.stories.role_soon(name)
     moment, faced = role.situation.persona.moment, role.shown_situation.faced
     return _model(ModelName(name.story, role.shown, moment.dotted, None if faced is None else faced.name))
 
 
 async def chat(call: Call) -> ChatCompletion | Response:
     asked: ChatRequest = call.body
-    question = await question_of(asked, call.house.stage)
-    speaking, lines = call.house.speaking, call.house.utterances
+    question = await question_of(asked, call.context.stories)
+    executor, lines = call.context.executor, call.context.utterances
     version = 0 if lines is None else await asyncio.to_thread(lines.version)
-    reply = question.role.outward(await speaking.reply(question.role.situation, question.history, call.gone))
+    reply = question.role.outward(await executor.reply(question.role.situation, question.history, call.gone))
     prompts = [text_of(message, place) for place, message in enumerate(asked.messages)]
-    make = partial(completion, asked, prompts, question.role, reply, fingerprint_of(speaking.agent, version))
+    make = partial(completion, asked, prompts, question.role, reply, fingerprint_of(executor.agent, version))
     whole = make() if sum(map(len, prompts)) < SHORT else await asyncio.to_thread(make)
     if not asked.stream:
         return whole
@@ -101,7 +101,7 @@ def fingerprint_of(agent: Agent, version: int = 0) -> str:
 
 async def embeddings(call: Call) -> EmbeddingsAnswer:
     asked: EmbeddingsRequest = call.body
-    return await call.house.speaking.run(partial(embedded, asked), call.gone)
+    return await call.context.executor.run(partial(embedded, asked), call.gone)
 
 
 OPERATIONS = (

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from understudy.errors import UnderstudyError
-from understudy.server.house import house_of
+from understudy.server.context import context_of
 from understudy.server.problems import ProblemDocument, problem_response, status_of
 
 __all__ = ["address", "bare_page", "page", "problem_page"]
@@ -47,10 +47,10 @@ def page(
 ) -> HTMLResponse:
     """A page of one of the views (talk, character, story, stories, review); `story`, `at` and `who` lead the header's
     links to the same story, moment and character in the other views."""
-    house = house_of(request)
+    context = context_of(request)
     frame = {
         "request": request, "view": view, "story": story, "at": at, "who": who,
-        "stories": {name: one.title for name, one in house.stage}, "reviewing": house.utterances is not None,
+        "stories": {name: one.title for name, one in context.stories}, "reviewing": context.utterances is not None,
     }  # fmt: skip
     return HTMLResponse(_templates().get_template(template).render(**frame, **told), status)
 

@@ -14,11 +14,11 @@ from starlette.routing import Route
 from understudy.dialogue import Situation
 from understudy.errors import Dead, StoryError
 from understudy.names import shown_names_at
+from understudy.server.context import context_of
 from understudy.server.drawing.bonds import Bond
 from understudy.server.drawing.courses import sparkline
 from understudy.server.drawing.portrayal import portrayed
 from understudy.server.drawing.relations import signed
-from understudy.server.house import house_of
 from understudy.server.outward import situation_as_shown
 from understudy.server.pages import address, page
 from understudy.server.pages.knowledge import (
@@ -103,7 +103,7 @@ async def show_character(request: Request) -> Response:
         request.path_params["story"], request.path_params["name"], query.get("at"), query.get("facing") or None,
         query.get("to") or None, query.get("scenes") == "all",
     )  # fmt: skip
-    story = house_of(request).stage.story(asked.story)
+    story = context_of(request).stories.story(asked.story)
     sight = await to_thread.run_sync(_seen, story, asked)
 
     def read_at(moment: Moment) -> str:
@@ -133,7 +133,7 @@ async def show_character(request: Request) -> Response:
 async def choose_character(request: Request) -> Response:
     """Whoever has been heard most by then."""
     name = request.path_params["story"]
-    story = house_of(request).stage.story(name)
+    story = context_of(request).stories.story(name)
     at = await to_thread.run_sync(moment_asked, story, request.query_params.get("at"))
     cast = await to_thread.run_sync(heard_so_far, story, at)
     if not cast:

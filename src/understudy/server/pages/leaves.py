@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from understudy.sofar import Stop
+from understudy.spoiler_free import Stop
 from understudy.story import Moment
 
 __all__ = ["Leaf", "Piece", "leaf_with", "leaves", "reading_address"]

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.server.house import house_of
+from understudy.server.context import context_of
 from understudy.server.pages import page, problem_page
 from understudy.server.problems import Refused, status_of
 from understudy.server.review import desk
@@ -118,10 +118,10 @@ def _with(
 
 
 async def review(request: Request, problem: UnderstudyError | None = None) -> Response:
-    house, by, state = house_of(request), _reviewer(request), State.of(request.query_params)
+    context, by, state = context_of(request), _reviewer(request), State.of(request.query_params)
     try:
-        view = await desk.at_desk(house, lambda store: _view(store, state, by)) if by else None
-        await desk.at_desk(house, lambda _: None)
+        view = await desk.at_desk(context, lambda store: _view(store, state, by)) if by else None
+        await desk.at_desk(context, lambda _: None)
     except UnderstudyError as error:
         return problem_page(request, "review", error)
     return page(
@@ -160,7 +160,7 @@ async def decide(request: Request) -> Response:
     try:
         if decision not in (APPROVED, REJECTED):
             raise Refused("a line is approved or rejected", 400)
-        await desk.at_desk(house_of(request), lambda store: desk.decide(store, number, decision, by))
+        await desk.at_desk(context_of(request), lambda store: desk.decide(store, number, decision, by))
     except UnderstudyError as error:
         return await review(request, error)
     return RedirectResponse(state.address(line=form.get("next", "")), 303)
@@ -170,7 +170,7 @@ async def undo(request: Request) -> Response:
     form, by, state = await _form(request), _reviewer(request), State.of(request.query_params)
     number = form.get("number", "")
     try:
-        await desk.at_desk(house_of(request), lambda store: desk.undo(store, number, by))
+        await desk.at_desk(context_of(request), lambda store: desk.undo(store, number, by))
     except UnderstudyError as error:
         return await review(request, error)
     return RedirectResponse(state.address(line=number), 303)

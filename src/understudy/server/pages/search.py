@@ -117,7 +117,7 @@ class FoundLines(msgspec.Struct):
 async def answer_search(call: Call) -> FoundLines:
     name, asked = call.path("story"), call.query
     assert isinstance(asked, SearchAsked)
-    story = call.house.stage.story(name)
+    story = call.context.stories.story(name)
     at = await to_thread.run_sync(story.moment, asked.at)
     found = await to_thread.run_sync(search, story, asked.q, at, asked.limit)
     lines = [FoundLine(hit.line.moment.dotted, hit.speaker, hit.line.text) for hit in found.hits]

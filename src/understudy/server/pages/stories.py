@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.server.house import house_of
+from understudy.server.context import context_of
 from understudy.server.pages import page
 from understudy.server.pages.timeline import moment_asked
 from understudy.server.problems import Refused, status_of
@@ -95,10 +95,10 @@ def _reasons(report: UploadReport) -> list[tuple[str, int]]:
 
 
 async def stories(request: Request, problem: UnderstudyError | None = None) -> Response:
-    house = house_of(request)
-    uploads = await told_all(house.uploads)
+    context = context_of(request)
+    uploads = await told_all(context.uploads)
     by_story = {one.story: one for one in uploads if one.story is not None}
-    cards = [await to_thread.run_sync(_card, name, story, by_story) for name, story in house.stage]
+    cards = [await to_thread.run_sync(_card, name, story, by_story) for name, story in context.stories]
     return page(
         request,
         "stories.html",
@@ -109,13 +109,13 @@ async def stories(request: Request, problem: UnderstudyError | None = None) -> R
         failed=[one for one in uploads if one.state == "failed"],
         deleted=[one for one in uploads if one.state == "deleted"],
         problem=problem,
-        megabytes=house.uploads.limits.upload // MIB,
+        megabytes=context.uploads.limits.upload // MIB,
     )
 
 
 async def upload(request: Request, problem: UnderstudyError | None = None) -> Response:
     try:
-        found = await told_fully(house_of(request).uploads, request.path_params["upload"])
+        found = await told_fully(context_of(request).uploads, request.path_params["upload"])
     except Refused as refused:
         return await stories(request, refused)
     total = found.report.total if found.report else Total(0, 0, 0, 0, 0)
@@ -139,7 +139,7 @@ async def upload(request: Request, problem: UnderstudyError | None = None) -> Re
 
 async def send(request: Request) -> Response:
     """The form without scripts: sent, read, and on to its report."""
-    uploads = house_of(request).uploads
+    uploads = context_of(request).uploads
     try:
         sent, _ = await uploads.take(request.headers.get("content-type", ""), request.stream())
         await uploads.readings.wait(sent)
@@ -183,7 +183,7 @@ async def restore(request: Request) -> Response:
 async def _done(request: Request, work: Any, after: str | None = None) -> Response:
     name = request.path_params["upload"]
     try:
-        await work(house_of(request).uploads, name)
+        await work(context_of(request).uploads, name)
     except UnderstudyError as error:
         return await upload(request, error)
     return RedirectResponse(after or f"/stories/{name}", 303)

@@ -10,13 +10,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.server.house import house_of
+from understudy.server.context import context_of
 from understudy.server.pages import page
 from understudy.server.pages.leaves import Leaf, leaf_with, leaves, reading_address
 from understudy.server.pages.search import Findings, Marked, marked, query_words, search
 from understudy.server.pages.timeline import Timeline, moment_asked, timeline_at
 from understudy.server.standing import shown_names
-from understudy.sofar import Stop, scenes_before, timeline
+from understudy.spoiler_free import Stop, scenes_before, timeline
 from understudy.story import Line, Moment
 from understudy.storyfile import Story
 
@@ -69,7 +69,7 @@ class Reading:
 
 async def show_story(request: Request) -> Response:
     name = request.path_params["story"]
-    story = house_of(request).stage.story(name)
+    story = context_of(request).stories.story(name)
     asked = request.query_params
     reading = await to_thread.run_sync(_read, story, name, asked.get("at"), asked.get("see"), asked.get("q", ""))
 

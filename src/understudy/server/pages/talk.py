@@ -15,7 +15,7 @@ from starlette.routing import Route
 from understudy.errors import StoryError, UnderstudyError
 from understudy.names import shown_names_at
 from understudy.server.chats.documents import ChatDocument, MessageDocument
-from understudy.server.house import house_of
+from understudy.server.context import context_of
 from understudy.server.pages import page, problem_page
 from understudy.server.pages.leaves import reading_address
 from understudy.server.pages.timeline import moment_asked, timeline_at
@@ -52,11 +52,11 @@ class Entry:
 
 
 async def talk(request: Request) -> Response:
-    house, asked = house_of(request), request.query_params
-    name = asked.get("story") or next((name for name, _ in house.stage), None)
+    context, asked = context_of(request), request.query_params
+    name = asked.get("story") or next((name for name, _ in context.stories), None)
     if name is None:
         return page(request, "talk_empty.html", "talk")
-    story = house.stage.story(name)
+    story = context.stories.story(name)
 
     def prepared() -> dict[str, Any]:
         moment = moment_asked(story, asked.get("at"))
@@ -73,9 +73,9 @@ async def talk(request: Request) -> Response:
 
 
 async def chat(request: Request) -> Response:
-    house = house_of(request)
-    found = await house.chats.read(request.path_params["chat"])
-    story = house.stage.story(found.story)
+    context = context_of(request)
+    found = await context.chats.read(request.path_params["chat"])
+    story = context.stories.story(found.story)
 
     def prepared() -> dict[str, Any]:
         moment = story.moment(found.at)
@@ -88,7 +88,7 @@ async def chat(request: Request) -> Response:
 
 
 async def _chats(request: Request) -> list[Any]:
-    return await house_of(request).chats.all()
+    return await context_of(request).chats.all()
 
 
 def _scenery(name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from understudy.sofar import Stop, timeline
+from understudy.spoiler_free import Stop, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story
 

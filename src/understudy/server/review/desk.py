@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from understudy.errors import InputError, Unreachable
 from understudy.judging import LOWER_IS_CLOSER
-from understudy.server.house import House
+from understudy.server.context import AppContext
 from understudy.server.problems import Refused
 from understudy.server.review.answers import Agreement, QueueAsked, UtteranceQueue, told
 from understudy.utterances import FILTER, Kept, UtteranceStore
@@ -35,9 +35,9 @@ class Look:
     review: Review
 
 
-async def at_desk(house: House, work: Callable[[UtteranceStore], Found]) -> Found:
+async def at_desk(context: AppContext, work: Callable[[UtteranceStore], Found]) -> Found:
     """Work with the database, where the server has one."""
-    store = house.utterances
+    store = context.utterances
     if store is None:
         raise Refused("there is nothing to review here: start the server with --store DB", 404)
     try:

@@ -19,7 +19,7 @@ __all__ = ["OPERATIONS"]
 
 
 async def _queue(call: Call) -> UtteranceQueue:
-    found = await desk.at_desk(call.house, lambda store: desk.look(store, call.query))
+    found = await desk.at_desk(call.context, lambda store: desk.look(store, call.query))
     return found.queue
 
 
@@ -27,19 +27,19 @@ async def _decide(call: Call) -> Utterance:
     asked: DecisionAsked = call.body
     number = call.path("number")
     return told(
-        await desk.at_desk(call.house, lambda store: desk.decide(store, number, asked.decision, asked.by, asked.why))
+        await desk.at_desk(call.context, lambda store: desk.decide(store, number, asked.decision, asked.by, asked.why))
     )
 
 
 async def _undo(call: Call) -> Utterance:
     asked: UndoAsked = call.body
     number = call.path("number")
-    return told(await desk.at_desk(call.house, lambda store: desk.undo(store, number, asked.by)))
+    return told(await desk.at_desk(call.context, lambda store: desk.undo(store, number, asked.by)))
 
 
 async def _agreement(call: Call) -> Agreement:
     asked: AgreementAsked = call.query
-    return await desk.at_desk(call.house, lambda store: desk.agreed(store, asked.first, asked.second))
+    return await desk.at_desk(call.context, lambda store: desk.agreed(store, asked.first, asked.second))
 
 
 OPERATIONS = (

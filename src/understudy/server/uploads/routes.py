@@ -123,7 +123,7 @@ def _with(upload: Upload, progress: Progress) -> Upload:
 
 
 async def _send(call: Call) -> UploadReport:
-    uploads = call.house.uploads
+    uploads = call.context.uploads
     upload, already = await uploads.take(call.request.headers.get("content-type", ""), call.request.stream())
     if call.query.wait:
         await uploads.readings.wait(upload)
@@ -133,15 +133,15 @@ async def _send(call: Call) -> UploadReport:
 
 
 async def _list(call: Call) -> UploadsTold:
-    return UploadsTold(await told_all(call.house.uploads))
+    return UploadsTold(await told_all(call.context.uploads))
 
 
 async def _one(call: Call) -> UploadReport:
-    return await told_fully(call.house.uploads, call.path("upload"), call.query.unread)
+    return await told_fully(call.context.uploads, call.path("upload"), call.query.unread)
 
 
 async def _progress(call: Call) -> Response:
-    uploads, upload = call.house.uploads, call.path("upload")
+    uploads, upload = call.context.uploads, call.path("upload")
     await told_fully(uploads, upload, 0)  # refused before anything is sent, if there is no such upload
 
     async def events() -> AsyncIterator[bytes]:
@@ -154,17 +154,17 @@ async def _progress(call: Call) -> Response:
 
 
 async def _fix(call: Call) -> UploadReport:
-    uploads, upload = call.house.uploads, call.path("upload")
+    uploads, upload = call.context.uploads, call.path("upload")
     return await told_fully(uploads, upload, change=await uploads.fix(upload, call.body.fix))
 
 
 async def _undo(call: Call) -> UploadReport:
-    uploads, upload = call.house.uploads, call.path("upload")
+    uploads, upload = call.context.uploads, call.path("upload")
     return await told_fully(uploads, upload, change=await uploads.undo(upload))
 
 
 async def _delete(call: Call) -> UploadReport:
-    uploads, upload = call.house.uploads, call.path("upload")
+    uploads, upload = call.context.uploads, call.path("upload")
     answer = await told_fully(uploads, upload, 0)
     await uploads.delete(upload)
     answer.state, answer.story = "deleted", None
@@ -172,13 +172,13 @@ async def _delete(call: Call) -> UploadReport:
 
 
 async def _restore(call: Call) -> UploadReport:
-    uploads, upload = call.house.uploads, call.path("upload")
+    uploads, upload = call.context.uploads, call.path("upload")
     await uploads.restore(upload)
     return await told_fully(uploads, upload, 0)
 
 
 async def _original(call: Call) -> Response:
-    uploads = call.house.uploads
+    uploads = call.context.uploads
     row = await uploads.store.one(call.path("upload"))
     file = {str(number): file for number, file in enumerate(row.files, 1)}.get(call.path("number"))
     if file is None:
@@ -188,7 +188,7 @@ async def _original(call: Call) -> Response:
 
 
 async def _story_file(call: Call) -> Response:
-    uploads = call.house.uploads
+    uploads = call.context.uploads
     row = await uploads.store.one(call.path("upload"))
     return FileResponse(uploads.path_of(row), media_type=BINARY, headers=_attached(f"{row.story}.story"))
 

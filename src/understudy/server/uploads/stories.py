@@ -22,7 +22,7 @@ from anyio import to_thread
 from understudy.errors import InputError
 from understudy.server.database import Database
 from understudy.server.problems import Refused
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.answers import Change, change
 from understudy.server.uploads.apart import read_apart
 from understudy.server.uploads.arriving import Arrived, receive
@@ -42,10 +42,10 @@ __all__ = ["Uploads"]
 class Uploads:
     """Opened once the server runs, and closed with it: `await uploads.open()`, `await uploads.close()`."""
 
-    def __init__(self, database: Database, stage: Stage, folder: Path, limits: Limits | None = None) -> None:
+    def __init__(self, database: Database, registry: StoryRegistry, folder: Path, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.store = UploadStore(database)
-        self._stage = stage
+        self._stories = registry
         self._shelf = Shelf(folder)
         self.readings = Readings()
         self._space = Space(self.limits.total)
@@ -116,11 +116,11 @@ class Uploads:
             row = replace(row, fixable=fixable, fixes=(first,))
             story = await to_thread.run_sync(self._shelf.put, work, row)
             row = replace(row, story=self._free_name(story.title))
-            self._stage.put(row.story, story)  # so that nobody else is given the name while it is being kept
+            self._stories.put(row.story, story)  # so that nobody else is given the name while it is being kept
             try:
                 gone = await self.store.keep(row, sent)
             except BaseException:
-                self._stage.remove(row.story)
+                self._stories.remove(row.story)
                 self._shelf.take_away(row.id)
                 raise
         except BaseException:
@@ -137,7 +137,7 @@ class Uploads:
         """Put something right and read again; where that fails, nothing has changed."""
         async with self._turn(upload):
             row = await self._on_stage(upload)
-            before = await to_thread.run_sync(self._stage.story(row.story).cast)
+            before = await to_thread.run_sync(self._stories.story(row.story).cast)
             text, what = fixed(row.cast_toml, fix, [member.character for member in before])
             if text == row.cast_toml:
                 raise InputError("this would change nothing")
@@ -145,7 +145,7 @@ class Uploads:
             story = await self._story_again(replace(row, fixes=(*row.fixes, newest)))
             after = await to_thread.run_sync(story.cast)
             await self.store.fix(upload, what, text)
-            self._stage.put(row.story, story)
+            self._stories.put(row.story, story)
             await to_thread.run_sync(self._shelf.thin_out, await self.store.one(upload), row)
             return change(what, before, after)
 
@@ -155,11 +155,11 @@ class Uploads:
             row = await self._on_stage(upload)
             if not row.was_fixed:
                 raise Refused("there is nothing to undo: it is as it was sent", 409)
-            before = await to_thread.run_sync(self._stage.story(row.story).cast)
+            before = await to_thread.run_sync(self._stories.story(row.story).cast)
             story = await self._story_again(replace(row, fixes=row.fixes[:-1]))
             after = await to_thread.run_sync(story.cast)
             await self.store.undo(upload)
-            self._stage.put(row.story, story)
+            self._stories.put(row.story, story)
             await to_thread.run_sync(self._shelf.thin_out, await self.store.one(upload), row)
             return change(f"Undone: {row.fixes[-1].what}", before, after)
 
@@ -188,7 +188,7 @@ class Uploads:
                 await self.store.delete(upload)
                 self.readings.forget(upload)
                 if self._is_on(row.story):
-                    self._stage.remove(row.story)
+                    self._stories.remove(row.story)
 
     async def restore(self, upload: str) -> None:
         """Bring a deleted story back."""
@@ -207,7 +207,7 @@ class Uploads:
     def story_of(self, row: UploadRow) -> Story | None:
         """Its story, on stage or put away; None where it could not be read again."""
         if row.deleted is None and self.readings.of(row.id) is None and self._is_on(row.story):
-            return self._stage.story(row.story)
+            return self._stories.story(row.story)
         return self._shelf.story(row)
 
     def path_of(self, row: UploadRow) -> Path:
@@ -228,7 +228,7 @@ class Uploads:
         if self._is_on(name):  # by the server's own command line, since it was sent
             name = self._free_name(story.title)
             await self.store.rename(row.id, name)
-        self._stage.put(name, story)
+        self._stories.put(name, story)
 
     async def _made_again(self, row: UploadRow) -> None:
         await self._put(row, await self._story_again(row))
@@ -270,7 +270,7 @@ class Uploads:
         return self._turns.setdefault(upload, asyncio.Lock())
 
     def _is_on(self, name: str) -> bool:
-        return any(name == other for other, _ in self._stage)
+        return any(name == other for other, _ in self._stories)
 
     def _free_name(self, title: str) -> str:
         name = plain = slug(title)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from understudy.dialogue import Agent, Reply, Situation, Turn
 from understudy.server.problems import Refused
 
-__all__ = ["Gone", "Speaking"]
+__all__ = ["AgentExecutor", "Gone"]
 
 WAITING = 1_000
 RETRY_AFTER = 2  # seconds
@@ -28,7 +28,7 @@ Gone = Callable[[], Awaitable[None]]
 """Comes back when whoever asked has gone."""
 
 
-class Speaking:
+class AgentExecutor:
     """One agent for everybody. Agents hold no conversation, so one instance serves every chat at once."""
 
     def __init__(self, agent: Agent, at_once: int | None = None, waiting: int = WAITING) -> None:

@@ -11,7 +11,7 @@ from understudy.dialogue import Candidate, Evidence, Reply
 from understudy.readers import read
 from understudy.server.naming import ModelName
 from understudy.server.problems import Refused
-from understudy.server.stage import Stage
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 
 
@@ -30,42 +30,42 @@ def renamed(folder: Path) -> Story:
 
 
 def test_a_role_is_made_once(story: Story) -> None:
-    stage = Stage({"masks": story})
+    registry = StoryRegistry({"masks": story})
     wanted = ModelName("masks", "Ann", "1.2", "Silas")
-    assert stage.role(wanted) is stage.role(wanted)
-    assert stage.role(wanted) is not stage.role(ModelName("masks", "Ann", "2.1", "Silas"))
+    assert registry.role(wanted) is registry.role(wanted)
+    assert registry.role(wanted) is not registry.role(ModelName("masks", "Ann", "2.1", "Silas"))
 
 
 def test_a_story_that_is_put_in_anothers_place_has_its_own_cast(story: Story, tmp_path: Path) -> None:
-    stage = Stage({"masks": story})
+    registry = StoryRegistry({"masks": story})
     lodger, bea = ModelName("masks", "Silas", "1.2"), ModelName("masks", "Bea", "1.2")
-    assert stage.role(lodger).situation.persona.name == TRUE
-    stage.role(bea)
-    stage.put("masks", renamed(tmp_path / "renamed"))
-    assert stage.role(lodger).situation.persona.name == "Corin Ash"
+    assert registry.role(lodger).situation.persona.name == TRUE
+    registry.role(bea)
+    registry.put("masks", renamed(tmp_path / "renamed"))
+    assert registry.role(lodger).situation.persona.name == "Corin Ash"
     with pytest.raises(Refused, match="nobody heard so far is called 'Bea'"):
-        stage.role(bea)
+        registry.role(bea)
 
 
 def test_a_role_made_of_a_story_that_has_been_replaced_meanwhile_is_not_kept(story: Story, tmp_path: Path) -> None:
     newer = renamed(tmp_path / "renamed")
-    stage = Stage({"masks": story})
+    registry = StoryRegistry({"masks": story})
 
     class Slow(Story):
         """Is replaced while a role of it is being made."""
 
         def moment(self, text: str):  # type: ignore[no-untyped-def]
-            stage.put("masks", newer)
+            registry.put("masks", newer)
             return super().moment(text)
 
-    stage.put("masks", Slow(story._address))
+    registry.put("masks", Slow(story._address))
     wanted = ModelName("masks", "Silas", "1.2")
-    assert stage.role(wanted).situation.persona.name == TRUE
-    assert stage.role(wanted).situation.persona.name == "Corin Ash"
+    assert registry.role(wanted).situation.persona.name == TRUE
+    assert registry.role(wanted).situation.persona.name == "Corin Ash"
 
 
 def test_a_reply_is_shown_under_false_names_where_they_stand_whole(story: Story) -> None:
-    role = Stage({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
+    role = StoryRegistry({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
     told = f"{TRUE}'s house in {TRUE}shire"
     shown = role.outward(Reply(told, (Candidate(told, 1.0),), (Evidence("profile", told),)))
     for text in (shown.text, shown.candidates[0].text, shown.evidence[0].text):
@@ -73,7 +73,7 @@ def test_a_reply_is_shown_under_false_names_where_they_stand_whole(story: Story)
 
 
 def test_who_is_in_on_it_is_shown_without_the_true_name(story: Story) -> None:
-    role = Stage({"masks": story}).role(ModelName("masks", "Ann", "2.1", "Silas"))
+    role = StoryRegistry({"masks": story}).role(ModelName("masks", "Ann", "2.1", "Silas"))
     assert role.situation.faced is not None and role.situation.faced.name == TRUE
     shown = role.shown_situation
     assert shown.faced is not None and shown.faced.name == FALSE
@@ -84,7 +84,7 @@ def test_who_is_in_on_it_is_shown_without_the_true_name(story: Story) -> None:
 
 
 def test_the_character_speaks_in_a_history_under_the_name_it_is_shown_by(story: Story) -> None:
-    role = Stage({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
+    role = StoryRegistry({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
     assert role.speaker("silas lodger", "You") == TRUE
     assert role.speaker(TRUE, "You") == "You"
     assert role.speaker("Ann", "You") == "Ann"

@@ -11,23 +11,23 @@ from understudy.dialogue import Agent
 from understudy.server.chats.talking import Chats
 from understudy.server.database import Database
 from understudy.server.datafolder import DataFolder
-from understudy.server.speaking import Speaking
-from understudy.server.stage import Stage
+from understudy.server.executor import AgentExecutor
+from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry
 from understudy.server.uploads.stories import Uploads
 from understudy.utterances import UtteranceStore
 
-__all__ = ["House", "house_of"]
+__all__ = ["AppContext", "context_of"]
 
 DATABASE = "server.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """Whoever opens it closes it: `with House.open(...) as house`."""
+class AppContext:
+    """Whoever opens it closes it: `with AppContext.open(...) as context`."""
 
-    stage: Stage
-    speaking: Speaking
+    stories: StoryRegistry
+    executor: AgentExecutor
     database: Database
     telemetry: Telemetry
     chats: Chats
@@ -40,12 +40,12 @@ class House:
     @classmethod
     def open(
         cls,
-        stage: Stage,
+        stories: StoryRegistry,
         agent: Agent,
         data: Path,
         at_once: int | None = None,
         utterances: UtteranceStore | None = None,
-    ) -> House:
+    ) -> AppContext:
         """`data` is the folder of what is kept; `at_once` is how many replies are made at a time."""
         folder = DataFolder(data)
         try:
@@ -53,31 +53,31 @@ class House:
         except BaseException:
             folder.close()
             raise
-        speaking = Speaking(agent, at_once)
+        executor = AgentExecutor(agent, at_once)
         return cls(
-            stage=stage,
-            speaking=speaking,
+            stories=stories,
+            executor=executor,
             database=database,
-            telemetry=Telemetry(speaking),
-            chats=Chats(database, stage, speaking),
+            telemetry=Telemetry(executor),
+            chats=Chats(database, stories, executor),
             folder=folder,
-            uploads=Uploads(database, stage, data),
+            uploads=Uploads(database, stories, data),
             utterances=utterances,
         )
 
     def close(self) -> None:
-        self.speaking.close()
+        self.executor.close()
         self.database.close()
         self.folder.close()
 
-    def __enter__(self) -> House:
+    def __enter__(self) -> AppContext:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def house_of(request: Request) -> House:
-    house = request.app.state.house
-    assert isinstance(house, House)
-    return house
+def context_of(request: Request) -> AppContext:
+    context = request.app.state.context
+    assert isinstance(context, AppContext)
+    return context

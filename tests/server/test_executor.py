@@ -11,8 +11,8 @@ import pytest
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.persona import Persona
+from understudy.server.executor import AgentExecutor
 from understudy.server.problems import Refused
-from understudy.server.speaking import Speaking
 
 NOBODY = Situation(Persona("Nobody"))
 
@@ -37,47 +37,47 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-def asking(speaking: Speaking, text: str) -> asyncio.Task[Reply]:
-    return asyncio.ensure_future(speaking.reply(NOBODY, [Turn("You", text)]))
+def asking(executor: AgentExecutor, text: str) -> asyncio.Task[Reply]:
+    return asyncio.ensure_future(executor.reply(NOBODY, [Turn("You", text)]))
 
 
 def test_first_come_first_served_and_each_gets_their_own() -> None:
     agent = Held()
-    speaking = Speaking(agent, at_once=1)
+    executor = AgentExecutor(agent, at_once=1)
 
     async def run() -> list[str]:
-        waiting = [asking(speaking, str(number)) for number in range(20)]
-        await until(lambda: speaking.waiting == 19)
+        waiting = [asking(executor, str(number)) for number in range(20)]
+        await until(lambda: executor.waiting == 19)
         agent.may.set()
         return [(await one).text for one in waiting]
 
     assert asyncio.run(run()) == [str(number) for number in range(20)]
     assert agent.heard == [str(number) for number in range(20)]
-    assert speaking.given == 20 and speaking.waiting == 0
-    speaking.close()
+    assert executor.given == 20 and executor.waiting == 0
+    executor.close()
 
 
 def test_who_goes_away_leaves_the_queue_and_is_never_answered() -> None:
     agent = Held()
-    speaking = Speaking(agent, at_once=1)
+    executor = AgentExecutor(agent, at_once=1)
 
     async def run() -> None:
-        first, second, third = (asking(speaking, name) for name in ("first", "second", "third"))
-        await until(lambda: speaking.waiting == 2)
+        first, second, third = (asking(executor, name) for name in ("first", "second", "third"))
+        await until(lambda: executor.waiting == 2)
         second.cancel()
         await asyncio.wait([second])
-        assert speaking.waiting == 1
+        assert executor.waiting == 1
         agent.may.set()
         assert (await first).text == "first" and (await third).text == "third"
 
     asyncio.run(run())
     assert agent.heard == ["first", "third"]
-    speaking.close()
+    executor.close()
 
 
 def test_a_client_that_has_gone_while_waiting_is_left_out() -> None:
     agent = Held()
-    speaking = Speaking(agent, at_once=1)
+    executor = AgentExecutor(agent, at_once=1)
 
     async def run() -> None:
         gone = asyncio.Event()
@@ -85,65 +85,65 @@ def test_a_client_that_has_gone_while_waiting_is_left_out() -> None:
         async def leaves() -> None:
             await gone.wait()
 
-        first = asking(speaking, "first")
-        second = asyncio.ensure_future(speaking.reply(NOBODY, [Turn("You", "second")], leaves))
-        await until(lambda: speaking.waiting == 1)
+        first = asking(executor, "first")
+        second = asyncio.ensure_future(executor.reply(NOBODY, [Turn("You", "second")], leaves))
+        await until(lambda: executor.waiting == 1)
         gone.set()
         with pytest.raises(Refused):
             await second
         agent.may.set()
         assert (await first).text == "first"
-        assert (await asking(speaking, "third")).text == "third"
+        assert (await asking(executor, "third")).text == "third"
 
     asyncio.run(run())
     assert agent.heard == ["first", "third"]
-    speaking.close()
+    executor.close()
 
 
 def test_whoever_leaves_while_being_answered_frees_the_place_when_it_is_done() -> None:
     agent = Held()
-    speaking = Speaking(agent, at_once=1)
+    executor = AgentExecutor(agent, at_once=1)
 
     async def run() -> None:
-        first = asking(speaking, "first")
+        first = asking(executor, "first")
         await until(lambda: agent.heard == ["first"])
         first.cancel()
-        second = asking(speaking, "second")
-        await until(lambda: speaking.waiting == 1)
+        second = asking(executor, "second")
+        await until(lambda: executor.waiting == 1)
         assert agent.heard == ["first"]
         agent.may.set()
         assert (await second).text == "second"
 
     asyncio.run(run())
-    speaking.close()
+    executor.close()
 
 
 def test_a_reply_that_fails_frees_its_place() -> None:
     agent = Held()
     agent.may.set()
-    speaking = Speaking(agent, at_once=1)
+    executor = AgentExecutor(agent, at_once=1)
 
     async def run() -> None:
         with pytest.raises(AgentError):
-            await asking(speaking, "fail")
-        assert (await asking(speaking, "next")).text == "next"
+            await asking(executor, "fail")
+        assert (await asking(executor, "next")).text == "next"
 
     asyncio.run(run())
-    speaking.close()
+    executor.close()
 
 
 def test_beyond_its_end_the_queue_says_when_to_come_back() -> None:
     agent = Held()
-    speaking = Speaking(agent, at_once=1, waiting=2)
+    executor = AgentExecutor(agent, at_once=1, waiting=2)
 
     async def run() -> None:
-        kept = [asking(speaking, str(number)) for number in range(3)]
-        await until(lambda: speaking.waiting == 2)
+        kept = [asking(executor, str(number)) for number in range(3)]
+        await until(lambda: executor.waiting == 2)
         with pytest.raises(Refused) as refused:
-            await asking(speaking, "one too many")
+            await asking(executor, "one too many")
         assert refused.value.status == 503 and refused.value.retry_after
         agent.may.set()
         assert [(await one).text for one in kept] == ["0", "1", "2"]
 
     asyncio.run(run())
-    speaking.close()
+    executor.close()

@@ -18,7 +18,7 @@ from understudy.story import Moment
 from understudy.storyfile import Story
 from understudy.text import fold
 
-__all__ = ["Role", "Stage"]
+__all__ = ["Role", "StoryRegistry"]
 
 KEPT = 256  # roles: agents know a persona again by its being the same object
 
@@ -55,7 +55,7 @@ class Role:
         return reply_as_shown(reply, self.names)
 
 
-class Stage:
+class StoryRegistry:
     """The stories that are open, by the names clients use for them. Replaced whole, so that readers need no lock."""
 
     def __init__(self, stories: Mapping[str, Story]) -> None:

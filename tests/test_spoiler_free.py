@@ -4,7 +4,7 @@ from pathlib import Path
 
 from understudy.persona import persona_at
 from understudy.readers import read
-from understudy.sofar import courses_so_far, most_changed, scenes_before, timeline
+from understudy.spoiler_free import courses_so_far, most_changed, scenes_before, timeline
 from understudy.story import Moment
 
 FALSE_NAME = """
