@@ -146,6 +146,32 @@ def test_a_wrong_guess_ranks_second_or_lower(data: Path, tmp_path: Path) -> None
     assert set(told["ranks"]) <= {1, 2, 3}
 
 
+@pytest.mark.parametrize(("split", "paper"), [("dev", 0.7701), ("test", 0.6991), ("train", None), (None, None)])
+def test_the_papers_figure_is_that_of_the_split_that_the_file_names(
+    tmp_path: Path, split: str | None, paper: float | None
+) -> None:
+    data = shows_folder(tmp_path / "shows", show="Friends")
+    scenes = [json.loads(line) for line in (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()]
+    judge = tmp_path / "judged.jsonl"
+    judge.write_text("".join(json.dumps({**one, "tvsg_split": split}) + "\n" for one in scenes), encoding="utf-8")
+    guessers = {"scene-pooling": "random"}  # a quick model by the name of the paper's
+    with pytest.MonkeyPatch.context() as patch:
+        from understudy.bench import guessers as registry
+
+        for name, quick in guessers.items():
+            patch.setitem(registry.GUESSERS, name, registry.GUESSERS[quick])
+        found = bench_guess(data, judge, models=["scene-pooling"], limit=2)
+    assert {row["paper"] for row in rows(found) if row["model"] == "scene-pooling"} == {paper}
+
+
+def test_two_episodes_in_one_are_judged_as_the_first_of_them(tmp_path: Path) -> None:
+    data = shows_folder(tmp_path / "shows")
+    judged = (data / "dev.jsonl").read_text(encoding="utf-8").replace('"01x05"', '"01x05/06"')
+    (tmp_path / "double.jsonl").write_text(judged.replace('"01x06"', '"01x07"'), encoding="utf-8")
+    found = bench_guess(data, tmp_path / "double.jsonl", models=["random"])
+    assert {row["n"] for row in rows(found)} == {24}
+
+
 @pytest.mark.parametrize("names", ["mask", "swap"])
 def test_names_may_be_hidden_or_swapped_and_words_still_tell(data: Path, names: str) -> None:
     document = bench_guess(data, models=["joint"], names=names)

@@ -40,7 +40,6 @@ def test_accuracy_counts_speakers_and_scene_accuracy_scenes() -> None:
         ("joint", "FRIENDS"): (5 / 7, 7),
         ("joint", "Frasier"): (1, 2),
         ("joint", "all"): (7 / 9, 9),
-        ("people", "FRIENDS"): (None, 0),
     }
     assert figures(rows, "scene_accuracy", "show") == {
         ("FRIENDS",): ((0.5 + 1 + 0.5) / 3, 3),
@@ -115,25 +114,6 @@ def test_one_scene_has_no_interval_and_the_seed_settles_the_others() -> None:
             assert row["low"] is None and row["high"] is None
         elif row["metric"] in ("accuracy", "scene_accuracy"):
             assert row["low"] <= row["value"] <= row["high"] and row["low"] < row["high"]
-
-
-def test_the_papers_figures_stand_beside_models_of_their_kind() -> None:
-    rows = analyse([*guesses("scene-pooling"), *guesses("joint")], [])["rows"]
-    paper = {
-        (row["model"], row["show"], row["metric"], row.get("speakers"), row.get("character")): row["paper"]
-        for row in rows
-    }
-    assert paper["scene-pooling", "FRIENDS", "accuracy", None, None] == 0.7701
-    assert paper["scene-pooling", "FRIENDS", "scene_accuracy", None, None] == 0.806
-    assert paper["scene-pooling", "FRIENDS", "accuracy_by_speakers", 3, None] == 0.808
-    assert paper["scene-pooling", "FRIENDS", "accuracy_by_character", None, "Joey"] == 0.845
-    assert paper["scene-pooling", "Frasier", "accuracy_by_speakers", 2, None] is None
-    assert paper["scene-pooling", "all", "accuracy", None, None] == pytest.approx(
-        (7 * 0.7701 + 2 * 0.9032) / 9, abs=1e-4
-    )
-    assert {value for (model, *_), value in paper.items() if model == "joint"} == {None}
-    people = next(row for row in rows if row["model"] == "people")
-    assert (people["value"], people["paper"]) == (None, 0.9868) and people["reason"]
 
 
 def test_models_are_compared_on_what_both_were_asked() -> None:

@@ -9,6 +9,7 @@ import pytest
 from guesses import annotation, scene
 from understudy.bench.guess_analysis import analyse
 from understudy.bench.guess_history import history_gain, retrieval_rows
+from understudy.bench.published_guess import add_paper
 from understudy.cli.guess_tables import print_guess
 
 
@@ -21,6 +22,7 @@ def document() -> dict[str, Any]:
         guessed += scene("joint without history", "The_Big_Bang_Theory", number, names, [names[1], *names[1:]])
         told += [annotation(number, 0, ["memory"], "direct"), annotation(number, 1, ["fact (status)"], "none")]
     found = analyse(guessed, told)
+    found["rows"] = add_paper(found["rows"], {"The_Big_Bang_Theory": "dev"})
     found["rows"] += history_gain(guessed, told, "joint", "joint without history") + retrieval_rows("encoder", {}, {})
     return found
 

@@ -118,6 +118,32 @@ def test_voices_are_shown_and_told(run: Run, document: Document, harbour: Path) 
     run("voices", harbour, "--pairs", "0", status=2)
 
 
+@pytest.mark.parametrize("command", ["guess", "voices"])
+def test_a_story_named_like_a_show_of_the_paper_has_figures_of_its_own(
+    run: Run, document: Document, tmp_path: Path, command: str
+) -> None:
+    acts = [said(scenes(5, seed=number, called=0.4)) for number in range(1, 4)]
+    story = script_of(tmp_path / "friends", acts)
+    assert run(command, story).stdout
+    rows = document(command, story)["rows"]
+    assert all(row["paper"] is None and row["value"] is not None for row in rows)
+
+
+def test_what_has_no_figure_is_shown_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from understudy.cli.guessing import _print_voices
+
+    monkeypatch.setenv("COLUMNS", "100")
+    row = {"model": "joint", "show": "quay", "metric": "accuracy", "value": None, "low": None, "high": None, "n": 0}
+    pair = {"pair": ["Ann", "Ben"], "alike": None, "told_apart": None, "n": 0, "lines": [], "terms": {}}
+    pair["reason"] = "neither Ann nor Ben was heard"
+    _print_voices({"story": "quay", "rows": [{**row, "reason": "nobody spoke"}], "pairs": [pair]}, 5)
+    shown = capsys.readouterr().out
+    assert "no figure for all clues: nobody spoke" in shown
+    assert "Ann, Ben: neither Ann nor Ben was heard" in shown
+
+
 def test_shows_as_tables_a_document_a_report_and_items(run: Run, shows: Path) -> None:
     command = ("bench", "guess", "--data", shows, "--models", "random,joint")
     shown = run(*command, "-o", "out.json", "--report", "out.html", "--items", "joint.json").stdout

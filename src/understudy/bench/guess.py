@@ -21,6 +21,7 @@ from understudy.bench.guessed import Guessed
 from understudy.bench.guessers import Make, guesser_named
 from understudy.bench.items import Items, write_items
 from understudy.bench.manifest import Watch, manifest_of, unwatched
+from understudy.bench.published_guess import add_paper
 from understudy.bench.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.dialogue import Guesser
 from understudy.errors import UnknownCharacter
@@ -64,10 +65,11 @@ def bench_guess(
     guessed: list[Guessed] = []
     recalled: dict[str, dict[Instance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
     left_out: dict[str, int] = {}
+    splits: dict[str, str | None] = {}
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
     needed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
     for show in shows_in(data, judge, progress):
-        left_out[show.name] = show.left_out
+        left_out[show.name], splits[show.name] = show.left_out, show.split
         sampled = _sampled(show, limit, seed)
         masking = Masking(show.main, show.names, names, seed)
         told = [masking.told(scene) for scene in show.earlier]
@@ -78,6 +80,7 @@ def bench_guess(
         for how, ranked in recalled.items():
             ranked |= _recalled(show, needed, _reader(how) if needed else None)
     found = analyse(guessed, annotations, seed)
+    found["rows"] = add_paper(found["rows"], splits)
     if {"joint", "joint without history"} <= makers.keys():
         found["rows"] += history_gain(guessed, annotations, "joint", "joint without history", seed)
     for how, ranked in recalled.items():

@@ -6,7 +6,8 @@
                            took when people did it: kind of evidence (fine and coarse), need of history, reasoning
 
 One speaker may have taken several kinds of evidence, and counts for each. Masked speakers of a scene are not
-independent, so intervals and tests draw whole scenes.
+independent, so intervals and tests draw whole scenes. `paper` is left empty: a bench that knows which scenes it judges
+fills it in.
 """
 
 from __future__ import annotations
@@ -20,14 +21,12 @@ import numpy as np
 
 from understudy.bench.guess_annotated import SceneOfShow, annotated, flows, shows_of
 from understudy.bench.guessed import Guessed
-from understudy.bench.published_guess import paper_accuracy, paper_character, paper_overall, paper_scene
 from understudy.metrics.significance import holm, interval, paired_p
 from understudy.readers.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation
 
 __all__ = ["ALL", "analyse"]
 
 ALL = "all"
-PEOPLE = "people"
 
 Row = dict[str, Any]
 Labels = Callable[[Guessed], Iterable[str | int]]
@@ -41,7 +40,7 @@ def analyse(guessed: Sequence[Guessed], annotations: Sequence[Annotation], seed:
         by_model.setdefault(one.model, []).append(one)
     rows = [row for model, ours in by_model.items() for row in _model_rows(model, ours, about, seed)]
     return {
-        "rows": [*rows, *_people(_shows(guessed))],
+        "rows": rows,
         "comparisons": _comparisons(by_model, seed),
         "confusions": [_confusion(model, show, ours) for model, ours in by_model.items() for show in _shows(ours)],
         "flows": flows(annotations, shows_of(guessed, annotations)),
@@ -49,11 +48,9 @@ def analyse(guessed: Sequence[Guessed], annotations: Sequence[Annotation], seed:
 
 
 def _model_rows(model: str, ours: Sequence[Guessed], about: Mapping[str, Annotation], seed: int) -> Iterator[Row]:
-    counts = Counter(one.show for one in ours)
     for show in (*_shows(ours), ALL):
         of_show = [one for one in ours if show in (one.show, ALL)]
-        overall = paper_overall(model, counts) if show == ALL else paper_accuracy(model, show)
-        yield _accuracy({"model": model, "show": show, "metric": "accuracy"}, of_show, overall, seed)
+        yield _accuracy({"model": model, "show": show, "metric": "accuracy"}, of_show, seed)
         yield _scene_accuracy(model, show, of_show, seed)
         for name, order, labels in _cuts(of_show, about):
             if name == "character" and show == ALL:
@@ -65,7 +62,7 @@ def _model_rows(model: str, ours: Sequence[Guessed], about: Mapping[str, Annotat
             for label in order:
                 if label in groups:
                     what = {"model": model, "show": show, name: label, "metric": f"accuracy_by_{name}"}
-                    yield _accuracy(what, groups[label], _paper(model, show, name, label), seed)
+                    yield _accuracy(what, groups[label], seed)
 
 
 def _cuts(
@@ -84,14 +81,8 @@ def _cuts(
     yield "reasoning", tuple(REASONING), of_annotation(lambda one: (one.reasoning,))
 
 
-def _paper(model: str, show: str, name: str, label: str | int) -> float | None:
-    if isinstance(label, int):
-        return paper_scene(model, show, label)  # with the same number of speakers in all, scenes weigh the same
-    return paper_character(model, show, label) if name == "character" else None
-
-
-def _accuracy(what: Row, told: Sequence[Guessed], paper: float | None, seed: int) -> Row:
-    return _row(what, [one.right for one in told], [_scene(one) for one in told], paper, seed)
+def _accuracy(what: Row, told: Sequence[Guessed], seed: int) -> Row:
+    return _row(what, [one.right for one in told], [_scene(one) for one in told], seed)
 
 
 def _scene_accuracy(model: str, show: str, told: Sequence[Guessed], seed: int) -> Row:
@@ -100,25 +91,15 @@ def _scene_accuracy(model: str, show: str, told: Sequence[Guessed], seed: int) -
         scenes.setdefault(_scene(one), []).append(one.right)
     what = {"model": model, "show": show, "metric": "scene_accuracy"}
     means = [float(np.mean(scene)) for scene in scenes.values()]
-    return _row(what, means, list(scenes), paper_scene(model, show), seed)
+    return _row(what, means, list(scenes), seed)
 
 
-def _row(what: Row, values: Sequence[float], scenes: Sequence[SceneOfShow], paper: float | None, seed: int) -> Row:
+def _row(what: Row, values: Sequence[float], scenes: Sequence[SceneOfShow], seed: int) -> Row:
     """One scene alone has no interval: drawn again it is always itself."""
     found = interval(values, scenes, seed)
     several = len(set(scenes)) > 1
     low, high = (found.low, found.high) if several else (None, None)
-    return {**what, "value": found.value, "low": low, "high": high, "n": len(values), "paper": paper}
-
-
-def _people(shows: Sequence[str]) -> list[Row]:
-    """How well people did, where the paper tells: nobody was asked here."""
-    return [
-        {"model": PEOPLE, "show": show, "metric": "accuracy", "value": None, "low": None, "high": None, "n": 0,
-         "paper": paper, "reason": "told by the paper; nobody was asked here"}
-        for show in shows
-        if (paper := paper_accuracy(PEOPLE, show)) is not None
-    ]  # fmt: skip
+    return {**what, "value": found.value, "low": low, "high": high, "n": len(values), "paper": None}
 
 
 def _comparisons(by_model: Mapping[str, Sequence[Guessed]], seed: int) -> list[Row]:

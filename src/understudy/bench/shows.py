@@ -57,6 +57,8 @@ class Show:
     file: tuple[JudgedScene, ...]
     left_out: int
     """Scenes of earlier episodes that are judged scenes told again."""
+    split: str | None
+    """The split that all judged scenes are of, as the file says; None where it says nothing, or several."""
 
     @property
     def title(self) -> str:
@@ -99,6 +101,7 @@ def _show(name: str, scenes: Sequence[ShowScene], story: Story) -> Show:
         JudgedScene(_as_scene(scene, called), scene.split is not None if marked else len(scene.main_characters) > 1)
         for scene in scenes
     )
+    splits = {scene.split for scene in scenes if scene.split is not None}
     first = Moment((scenes[0].season, scenes[0].episode), LEVELS)
     told = [scene for scene in stretches(_earlier(story, first)) if any(line.speaker for line in scene.lines)]
     known: dict[Run, list[int]] = {}
@@ -111,7 +114,8 @@ def _show(name: str, scenes: Sequence[ShowScene], story: Story) -> Show:
     repeated = Counter(scene.moment.numbers[:2] for scene, one in zip(told, again) if one)
     whole = {episode for episode, count in repeated.items() if count > TOO_MANY * by_episode[episode]}
     earlier = [scene for scene, one in zip(told, again) if not one and scene.moment.numbers[:2] not in whole]
-    return Show(name, story, main, _names(story, main), first, tuple(earlier), file, len(told) - len(earlier))
+    left_out, split = len(told) - len(earlier), splits.pop() if len(splits) == 1 else None
+    return Show(name, story, main, _names(story, main), first, tuple(earlier), file, left_out, split)
 
 
 def _called(scenes: Sequence[ShowScene], story: Story) -> dict[str, str]:

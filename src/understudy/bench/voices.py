@@ -75,7 +75,7 @@ def voices_of(story: Story, question: Question, progress: Watch = unwatched) -> 
         )
     samples = Samples({who: _said(scenes, who) for who in masking.main}, story.language)
     pairs = [_pair(a, b, parts, lines, samples) for a, b in combinations(masking.main, 2)]
-    pairs.sort(key=lambda pair: -pair["alike"])
+    pairs.sort(key=lambda pair: (pair["alike"] is None, -(pair["alike"] or 0.0)))
     return {**analyse(guessed, [], question.seed), "story": story.title, "pairs": pairs}
 
 
@@ -135,6 +135,7 @@ def _pair(
         "alike": float(np.mean(between)) if between else None,
         "told_apart": float(np.mean([share < 0.5 for share in between])) if between else None,
         "n": len(between),
+        **({} if between else {"reason": f"neither {a} nor {b} was heard in a scene that was asked about"}),
         "lines": [
             {
                 "who": one.who,

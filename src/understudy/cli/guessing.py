@@ -145,15 +145,22 @@ def _print_voices(document: Document, most: int) -> None:
     told = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
     out.print(heading(f"{document['story']}: who can be told apart"))
     for model, row in told.items():
+        by = _AS_TOLD.get(model, model)
+        if row["value"] is None:
+            out.print(indented(f"no figure for {by}: {row.get('reason') or 'nothing was asked'}"))
+            continue
         low = "" if row["low"] is None else f" ({row['low']:.2f}-{row['high']:.2f})"
-        out.print(indented(f"{row['value']:.2f}{low} of {row['n']} parts told right by {_AS_TOLD[model]}"))
+        out.print(indented(f"{row['value']:.2f}{low} of {row['n']} parts told right by {by}"))
     rows = [
         (f"{pair['pair'][0]}, {pair['pair'][1]}", bar(min(2 * pair["alike"], 1.0), 12), f"{pair['alike']:.2f}",
          f"{pair['told_apart']:.2f}")
         for pair in document["pairs"][:most] if pair["alike"] is not None
     ]  # fmt: skip
+    unheard = [pair for pair in document["pairs"][:most] if pair["alike"] is None]
     out.print(heading("\nThe most alike (0.5: nobody could tell)"))
     out.print(indented(table(["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)))
+    for pair in unheard:
+        out.print(indented(f"{', '.join(pair['pair'])}: {pair['reason']}"))
     for pair in document["pairs"][:most]:
         if not pair["lines"]:
             continue
