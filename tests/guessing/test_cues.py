@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from talkers import NAMES, PEOPLE, scene
-from understudy.guessing.cues import CUES, cue_table, words_for
+from understudy.guessing.cues import CUES, cue_table
 from understudy.guessing.names import Names
 from understudy.guessing.reading import ReadScene, read_scene
 from understudy.story import Scene
@@ -88,38 +88,6 @@ def test_names_inside_other_names_and_of_nobody_present_say_nothing() -> None:
     found = cues(("P0", "Anna, Benjamin, Annabel!"), ("P1", "Yes?"), setting="Bent Annex")
     assert not any(found.values())
     assert not any(cues(("P0", "Cleo!"), ("P1", "Yes?"), meant={"cleo": "Cleo"}).values())
-
-
-def nicknamed(word: str, times: int, small: bool = False) -> list[Scene]:
-    """Ann answers to a word; the others answer one another."""
-    call: list[tuple[str | None, str]] = [("Ben", f"Hey {word}, look."), ("Ann", "What?")]
-    answer = f"a {word.lower()} flies" if small else "yes"
-    others: list[tuple[str | None, str]] = [("Ben", "so it goes"), ("Cleo", answer)]
-    return [scene(*call, ("Cleo", "no"), *others * 3, at=(1, number)) for number in range(times)]
-
-
-def test_nicknames_are_learned_by_who_answers() -> None:
-    learned = words_for(NAMES, [read(one) for one in nicknamed("Sparrow", 6)])
-    assert learned == {"ann": "Ann", "ben": "Ben", "cleo": "Cleo", "sparrow": "Ann"}
-
-
-def test_a_word_called_a_few_times_or_also_written_small_is_no_nickname() -> None:
-    assert "sparrow" not in words_for(NAMES, [read(one) for one in nicknamed("Sparrow", 4)])
-    assert "sparrow" not in words_for(NAMES, [read(one) for one in nicknamed("Sparrow", 6, small=True)])
-
-
-def test_who_answers_everybody_owns_no_word() -> None:
-    always = [scene(("Ben", "Hey Lord, look."), ("Ann", "What?"), at=(1, number)) for number in range(9)]
-    assert "lord" not in words_for(NAMES, [read(one) for one in always])
-
-
-def test_what_two_people_are_called_says_nothing() -> None:
-    names = Names({"Ann Bell": ("Ann Bell",), "Cleo Bell": ("Cleo Bell",), "Ben": ("Ben",)})
-    others: list[tuple[str | None, str]] = [("Ben", "so"), ("Cleo Bell", "yes")]
-    told = [scene(("Ben", "Hey Bell, look."), ("Ann Bell", "What?"), *others * 3, at=(1, place)) for place in range(8)]
-    assert words_for(names, [read(one, names) for one in told]) == {
-        "ann": "Ann Bell", "cleo": "Cleo Bell", "ben": "Ben",
-    }  # fmt: skip
 
 
 LINES = st.lists(

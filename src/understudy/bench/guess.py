@@ -25,7 +25,7 @@ from understudy.bench.published_guess import add_paper
 from understudy.bench.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.dialogue import Guesser
 from understudy.errors import UnknownCharacter
-from understudy.guessing import Joint, Lessons, Masking, guess_in_order
+from understudy.guessing import Joint, Lessons, Masking, Names, guess_in_order, with_learned_names
 from understudy.guessing.encoded import Encodes, shipped_encoder
 from understudy.guessing.joint import ABLATIONS
 from understudy.guessing.recall import ranked_scenes
@@ -71,9 +71,9 @@ def bench_guess(
     for show in shows_in(data, judge, progress):
         left_out[show.name], splits[show.name] = show.left_out, show.split
         sampled = _sampled(show, limit, seed)
-        masking = Masking(show.main, show.names, names, seed)
+        masking = Masking(show.main, _names(show, names), names, seed)
         told = [masking.told(scene) for scene in show.earlier]
-        lessons = Lessons(told, masking.people, show.names, show.story.language)
+        lessons = Lessons(told, masking.people, masking.names, show.story.language)
         for model, make in makers.items():
             progress(f"{show.title}: {model}", 0, len(sampled))
             guessed += _guessed(model, sampled, masking, make(lessons), show, progress)
@@ -91,6 +91,14 @@ def bench_guess(
     if items is not None:
         write_items(items, _items(guessed), manifest)
     return {**found, "learning": learning, "manifest": manifest}
+
+
+def _names(show: Show, how: str) -> Names:
+    """What is covered or swapped: all that main characters are called anywhere, in judged scenes too."""
+    if how == "keep":
+        return show.names
+    scenes = [*show.earlier, *(judged.scene for judged in show.file)]
+    return with_learned_names(show.names, scenes, show.story.language)
 
 
 def _less(share: int) -> Make:

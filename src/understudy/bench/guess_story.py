@@ -25,6 +25,7 @@ from understudy.guessing import (
     main_characters,
     reasons_for,
     stretches,
+    with_learned_names,
 )
 from understudy.guessing.assignment import best_assignment
 from understudy.guessing.learning import LEAST
@@ -49,7 +50,10 @@ class Question:
 
     def masking(self, story: Story) -> Masking:
         main = main_characters(story, self.most)
-        return Masking(main, Names.of_story(story, main), self.names, self.seed)
+        names = Names.of_story(story, main)
+        if self.names != "keep":
+            names = with_learned_names(names, list(story.scenes()), story.language)
+        return Masking(main, names, self.names, self.seed)
 
 
 def guess_scene(story: Story, moment: str, question: Question) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """The paper's figures for guessing speakers, on the development and the test scenes of five shows.
 
-Another split than these two has no figures. Tables by number of speakers and by character are of its scene-pooling model (Longformer-P): taken together they give
-that model's accuracy on both shows, and no other's. As printed, Monica's 64.2 does not fit: with 67.2 the six would.
-Figures for evidence, history and reasoning are only drawn in the paper, and not repeated here.
+Another split than these two has no figures. Tables by number of speakers and by character are of the development scenes
+and of its scene-pooling model (Longformer-P): taken together they give that model's accuracy on both shows, and no
+other's. As printed, Monica's 64.2 does not fit: with 67.2 the six would. Figures for evidence, history and reasoning
+are only drawn in the paper, and not repeated here.
 """
 
 from __future__ import annotations

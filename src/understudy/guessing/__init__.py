@@ -6,6 +6,7 @@ from understudy.guessing.joint import Joint
 from understudy.guessing.learning import Assigned, Guesses, Lessons, Remembering, guess_in_order
 from understudy.guessing.masking import MOST, NAMES, Masked, Masking, main_characters
 from understudy.guessing.names import Names
+from understudy.guessing.nicknames import with_learned_names
 from understudy.guessing.ranker import RankerGuesser
 from understudy.guessing.reasons import Reason, reasons_for
 from understudy.guessing.stretches import stretches
@@ -29,4 +30,5 @@ __all__ = [
     "main_characters",
     "reasons_for",
     "stretches",
+    "with_learned_names",
 ]

@@ -7,17 +7,14 @@ as ln(1 + n).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from understudy.guessing.names import Names
 from understudy.guessing.reading import ReadLine, ReadScene, named_in
 from understudy.lexical.rows import Reals
 
-__all__ = ["CONTEXT", "CUES", "cue_table", "words_for"]
+__all__ = ["CONTEXT", "CUES", "cue_table"]
 
 CUES = {
     # the mask itself names the candidate
@@ -41,42 +38,8 @@ CONTEXT = frozenset(CUES.keys() - set(ALONE))
 """Cues that are not in what the mask itself says."""
 
 NUMBER = {cue: place for place, cue in enumerate(CUES)}
-FEWEST_CALLS, SHARE, ABOVE, SMALL = 5, 0.5, 2.5, 0.1
 TURNING = frozenset(("to", "at", "hugs", "kisses", "with"))
 COMING = frozenset(("comes", "walks", "runs", "returns", "opens", "answers"))
-
-
-def words_for(names: Names, scenes: Iterable[ReadScene]) -> dict[str, str]:
-    """The words by which main characters are meant: their names, and nicknames learned by who answers to them.
-
-    A word is somebody's when they are the next to speak in half the times it is called, and far oftener than they
-    answer anybody. One that is also written small is a word like any other.
-    """
-    meant = {word.lower(): who for word, who in names.words() if who is not None}
-    shared = {word.lower() for word, who in names.words() if who is None}
-    nexts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    answers: Counter[str] = Counter()
-    said: Counter[str] = Counter()
-    as_name: Counter[str] = Counter()
-    for scene in scenes:
-        spoken = scene.spoken()
-        for line in spoken:
-            said.update(line.words)
-            as_name.update(one.word for one in line.mentions)
-        for line, reply in pairwise(spoken):
-            if reply.speaker is not None and reply.speaker != line.speaker:
-                answers[reply.speaker] += 1
-                for word in {one.word for one in line.mentions if one.kind == "called"}:
-                    nexts[word][reply.speaker] += 1
-    total = max(sum(answers.values()), 1)
-    for word, after in nexts.items():
-        calls = sum(after.values())
-        if calls < FEWEST_CALLS or word in meant or word in shared or said[word] > (1 + SMALL) * as_name[word]:
-            continue
-        for who in names.people:
-            if after[who] >= SHARE * calls and after[who] / calls > ABOVE * answers[who] / total:
-                meant[word] = who
-    return meant
 
 
 def cue_table(scene: ReadScene, masks: Sequence[str], candidates: Sequence[str], meant: Mapping[str, str]) -> Reals:

@@ -18,11 +18,12 @@ import numpy as np
 from understudy.errors import AgentError
 from understudy.guessing.assignment import can_list, marginals
 from understudy.guessing.bags import SPACES
-from understudy.guessing.cues import CONTEXT, CUES, cue_table, words_for
+from understudy.guessing.cues import CONTEXT, CUES, cue_table
 from understudy.guessing.encoded import Encodes
 from understudy.guessing.facts import FACTS, fact_table
 from understudy.guessing.learning import Guesses, Lessons, named
 from understudy.guessing.memory import SAYINGS, TOPICS, Memory
+from understudy.guessing.nicknames import learned_words
 from understudy.guessing.opinions import MEANING, OPINIONS, Evidence, Judges
 from understudy.guessing.parts import Parts, parts_of, told_parts
 from understudy.guessing.pieces import masks_of
@@ -76,7 +77,7 @@ class Joint:
         left_out = [ABLATIONS[name] for name in without]
         self._counts = np.array([not any(goes(clue) for goes in left_out) for clue in CLUES], dtype=np.float64)
         told = [told_parts(scene, self._main, self._names, self.language) for scene in lessons.scenes]
-        self._meant = words_for(lessons.names, (one.read for one in told))
+        self._meant = learned_words(lessons.names, (one.read for one in told))
         self._terms = Terms([bag for one in told for bag in one.listed()], SPACES)
         self._memory = Memory(self._terms, len(self._main))
         evidence = self._evidence(told)

@@ -35,19 +35,26 @@ class Names:
 
     def __init__(self, forms: Mapping[str, Sequence[str]], language: str = "en") -> None:
         self.people = tuple(forms)
+        self._language = language
         self._forms = {who: _ways(who, ways, language) for who, ways in forms.items()}
         owners: dict[str, list[str]] = {}
         for who, ways in self._forms.items():
             for way in ways:
                 owners.setdefault(way, []).append(who)
         self._owner = {way: whose[0] if len(whose) == 1 else None for way, whose in owners.items()}
-        self._pattern = _one_of(self._owner, language)
+        # a name that is shouted is the same name
+        self._written = {way.upper(): whose for way, whose in self._owner.items()} | self._owner
+        self._pattern = _one_of(self._written, language)
 
     @classmethod
     def of_story(cls, story: Story, people: Sequence[str]) -> Names:
         """The names and aliases that a story's cast has."""
         cast = [story.character(name) for name in people]
         return cls({one.name: (one.name, *one.aliases) for one in cast}, story.language)
+
+    def extended(self, more: Mapping[str, Sequence[str]]) -> Names:
+        """The same people with further names."""
+        return Names({who: (*ways, *more.get(who, ())) for who, ways in self._forms.items()}, self._language)
 
     def words(self) -> Iterator[tuple[str, str | None]]:
         """Names of one word, and whose each is (None: several people's)."""
@@ -57,7 +64,7 @@ class Names:
         """Every name in a text, in order."""
         if self._pattern is None:
             return []
-        return [Call(found.start(), found.end(), self._owner[found[0]]) for found in self._pattern.finditer(text)]
+        return [Call(found.start(), found.end(), self._written[found[0]]) for found in self._pattern.finditer(text)]
 
     def hidden(self, text: str) -> str:
         """The text with every name covered."""
@@ -70,16 +77,16 @@ class Names:
         """
 
         def another(found: re.Match[str]) -> str:
-            who = self._owner[found[0]]
+            who = self._written[found[0]]
             return found[0] if who is None else self._like(found[0], who, instead[who])
 
         return text if self._pattern is None else self._pattern.sub(another, text)
 
     def _like(self, way: str, who: str, other: str) -> str:
         own, new = who.split(), other.split()
-        if way == who:
+        if way.casefold() == who.casefold():
             return other
-        if way == own[-1] and len(own) > 1:
+        if way.casefold() == own[-1].casefold() and len(own) > 1:
             return new[-1]
         return new[0]
 
