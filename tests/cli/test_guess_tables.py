@@ -27,8 +27,10 @@ def document() -> dict[str, Any]:
     return found
 
 
-def shown(document: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    monkeypatch.setenv("COLUMNS", "100")
+def shown(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int = 100
+) -> str:
+    monkeypatch.setenv("COLUMNS", str(width))
     print_guess(document)
     return capsys.readouterr().out
 
@@ -50,17 +52,19 @@ def test_models_by_show_and_the_best_one_by_everything_else(
     assert "no file says which earlier scenes were needed" in told
 
 
-def test_tables_keep_to_a_hundred_columns_whatever_they_hold(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_tables_keep_to_the_width_whatever_they_hold(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
     names = [f"Somebody the {number}th" for number in range(40)]
     turned = [*names[1:], names[0]]
     long = "a model by a name that goes on and on and on"
     guessed = [one for number in range(3) for one in scene(long, "A_Show_With_A_Name", number, names, turned)]
     guessed += [one for number in range(3) for one in scene("b", "A_Show_With_A_Name", number, names, names)]
-    told = shown(analyse(guessed, []), monkeypatch, capsys)
-    assert max(map(len, told.splitlines())) <= 100
-    assert "the 8 masked most" in told
+    told = shown(analyse(guessed, []), monkeypatch, capsys, width)
+    assert max(map(len, told.splitlines())) <= width
+    assert "0.000..0.000" in told and "1.000..1.000" in told
+    assert "the 8 masked most" in " ".join(told.split())
 
 
 def test_nothing_judged_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

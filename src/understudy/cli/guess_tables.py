@@ -1,4 +1,4 @@
-"""What `understudy bench guess` found, as tables on a terminal of a hundred columns."""
+"""What `understudy bench guess` found, as tables on a terminal of any width."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from understudy.cli.judged_tables import RIGHT, p_value
-from understudy.cli.show import Column, heading, indented, screen, short, table
+from understudy.cli.show import Column, heading, print_table, screen, short
 
 __all__ = ["print_guess"]
 
@@ -143,7 +143,7 @@ def _print(title: str, columns: Sequence[Column], lines: Iterable[Sequence[str]]
     if lines:
         out = screen()
         out.print(heading(title))
-        out.print(indented(table(columns, lines)))
+        print_table(out, columns, lines)
         out.print()
 
 

@@ -24,7 +24,19 @@ from understudy.cli.judging import (
 )
 from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import Column, Screen, bar, clean, heading, indented, print_json, screen, short, table, voice
+from understudy.cli.show import (
+    Column,
+    Screen,
+    bar,
+    clean,
+    heading,
+    indented,
+    print_json,
+    print_table,
+    screen,
+    short,
+    voice,
+)
 
 __all__ = ["agreement", "guess", "guess_bench", "voices"]
 
@@ -158,7 +170,7 @@ def _print_voices(document: Document, most: int) -> None:
     ]  # fmt: skip
     unheard = [pair for pair in document["pairs"][:most] if pair["alike"] is None]
     out.print(heading("\nThe most alike (0.5: nobody could tell)"))
-    out.print(indented(table(["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)))
+    print_table(out, ["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)
     for pair in unheard:
         out.print(indented(f"{', '.join(pair['pair'])}: {pair['reason']}"))
     for pair in document["pairs"][:most]:
@@ -256,4 +268,4 @@ def _print_agreement(document: Document) -> None:
         )
         for row in document["rows"]
     )
-    screen().print(indented(table(columns, lines)))
+    print_table(screen(), columns, lines)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from understudy.cli.show import Column, heading, indented, screen, table
+from understudy.cli.show import Column, heading, print_table, screen
 
 __all__ = ["RIGHT", "p_value", "print_consistency", "print_personachat", "print_profiles"]
 
@@ -31,7 +31,7 @@ def print_personachat(document: Document) -> None:
             first = found["hits@1"]
             figures = (_share(found["hits@5"]["value"]), _share(found["mrr"]["value"]), f"{first['n']:,}")
             lines.append((condition, _share(first["value"]), _range(first), _share(first["paper"]), *figures))
-        out.print(indented(table(columns, lines)))
+        print_table(out, columns, lines)
         out.print()
     if any(row["paper"] is not None for row in rows):
         settings = document["manifest"]["settings"]
@@ -51,7 +51,7 @@ def _print_comparisons(comparisons: Sequence[Document], on: str) -> None:
         (row[on], " - ".join(row["agents"]), f"{row['difference']:+.3f}", _range(row, "+.3f"), p_value(row))
         for row in shown
     )
-    out.print(indented(table(columns, lines)))
+    print_table(out, columns, lines)
 
 
 def print_profiles(document: Document) -> None:
@@ -68,7 +68,7 @@ def print_profiles(document: Document) -> None:
                 speaker = {"both": "either", "A": "first speaker", "B": "second speaker"}[row["speaker"]]
                 error = (_share(row["value"]), _range(row), _share(row["paper"]))
                 lines.append((speaker, whose, heard, *error, f"{row['n']:,}"))
-        out.print(indented(table(columns, lines)))
+        print_table(out, columns, lines)
         out.print()
     settings = document["manifest"]["settings"]
     out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
@@ -84,7 +84,7 @@ def print_consistency(document: Document) -> None:
             found = {row["metric"]: row for row in rows if (row["set"], row["agent"]) == (name, agent)}
             figures = [f"{_share(found[metric]['value'])} ({_range(found[metric])})" for metric in metrics]
             lines.append((agent, *figures))
-        out.print(indented(table([("agent", {}), *((metric, {}) for metric in metrics)], lines)))
+        print_table(out, [("agent", {}), *((metric, {}) for metric in metrics)], lines)
         out.print()
     _print_comparisons(document["comparisons"], "set")
 

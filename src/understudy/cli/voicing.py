@@ -12,7 +12,7 @@ from understudy.cli.judged_tables import RIGHT, p_value
 from understudy.cli.judging import FOLDER, deliver, output_option, places_checked, report_option, seed_option, watching
 from understudy.cli.options import json_option
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import Column, heading, indented, screen, table
+from understudy.cli.show import Column, Screen, heading, print_table, screen
 
 __all__ = ["voice"]
 
@@ -70,7 +70,7 @@ def _print_judged(document: Document) -> None:
     rows, out = document["rows"], screen()
     for metric, said in (("spearman", "r_s with people"), ("aupr", "AUPR of finding the unfit")):
         out.print(heading(said))
-        out.print(indented(_matrix([row for row in rows if row["metric"] == metric])))
+        _print_matrix(out, [row for row in rows if row["metric"] == metric])
         out.print()
     out.print("* p < .05 after Holm, over all characters and scorers.")
     for shown in ("spearman", "aupr"):
@@ -81,17 +81,18 @@ def _print_judged(document: Document) -> None:
                 (row["agents"][1], f"{row['difference']:+.3f}", f"{row['low']:+.3f}..{row['high']:+.3f}", p_value(row))
                 for row in compared
             ]
-            out.print(indented(table(["less", ("difference", RIGHT), ("95%", RIGHT), ("p", RIGHT)], lines)))
+            print_table(out, ["less", ("difference", RIGHT), ("95%", RIGHT), ("p", RIGHT)], lines)
     out.print("The classifier's precision and recall and uPPL's cross-matrix are in the document: --json, or -o FILE.")
 
 
-def _matrix(rows: Sequence[Document]) -> Any:
+def _print_matrix(out: Screen, rows: Sequence[Document]) -> None:
     """A line for each character, a column for each scorer."""
     scorers = list(dict.fromkeys(row["scorer"] for row in rows))
     columns: list[Column] = ["character", *((scorer, RIGHT) for scorer in scorers)]
     found = {(row["character"], row["scorer"]): row for row in rows}
     characters = list(dict.fromkeys(row["character"] for row in rows))
-    return table(columns, ((name, *(_figure(found.get((name, scorer))) for scorer in scorers)) for name in characters))
+    lines = ((name, *(_figure(found.get((name, scorer))) for scorer in scorers)) for name in characters)
+    print_table(out, columns, lines)
 
 
 def _figure(row: Document | None) -> str:
@@ -105,6 +106,6 @@ def _print_later(document: Document) -> None:
     rows, out = document["rows"], screen()
     accuracy = [row for row in rows if row["metric"] == "accuracy"]
     out.print(heading("Whose line is it? accuracy"))
-    out.print(indented(_matrix(accuracy)))
+    _print_matrix(out, accuracy)
     error = next(row for row in rows if row["metric"] == "calibration_error")
     out.print(f"By chance {accuracy[0]['chance']:.3f}. voice's calibration error: {error['value']:.3f}.")
