@@ -9,7 +9,7 @@ import pytest
 import speaking
 from understudy.bench.judged_lines import judged_in
 from understudy.bench.later_lines import bench_later_lines
-from understudy.bench.voice import SCORERS, bench_voice
+from understudy.bench.voice import SCORERS, SHUFFLES, bench_voice
 from understudy.errors import InputError
 from understudy.readers import read
 from understudy.report import html_report
@@ -67,6 +67,9 @@ def test_p_values_are_adjusted_for_all_that_were_looked_at(document: dict[str, A
     assert len(tested) == 2 * len(SCORERS)
     assert all(row["p_adjusted"] >= row["p"] for row in tested)
     assert min(row["p_adjusted"] for row in tested) == pytest.approx(min(row["p"] for row in tested) * len(tested))
+    # 12 characters: the largest agreement there can be must reach the paper's three stars, .001 after Holm
+    assert 12 * len(SCORERS) / (1 + SHUFFLES) < 0.001
+    assert document["manifest"]["settings"]["shuffles"] == SHUFFLES
     compared = {(row["metric"], row["agents"][1]) for row in document["comparisons"]}
     assert compared == {(metric, scorer) for metric in ("spearman", "aupr") for scorer in SCORERS[1:]}
 

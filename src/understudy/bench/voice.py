@@ -34,6 +34,7 @@ Scores = dict[str, Reals]
 
 SCORERS = ("voice", "psprob", "ptsal", "uppl", "maxbleu", "length")
 MEAN = "mean of all"
+SHUFFLES = 100_000  # of replies: p is at least 1 / (1 + SHUFFLES), and after Holm still below .001 for 99 tests
 
 
 def bench_voice(data: Path, judge: Path | None = None, seed: int = 0, progress: Watch = unwatched) -> dict[str, Any]:
@@ -51,7 +52,13 @@ def bench_voice(data: Path, judge: Path | None = None, seed: int = 0, progress: 
             progress("Judging", done, len(judged))
         rows += classifier_rows(samples, [one.character for one in members], novel.name)
     rows = [*_judged_rows(found, seed), *rows, *cross_rows(judged)]
-    settings = {"scorers": list(SCORERS), "unfit": UNFIT, "resamples": RESAMPLES, "paper": "other characters"}
+    settings = {
+        "scorers": list(SCORERS),
+        "unfit": UNFIT,
+        "resamples": RESAMPLES,
+        "shuffles": SHUFFLES,
+        "paper": "other characters",
+    }
     files = [*{one.novel for one in judged}, *(one.file for one in judged)]
     return {
         "rows": rows,
@@ -93,7 +100,7 @@ def _judged_rows(found: Sequence[tuple[Judged, Scores]], seed: int) -> list[Row]
                 row = _row(scorer, one.character, metric, value, resampled, len(one.scores))
                 row["paper"] = paper_figure(metric, scorer, one.file.stem)
                 if metric == "spearman":
-                    row["p"] = spearman_p(scores[scorer], one.scores, seed)
+                    row["p"] = spearman_p(scores[scorer], one.scores, seed, SHUFFLES)
                 rows.append(row)
         for metric, all_drawn in drawn.items():
             values = [row["value"] for row in rows if row["scorer"] == scorer and row["metric"] == metric]

@@ -132,9 +132,7 @@ def score(
     if output is not None:
         click.echo(f"Every line's scores are in {output}.")
     elif of_lines and len(rows) > EXPLAINED:
-        screen().print(
-            f"Reasons are shown for up to {EXPLAINED} lines: --json has them, -o OUT.jsonl --why writes them."
-        )
+        screen().print(f"Reasons are shown for up to {EXPLAINED} lines: --json has them, -o OUT --why writes them.")
     if output is None and of_lines and summary.count > len(rows):
         click.echo(f"The first {len(rows):,} lines are shown: -o OUT.jsonl writes them all.")
 

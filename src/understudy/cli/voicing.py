@@ -12,11 +12,12 @@ from understudy.cli.judged_tables import RIGHT, p_value
 from understudy.cli.judging import FOLDER, deliver, output_option, places_checked, report_option, seed_option, watching
 from understudy.cli.options import json_option
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import Column, Screen, heading, print_table, screen
+from understudy.cli.show import Column, Screen, heading, indented, print_table, screen
 
 __all__ = ["voice"]
 
 Document = dict[str, Any]
+LEVELS = (0.05, 0.01, 0.001)  # a star each, as in the paper
 
 
 @click.command()
@@ -70,9 +71,11 @@ def _print_judged(document: Document) -> None:
     rows, out = document["rows"], screen()
     for metric, said in (("spearman", "r_s with people"), ("aupr", "AUPR of finding the unfit")):
         out.print(heading(said))
-        _print_matrix(out, [row for row in rows if row["metric"] == metric])
+        of_metric = [row for row in rows if row["metric"] == metric]
+        _print_matrix(out, of_metric)
+        out.print(indented(_spread(of_metric)))
         out.print()
-    out.print("* p < .05 after Holm, over all characters and scorers.")
+    out.print("*** p < .001, ** p < .01, * p < .05 after Holm, over all characters and scorers.")
     for shown in ("spearman", "aupr"):
         compared = [row for row in document["comparisons"] if row["metric"] == shown]
         if compared:
@@ -95,11 +98,21 @@ def _print_matrix(out: Screen, rows: Sequence[Document]) -> None:
     print_table(out, columns, lines)
 
 
+def _spread(rows: Sequence[Document]) -> str:
+    """How far each scorer varies from character to character: a mean alone hides it."""
+    spans: dict[str, list[float]] = {}
+    for row in rows:
+        if row["value"] is not None and not row["character"].startswith("mean"):
+            spans.setdefault(row["scorer"], []).append(row["value"])
+    return "by character: " + ", ".join(f"{name} {min(span):.2f} to {max(span):.2f}" for name, span in spans.items())
+
+
 def _figure(row: Document | None) -> str:
     if row is None or row["value"] is None:
         return "-"
-    sure = "p_adjusted" in row and row["p_adjusted"] < 0.05
-    return f"{row['value']:.3f}{'*' if sure else ' '}"
+    p = row.get("p_adjusted", 1.0)
+    stars = "*" * sum(p < level for level in LEVELS)
+    return f"{row['value']:.3f}{stars:<{len(LEVELS)}}"
 
 
 def _print_later(document: Document) -> None:
