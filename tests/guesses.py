@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.bench.guessed import Guessed
+from understudy.guessing.story import GuessedSpeaker
 from understudy.readers.annotations import Annotation, Instance, Rationale
 
 __all__ = ["annotation", "scene"]
@@ -17,11 +17,11 @@ def scene(
     speakers: Sequence[str],
     guesses: Sequence[str],
     episode: tuple[int, ...] = (1, 1),
-) -> list[Guessed]:
+) -> list[GuessedSpeaker]:
     """The speakers of one scene in the order of their first lines, and whom each was taken for."""
     even = {name: 1 / len(speakers) for name in speakers}
     return [
-        Guessed(model, show, episode, number, place, who, guess, even)
+        GuessedSpeaker(model, show, episode, number, place, who, guess, even)
         for place, (who, guess) in enumerate(zip(speakers, guesses, strict=True))
     ]
 

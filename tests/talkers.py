@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.guessing import Lessons, Masked, Masking, Names
+from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
 from understudy.persona import Persona
 from understudy.story import Line, Moment, Scene
 
@@ -33,7 +33,7 @@ WORDS = {
     "Cleo": "piano song note choir tune organ hymn chord".split(),
 }
 PEOPLE = tuple(WORDS)
-NAMES = Names({who: (who,) for who in PEOPLE})
+NAMES = CharacterNames({who: (who,) for who in PEOPLE})
 COMMON = "the a so then we you it is was here there today".split()
 
 
@@ -76,8 +76,8 @@ def passing(count: int, seed: int = 0) -> list[Scene]:
     return found
 
 
-def lessons(told: Sequence[Scene]) -> Lessons:
-    return Lessons(told, PEOPLE, NAMES)
+def lessons(told: Sequence[Scene]) -> TrainingScenes:
+    return TrainingScenes(told, PEOPLE, NAMES)
 
 
 def masked(one: Scene, seed: int = 0) -> Masked:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from guesses import annotation, scene
-from understudy.bench.guess_analysis import analyse
-from understudy.bench.guess_history import history_gain, retrieval_rows
-from understudy.bench.published_guess import add_paper
+from understudy.bench.guess.annotated import annotation_groupings
+from understudy.bench.guess.history import history_gain, retrieval_rows
+from understudy.bench.published import add_paper
 from understudy.cli.guess_tables import print_guess
+from understudy.guessing.analysis import analyse
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def document() -> dict[str, Any]:
         guessed += scene("joint", "The_Big_Bang_Theory", number, names, names)
         guessed += scene("joint without history", "The_Big_Bang_Theory", number, names, [names[1], *names[1:]])
         told += [annotation(number, 0, ["memory"], "direct"), annotation(number, 1, ["fact (status)"], "none")]
-    found = analyse(guessed, told)
+    found = analyse(guessed, groupings=annotation_groupings(guessed, told))
     found["rows"] = add_paper(found["rows"], {"The_Big_Bang_Theory": "dev"})
     found["rows"] += history_gain(guessed, told, "joint", "joint without history") + retrieval_rows("encoder", {}, {})
     return found
@@ -61,11 +62,11 @@ def test_tables_keep_to_the_width_whatever_they_hold(
     long = "a model by a name that goes on and on and on"
     guessed = [one for number in range(3) for one in scene(long, "A_Show_With_A_Name", number, names, turned)]
     guessed += [one for number in range(3) for one in scene("b", "A_Show_With_A_Name", number, names, names)]
-    told = shown(analyse(guessed, []), monkeypatch, capsys, width)
+    told = shown(analyse(guessed), monkeypatch, capsys, width)
     assert max(map(len, told.splitlines())) <= width
     assert "0.000..0.000" in told and "1.000..1.000" in told
     assert "the 8 masked most" in " ".join(told.split())
 
 
 def test_nothing_judged_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(analyse([], []), monkeypatch, capsys).startswith("Intervals draw whole scenes.")
+    assert shown(analyse([]), monkeypatch, capsys).startswith("Intervals draw whole scenes.")

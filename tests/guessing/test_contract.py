@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from talkers import WORDS, lessons, personas, scene, scenes
-from understudy.bench.guessers import GUESSERS, LEFT_OUT, guesser_named
 from understudy.dialogue import Guesser
-from understudy.guessing import Lessons, Masked, Masking, Names
+from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
+from understudy.guessing.registry import GUESSERS, WITHOUT_PARTS, named_guesser
 from understudy.persona import Persona
 from understudy.story import Scene
 
 SIX = ("Ann", "Ben", "Cleo", "Dora", "Emil", "Fritz")
-NAMES = Names({who: (who,) for who in SIX})
+NAMES = CharacterNames({who: (who,) for who in SIX})
 MASKING = Masking(SIX, NAMES)
 OWN = {**WORDS, "Dora": ["rose", "seed"], "Emil": ["sheep", "wool"], "Fritz": ["clock", "spring"]}
 
@@ -23,14 +23,14 @@ def talk(*company: str, at: tuple[int, ...]) -> Scene:
 
 
 COMPANIES = [SIX if number % 3 else SIX[number % 5 : number % 5 + 2] for number in range(1, 13)]
-LESSONS = Lessons([talk(*company, at=(1, number)) for number, company in enumerate(COMPANIES, 1)], SIX, NAMES)
+LESSONS = TrainingScenes([talk(*company, at=(1, number)) for number, company in enumerate(COMPANIES, 1)], SIX, NAMES)
 ASSIGNED = [f"{name}+assigned" for name in ("vanilla", "scene-pooling")]
-WITHOUT = [f"{name} without {part}" for name, parts in LEFT_OUT.items() for part in parts]
+WITHOUT = [f"{name} without {part}" for name, parts in WITHOUT_PARTS.items() for part in parts]
 
 
 @pytest.fixture(scope="module", params=[*GUESSERS, *ASSIGNED, *WITHOUT])
 def guesser(request: pytest.FixtureRequest) -> Guesser:
-    return guesser_named(request.param)(LESSONS)
+    return named_guesser(request.param)(LESSONS)
 
 
 def asked(guesser: Guesser, masked: Masked, known: list[Persona] | None = None) -> dict[str, dict[str, float]]:
@@ -84,5 +84,5 @@ def test_a_strange_language_and_silence_are_borne(guesser: Guesser) -> None:
 def test_lessons_are_not_changed() -> None:
     told = scenes(5)
     before = list(told)
-    guesser_named("joint")(lessons(told))
+    named_guesser("joint")(lessons(told))
     assert told == before

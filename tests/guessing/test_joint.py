@@ -1,4 +1,6 @@
-"""All speakers of a scene at once."""
+"""All speakers of a scene at once.
+
+What the words around a mask say about who it is."""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ from hypothesis import strategies as st
 
 from talkers import COMMON, NAMES, PEOPLE, WORDS, lessons, masked, passing, personas, scene, scenes, talk
 from understudy.errors import AgentError, StoryError
-from understudy.guessing import Guesses, Joint, Lessons, Masking, Names, guess_in_order
-from understudy.guessing.joint import ABLATIONS, CLUES
-from understudy.guessing.pooling import Vectors
+from understudy.guessing import CharacterNames, Guesses, Joint, Masking, TrainingScenes, guess_in_order
+from understudy.guessing.encoded import Vectors
+from understudy.guessing.features import SPACES, Terms, named_scene_features
+from understudy.guessing.joint import ABLATIONS, CLUES, SUB_MODELS, MaskFeatures, SubModels
+from understudy.lexical.rows import Ints, Rows
 from understudy.persona import Persona
 from understudy.story import Moment, Relation, Scene
 
@@ -199,8 +203,8 @@ def test_a_cast_of_two_hundred_is_told_apart() -> None:
         for turn in range(1, 4)
         for start in range(0, 200, 5)
     ]
-    names = Names({who: (who,) for who in people})
-    joint = Joint(Lessons(told, people, names))
+    names = CharacterNames({who: (who,) for who in people})
+    joint = Joint(TrainingScenes(told, people, names))
     hidden = Masking(people, names).masked(scene(*((who, said(who, 3)) for who in people), at=(9, 9)))
     found = joint.guess(hidden.scene, personas(hidden.candidates))
     assert len(found) == 200
@@ -211,7 +215,7 @@ def test_a_cast_of_two_hundred_is_told_apart() -> None:
 
 
 def test_very_little_to_learn_from_is_enough_to_begin() -> None:
-    """By what clues usually weigh: who is called answers."""
+    """By what clues usually fit_weights: who is called answers."""
     guesser = Joint(lessons([scene(("Ann", "tide."), ("Ben", "bread."))]))
     found = guesser.guess(scene(("P0", "Ben, come here now."), ("P1", "Coming.")), personas(["Ann", "Ben"]))
     assert found["P1"]["Ben"] > 0.9
@@ -219,7 +223,7 @@ def test_very_little_to_learn_from_is_enough_to_begin() -> None:
 
 def test_nobody_to_learn_from_is_said() -> None:
     with pytest.raises(StoryError, match="no main character speaks"):
-        Lessons([scene(("Vicar", "Amen."))], PEOPLE, NAMES)
+        TrainingScenes([scene(("Vicar", "Amen."))], PEOPLE, NAMES)
 
 
 @settings(max_examples=8, deadline=None)
@@ -263,7 +267,50 @@ def test_an_encoder_adds_what_lines_mean() -> None:
 def test_the_words_that_tell_and_who_is_named(joint: Joint) -> None:
     hidden = scene(("P0", "the oven, the bread, Cleo."), ("P1", "so."))
     parts, _ = joint.clues(hidden, personas(["Ann", "Ben"]))
-    telling = joint.telling(parts, "P0", "Ben", "Ann")
+    telling = joint.telling_terms(parts, "P0", "Ben", "Ann")
     assert {"oven", "bread"} <= set(telling)
     assert "tide" not in telling
     assert joint.named_in("Cleo and Ben's cat") == {"Ben", "Cleo"}
+
+
+TOLD = scenes(30)
+
+
+def learned(told: list[Scene]) -> tuple[Terms, Rows, Ints]:
+    parts = [named_scene_features(one, PEOPLE, NAMES, "en") for one in told]
+    bags = [bag for one in parts for bag in one.listed()]
+    labels = np.array([PEOPLE.index(who) for one in parts for who in one.speakers])
+    terms = Terms(bags, SPACES)
+    return terms, terms.counted(bags), labels
+
+
+def test_each_opinion_finds_people_by_their_words() -> None:
+    terms, counted, labels = learned(TOLD)
+    seen, fresh = np.arange(60), np.arange(60, 90)
+    judges = SubModels(terms, MaskFeatures(counted.some(seen)), labels[seen], 3)
+    scores = judges.scores(MaskFeatures(counted.some(fresh)))
+    assert scores.shape == (30, 3, len(SUB_MODELS) + 1)
+    for place in range(len(SUB_MODELS)):
+        assert (scores[:, :, place].argmax(axis=1) == labels[fresh]).mean() > 0.9
+    assert not scores[:, :, -1].any()  # without an encoder nothing is known of meaning
+
+
+def test_meaning_is_judged_where_lines_have_vectors() -> None:
+    terms, counted, labels = learned(TOLD)
+    rng = np.random.default_rng(0)
+    starts = np.arange(0, 2 * len(labels) + 1, 2)
+    vectors = (np.eye(3)[np.repeat(labels, 2)] + rng.normal(0, 0.1, (2 * len(labels), 3))).astype(np.float32)
+    evidence = MaskFeatures(counted, vectors, starts)
+    judges = SubModels(terms, evidence.some(np.arange(60)), labels[:60], 3)
+    scores = judges.scores(evidence.some(np.arange(60, 90)))[:, :, -1]
+    assert (scores.argmax(axis=1) == labels[60:]).all()
+
+
+def test_some_of_the_evidence_keeps_vectors_with_their_masks() -> None:
+    _, counted, _ = learned(TOLD[:1])
+    vectors = np.arange(6, dtype=np.float32)[:, None]
+    some = MaskFeatures(counted, vectors, np.array([0, 1, 4, 6])).some(np.array([2, 0]))
+    assert some.vectors is not None and some.starts is not None
+    assert some.vectors.ravel().tolist() == [4, 5, 0]
+    assert some.starts.tolist() == [0, 2, 3]
+    assert some.counted.values.tolist() == pytest.approx(counted.some(np.array([2, 0])).values.tolist())

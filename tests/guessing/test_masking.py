@@ -8,12 +8,12 @@ import pytest
 
 from understudy.errors import StoryError
 from understudy.guessing.masking import Masking, main_characters
-from understudy.guessing.names import Names
+from understudy.guessing.names import CharacterNames
 from understudy.readers import read
 from understudy.story import Line, Moment, Scene
 
 MAIN = ("Ross", "Monica", "Joey")
-NAMES = Names({who: (who,) for who in MAIN})
+NAMES = CharacterNames({who: (who,) for who in MAIN})
 
 
 def scene(*lines: tuple[str | None, str], setting: str = "Monica's flat", at: tuple[int, ...] = (1, 1)) -> Scene:
@@ -63,7 +63,7 @@ def test_masked_names_tell_nobody() -> None:
 def test_swapped_names_are_swapped_everywhere_and_the_answer_goes_by_the_new_name() -> None:
     masking = Masking(MAIN, NAMES, how="swap", seed=1)
     renamed = dict(zip(MAIN, masking.people))
-    masked, told = masking.masked(TALK), masking.told(TALK)
+    masked, told = masking.masked(TALK), masking.with_names(TALK)
     assert sorted(masking.people) == sorted(MAIN)
     assert masked.scene.lines[0].text == f"{renamed['Monica']}, is {renamed['Joey']} here?"
     assert set(masked.answers.values()) == {renamed["Ross"], renamed["Monica"]}

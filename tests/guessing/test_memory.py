@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.guessing import memory
-from understudy.guessing.memory import SAYINGS, TOPICS, Memory
-from understudy.guessing.terms import Bag, Terms
+from understudy.guessing.features import Bag, Terms
+from understudy.guessing.memory import SAYINGS, TOPICS, SceneMemory
 from understudy.lexical.rows import Reals
 
 SPACES = ("own", "heard", "answer")
@@ -27,15 +27,15 @@ VOCABULARY = [bag("tide boat key", "tide boat key", "tide boat key")] * 2 + [bag
 TERMS = Terms(VOCABULARY, SPACES)
 
 
-def told(*past: tuple[int, Bag], people: int = 2) -> Memory:
+def told(*past: tuple[int, Bag], people: int = 2) -> SceneMemory:
     """A scene for each of what somebody said."""
-    found = Memory(TERMS, people)
+    found = SceneMemory(TERMS, people)
     for who, said in past:
         found.remember(TERMS.counted([said]), [who])
     return found
 
 
-def clues(found: Memory, asked: Bag) -> dict[str, list[float]]:
+def clues(found: SceneMemory, asked: Bag) -> dict[str, list[float]]:
     """Each clue, for each person."""
     table = found.clues(TERMS.counted([asked]))[0]
     return {clue: table[:, place].tolist() for place, clue in enumerate(CLUES)}
@@ -89,7 +89,7 @@ PAST = st.lists(st.tuples(st.integers(0, 2), BAGS), max_size=12)
 
 def answers(past: Sequence[tuple[int, Bag]]) -> list[Reals]:
     """What a memory says of each scene before it is told who it was."""
-    found, table = Memory(TERMS, 3), list[Reals]()
+    found, table = SceneMemory(TERMS, 3), list[Reals]()
     for who, said in past:
         table.append(found.clues(TERMS.counted([said])))
         found.remember(TERMS.counted([said]), [who])

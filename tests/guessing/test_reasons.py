@@ -6,8 +6,8 @@ import pytest
 
 from talkers import lessons, passing, personas, scene, scenes
 from understudy.guessing import Joint, Reason, reasons_for
-from understudy.guessing.cues import CUES
-from understudy.guessing.reasons import AS_TOLD
+from understudy.guessing.clues import CUES
+from understudy.guessing.reasons import CUE_TEXTS
 from understudy.persona import Persona
 from understudy.story import Moment, Relation, Scene
 
@@ -109,4 +109,4 @@ def test_one_alone_has_no_rival(joint: Joint) -> None:
 
 
 def test_every_cue_can_be_told() -> None:
-    assert AS_TOLD.keys() == CUES.keys()
+    assert CUE_TEXTS.keys() == CUES.keys()

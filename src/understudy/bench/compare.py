@@ -1,9 +1,12 @@
-"""Two saved runs, item by item: how far apart they are, how sure that is, and on which items they differ most."""
+"""Two saved runs, item by item: how far apart they are, how sure that is, and on which items they differ most.
+
+Agents two by two on the same questions: how far apart they are, and how sure that is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from understudy.bench.items import Items, groups_of, load_items
 from understudy.errors import InputError
 from understudy.metrics.significance import holm, interval, paired_p
 
-__all__ = ["compare_runs"]
+__all__ = ["compare_runs", "compared"]
 
 SHOWN = 10
 WHO = ("agent", "scorer")
@@ -103,3 +106,35 @@ def _picked(items: Items, order: Sequence[str]) -> Items:
     at = np.array([place[name] for name in order])
     marks = {metric: [values[number] for number in at] for metric, values in items.marks.items()}
     return replace(items, names=order, ranks=[items.ranks[number] for number in at], marks=marks)
+
+
+Row = dict[str, Any]
+
+
+def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int = 0) -> list[Row]:
+    """Differences of those judged `on` the same thing; p values are adjusted over all comparisons of a metric."""
+    values = [one.values() for one in items]
+    found: list[Row] = []
+    for metric in metrics:
+        family: list[Row] = []
+        for (place, first), (other, second) in combinations(enumerate(items), 2):
+            if first.judged[on] != second.judged[on] or list(first.names) != list(second.names):
+                continue
+            groups, ours, theirs = groups_of(first.names), values[place][metric], values[other][metric]
+            difference = interval(ours - theirs, groups, seed)
+            family.append(
+                {
+                    on: first.judged[on],
+                    "metric": metric,
+                    "agents": [first.judged["agent"], second.judged["agent"]],
+                    "difference": difference.value,
+                    "low": difference.low,
+                    "high": difference.high,
+                    "p_value": paired_p(ours, theirs, groups, seed),
+                    "n": len(groups),
+                }
+            )
+        for told, adjusted in zip(family, holm([told["p_value"] for told in family])):
+            told["p_adjusted"] = adjusted
+        found += family
+    return found

@@ -77,17 +77,18 @@ def guess(
     """
     if scene is not None and since is not None:
         raise click.UsageError("--scene asks about one scene, --from about all later ones: give one of them")
-    from understudy.bench.guess_story import Question, guess_later, guess_scene
+    from understudy.guessing.story import GuessSettings, guess_later, guess_scene
+    from understudy.training.guessing.registry import guesser_named
 
-    question = Question(model, most, names, seed)
+    settings, factory = GuessSettings(model, most, names, seed), guesser_named(model, names)
     opened = read_showing(story)
     if scene is not None:
         with working("Learning from what came before"):
-            document = guess_scene(opened, scene, question)
+            document = guess_scene(opened, scene, settings, factory)
         print_json(document) if as_json else _print_scene(document)
         return
     with watching() as watch:
-        document = guess_later(opened, since, question, watch)
+        document = guess_later(opened, since, settings, factory, watch)
     if as_json:
         print_json(document)
         return
@@ -140,12 +141,12 @@ def voices(story: str, most: int, seed: int, pairs: int, as_json: bool) -> None:
     Example:
         understudy voices demo
     """
-    from understudy.bench.guess_story import Question
-    from understudy.bench.voices import voices_of
+    from understudy.guessing.story import GuessSettings
+    from understudy.guessing.voices import voices_of
 
     opened = read_showing(story)
     with watching() as watch:
-        document = voices_of(opened, Question(most=most, seed=seed), watch)
+        document = voices_of(opened, GuessSettings(most=most, seed=seed), watch)
     if as_json:
         print_json(document)
         return
@@ -219,7 +220,7 @@ def guess_bench(
         understudy bench guess --data tvshowguess --report out.html
         understudy bench guess --data tvshowguess --models joint,mine:guesser
     """
-    from understudy.bench.guess import MODELS, bench_guess
+    from understudy.bench.guess.bench import MODELS, bench_guess
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -245,7 +246,7 @@ def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json:
     Example:
         understudy bench agreement friends.tsv friends-again.tsv
     """
-    from understudy.bench.annotation_agreement import annotation_agreement
+    from understudy.bench.guess.agreement import annotation_agreement
     from understudy.bench.manifest import manifest_of
     from understudy.readers.annotations import read_annotations
 

@@ -43,7 +43,7 @@ def profile(
     """
     if profiles is None and data is None:
         raise click.UsageError("say what to choose from: --profiles FILE, or --data DIR")
-    from understudy.bench.profiling import profile_of, sentences_in, training_in
+    from understudy.bench.personachat.profiling import profile_of, sentences_in, training_in
 
     story = read_showing(dialogue)
     people = _people(story, names)

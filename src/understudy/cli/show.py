@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -120,7 +121,7 @@ def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str | Text]], ro
     """The columns of each table, by their indices."""
     heads = [column if isinstance(column, str) else column[0] for column in columns]
     fixed = [not isinstance(column, str) and column[1].get("no_wrap") is True for column in columns]
-    longest = [max((len(str(row[index])) for row in rows), default=0) for index in range(len(columns))]
+    longest = [max((cell_len(str(row[index])) for row in rows), default=0) for index in range(len(columns))]
     widths = [
         max(width, len(head)) if keeps else max(min(width, FLEXIBLE), max(map(len, head.split()), default=0))
         for width, head, keeps in zip(longest, heads, fixed)
