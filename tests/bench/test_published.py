@@ -84,8 +84,8 @@ def test_rows_get_the_figures_of_the_split_that_was_judged() -> None:
     rows.append({"model": POOLING, "show": "FRIENDS", "speakers": 3, "metric": "accuracy_by_speakers", "paper": None})
     rows.append({"model": POOLING, "show": "FRIENDS", "character": "Joey", "metric": "accuracy_by_character"})
     for split, friends, frasier in (("dev", 0.7701, 0.9032), ("test", 0.6991, 0.8767), ("train", None, None)):
-        found = add_paper(rows, {"FRIENDS": split, "Frasier": split})
-        paper = {(row["model"], row["show"], row["metric"]): row["paper"] for row in found}
+        results = add_paper(rows, {"FRIENDS": split, "Frasier": split})
+        paper = {(row["model"], row["show"], row["metric"]): row["paper"] for row in results}
         assert paper[POOLING, "FRIENDS", "accuracy"] == friends
         assert paper[POOLING, "Frasier", "accuracy"] == frasier
         assert paper["joint", "all", "accuracy"] is None
@@ -94,6 +94,6 @@ def test_rows_get_the_figures_of_the_split_that_was_judged() -> None:
         assert paper[POOLING, "FRIENDS", "accuracy_by_character"] == (0.845 if dev else None)
         whole = None if friends is None or frasier is None else pytest.approx((7 * friends + 2 * frasier) / 9, abs=1e-4)
         assert paper[POOLING, "all", "accuracy"] == whole
-        people = [row for row in found if row["model"] == "people"]
+        people = [row for row in results if row["model"] == "people"]
         assert [(row["show"], row["paper"]) for row in people] == ([("FRIENDS", 0.9868)] if dev else [])
         assert all(row["value"] is None and row["reason"] for row in people)

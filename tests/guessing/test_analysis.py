@@ -29,13 +29,13 @@ def guesses(model: str = "joint") -> list[GuessedSpeaker]:
 
 def figures(rows: list[Row], metric: str, *keys: str) -> dict[Any, Any]:
     """(share, out of how many) by the values of some keys."""
-    found = {
+    results = {
         tuple(row[key] for key in keys): (pytest.approx(row["value"]), row["n"])
         for row in rows
         if row["metric"] == metric
     }
-    assert len(found) == sum(row["metric"] == metric for row in rows)
-    return found
+    assert len(results) == sum(row["metric"] == metric for row in rows)
+    return results
 
 
 def test_accuracy_counts_speakers_and_scene_accuracy_scenes() -> None:
@@ -69,7 +69,7 @@ def test_accuracy_by_number_of_speakers_and_by_character() -> None:
 
 
 def test_a_speaker_counts_for_every_kind_of_evidence_that_telling_took() -> None:
-    told = [
+    labels = [
         annotation(1, 0, ["memory", "fact (status)"], "direct", "default conjunction"),
         annotation(1, 1, ["fact (relation)", "fact (status)"], "indirect", "multihop-character"),
         annotation(2, 0, ["memory"], "direct"),
@@ -77,7 +77,7 @@ def test_a_speaker_counts_for_every_kind_of_evidence_that_telling_took() -> None
     ]
     rows = [
         row
-        for row in analyse(guesses(), groupings=annotation_groupings(guesses(), told))["rows"]
+        for row in analyse(guesses(), groupings=annotation_groupings(guesses(), labels))["rows"]
         if row.get("show") == "all"
     ]
     assert figures(rows, "accuracy_by_evidence", "evidence") == {
@@ -100,12 +100,12 @@ def test_a_speaker_counts_for_every_kind_of_evidence_that_telling_took() -> None
 def test_intervals_draw_scenes_not_speakers() -> None:
     """Speakers of a scene stand or fall together here: as many scenes as speakers say nothing more."""
     together = [
-        one
+        item
         for number in range(20)
-        for one in scene("m", "S", number, ["A", "B", "C", "D"], list("ABCD") if number % 2 else list("BCDA"))
+        for item in scene("m", "S", number, ["A", "B", "C", "D"], list("ABCD") if number % 2 else list("BCDA"))
     ]
     alone = [
-        one for number in range(20) for one in scene("m", "S", number, ["A", "B"], list("AB" if number % 2 else "BA"))
+        item for number in range(20) for item in scene("m", "S", number, ["A", "B"], list("AB" if number % 2 else "BA"))
     ]
     wide, same = ({row["metric"]: row for row in analyse(of)["rows"]}["accuracy"] for of in (together, alone))
     assert wide["value"] == same["value"] == 0.5
@@ -125,18 +125,18 @@ def test_one_scene_has_no_interval_and_the_seed_settles_the_others() -> None:
 
 
 def test_models_are_compared_on_what_both_were_asked() -> None:
-    better = [one for number in range(30) for one in scene("a", "S", number, ["A", "B"], ["A", "B"])]
+    better = [item for number in range(30) for item in scene("a", "S", number, ["A", "B"], ["A", "B"])]
     worse = [
-        one for number in range(30) for one in scene("b", "S", number, ["A", "B"], ["A", "A" if number % 3 else "B"])
+        item for number in range(30) for item in scene("b", "S", number, ["A", "B"], ["A", "A" if number % 3 else "B"])
     ]
-    alike = [one for number in range(10) for one in scene("c", "S", number, ["A", "B"], ["A", "B"])]
-    found = {tuple(row["agents"]): row for row in analyse([*better, *worse, *alike])["comparisons"]}
-    assert set(found) == {("a", "b"), ("a", "c"), ("b", "c")}
-    assert found["a", "b"]["difference"] == pytest.approx(20 / 60)
-    assert found["a", "b"]["n"] == 60 and found["a", "c"]["n"] == 20
-    assert 0 < found["a", "b"]["low"] < found["a", "b"]["difference"] < found["a", "b"]["high"]
-    assert found["a", "b"]["p"] < found["a", "b"]["p_adjusted"] < 0.01
-    assert found["a", "c"]["difference"] == 0 and found["a", "c"]["p_adjusted"] == 1
+    alike = [item for number in range(10) for item in scene("c", "S", number, ["A", "B"], ["A", "B"])]
+    results = {tuple(row["agents"]): row for row in analyse([*better, *worse, *alike])["comparisons"]}
+    assert set(results) == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert results["a", "b"]["difference"] == pytest.approx(20 / 60)
+    assert results["a", "b"]["n"] == 60 and results["a", "c"]["n"] == 20
+    assert 0 < results["a", "b"]["low"] < results["a", "b"]["difference"] < results["a", "b"]["high"]
+    assert results["a", "b"]["p"] < results["a", "b"]["p_adjusted"] < 0.01
+    assert results["a", "c"]["difference"] == 0 and results["a", "c"]["p_adjusted"] == 1
 
 
 def test_confusions_have_who_it_was_by_line_and_whom_they_were_taken_for_by_column() -> None:
@@ -155,26 +155,26 @@ def test_nothing_guessed_is_nothing_told() -> None:
 
 
 def test_a_model_may_be_judged_on_some_shows_alone() -> None:
-    some = [one for one in guesses("one show") if one.show == "FRIENDS"]
-    found = analyse([*guesses(), *some])
-    assert {row["show"] for row in found["rows"] if row["model"] == "one show"} == {"FRIENDS", "all"}
-    assert [one["show"] for one in found["confusions"] if one["model"] == "one show"] == ["FRIENDS"]
+    some = [item for item in guesses("one show") if item.show == "FRIENDS"]
+    results = analyse([*guesses(), *some])
+    assert {row["show"] for row in results["rows"] if row["model"] == "one show"} == {"FRIENDS", "all"}
+    assert [item["show"] for item in results["confusions"] if item["model"] == "one show"] == ["FRIENDS"]
 
 
 def test_speakers_of_a_scene_are_of_one_group_and_have_names_of_their_own() -> None:
-    told = [
+    story_scenes = [
         *scene("a", "Mr._Show", 12, ["Ann", "Ben"], ["Ann", "Ann"]),
         *scene("a", "Mr._Show", 13, ["Ann", "Ben"], ["Ann", "Ben"]),
     ]
-    keys = [one.key for one in told]
+    keys = [item.key for item in story_scenes]
     assert len(set(keys)) == 4
     first, second, third, fourth = groups_of(keys)
     assert first == second != third == fourth
     another = [*scene("b", "Mr._Show", 12, "AB", "AB"), *scene("b", "Mr._Show", 13, "AB", "AB")]
-    assert [one.key for one in another] == keys
+    assert [item.key for item in another] == keys
 
 
 def test_right_is_whom_it_was() -> None:
-    told = scene("a", "S", 1, ["Ann", "Ben", "Cleo"], ["Ann", "Ann", "Cleo"])
-    assert [one.right for one in told] == [True, False, True]
-    assert {one.speakers for one in told} == {3}
+    story_scenes = scene("a", "S", 1, ["Ann", "Ben", "Cleo"], ["Ann", "Ann", "Cleo"])
+    assert [item.right for item in story_scenes] == [True, False, True]
+    assert {item.speakers for item in story_scenes} == {3}

@@ -33,11 +33,11 @@ TALK = scene(("P0", "bread now"), ("Vicar", "boat"), ("P1", "my boat"), setting=
 
 
 def test_lines_go_to_whom_they_suit() -> None:
-    found = RankerGuesser(Sharing()).guess(TALK, [ANN, BEN])
+    results = RankerGuesser(Sharing()).guess(TALK, [ANN, BEN])
     # each suits its own by 1: less the mean +-0.5, which is also the spread
     sure = np.e / (np.e + 1 / np.e)
-    assert found["P0"] == pytest.approx({"Ann": 1 - sure, "Ben": sure})
-    assert found["P1"] == pytest.approx({"Ann": sure, "Ben": 1 - sure})
+    assert results["P0"] == pytest.approx({"Ann": 1 - sure, "Ben": sure})
+    assert results["P1"] == pytest.approx({"Ann": sure, "Ben": 1 - sure})
 
 
 def test_the_scale_of_a_ranker_does_not_matter() -> None:
@@ -54,9 +54,9 @@ def test_it_asks_about_the_longest_lines_in_the_setting_with_no_history() -> Non
     ranker = Sharing()
     lines = [("P0", "word " * length) for length in range(1, 12)]
     RankerGuesser(ranker).guess(scene(*lines, setting="The quay"), [ANN])
-    ((situation, history, asked),) = ranker.asked
+    ((situation, history, request),) = ranker.asked
     assert (situation.setting, history) == ("The quay", ())
-    assert [len(text.split()) for text in asked] == [11, 10, 9, 8, 7, 6, 5, 4]
+    assert [len(text.split()) for text in request] == [11, 10, 9, 8, 7, 6, 5, 4]
 
 
 def test_past_lines_that_are_alike_stand_beside_the_profile() -> None:
@@ -64,10 +64,10 @@ def test_past_lines_that_are_alike_stand_beside_the_profile() -> None:
     ranker = Sharing()
     guesser = RankerGuesser(ranker)
     remembering = Persona("Ann", profile=("i row the boat",), past=past)
-    found = guesser.guess(scene(("P0", "where is the lantern"), ("P1", "so")), [remembering, BEN])
+    results = guesser.guess(scene(("P0", "where is the lantern"), ("P1", "so")), [remembering, BEN])
     profiles = {situation.persona.profile for situation, _, said in ranker.asked if "lantern" in said[0]}
     assert profiles == {("i row the boat", "the lantern is out"), BEN.profile}
-    assert found["P0"]["Ann"] > found["P0"]["Ben"]
+    assert results["P0"]["Ann"] > results["P0"]["Ben"]
 
 
 def test_a_past_that_has_grown_is_read_again() -> None:

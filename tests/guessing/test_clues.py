@@ -22,8 +22,8 @@ from understudy.story import Moment, Relation, Scene
 MEANT = {"ann": "Ann", "ben": "Ben"}
 
 
-def read(one: Scene, names: CharacterNames = NAMES) -> ReadScene:
-    return read_scene(one, names, "en")
+def read(item: Scene, names: CharacterNames = NAMES) -> ReadScene:
+    return read_scene(item, names, "en")
 
 
 def cues(
@@ -39,28 +39,28 @@ def cues(
 
 
 def test_who_is_called_answers_and_nobody_calls_themselves() -> None:
-    found = cues(("P0", "Ann, come here."), ("P1", "Coming."))
-    assert found["P0", "Ann"] == {"calls"}
-    assert {"called before it speaks", "never names", "never calls"} <= found["P1", "Ann"]
-    assert found["P0", "Ben"] == found["P1", "Ben"] == set()
+    results = cues(("P0", "Ann, come here."), ("P1", "Coming."))
+    assert results["P0", "Ann"] == {"calls"}
+    assert {"called before it speaks", "never names", "never calls"} <= results["P1", "Ann"]
+    assert results["P0", "Ben"] == results["P1", "Ben"] == set()
 
 
 def test_who_is_called_has_just_spoken() -> None:
-    found = cues(("P1", "I did it."), ("P0", "Oh, Ann!"))
-    assert "called after it spoke" in found["P1", "Ann"]
+    results = cues(("P1", "I did it."), ("P0", "Oh, Ann!"))
+    assert "called after it spoke" in results["P1", "Ann"]
 
 
 def test_called_between_two_lines_and_by_name_alone() -> None:
-    found = cues(("P1", "I left."), ("P0", "Ann?"), ("P1", "I had to."))
-    assert {"called between two of its lines", "called by name alone"} <= found["P1", "Ann"]
-    found = cues(("P1", "I left."), ("P0", "Ann, you always say that to me."), ("P1", "I had to."))
-    assert "called by name alone" not in found["P1", "Ann"]
+    results = cues(("P1", "I left."), ("P0", "Ann?"), ("P1", "I had to."))
+    assert {"called between two of its lines", "called by name alone"} <= results["P1", "Ann"]
+    results = cues(("P1", "I left."), ("P0", "Ann, you always say that to me."), ("P1", "I had to."))
+    assert "called by name alone" not in results["P1", "Ann"]
 
 
 def test_two_lines_on_is_a_cue_of_its_own() -> None:
-    found = cues(("P0", "Ann, stop."), ("Vicar", "Amen."), ("P1", "Why?"))
-    assert "called two before" in found["P1", "Ann"]
-    assert "called before it speaks" not in found["P1", "Ann"]
+    results = cues(("P0", "Ann, stop."), ("Vicar", "Amen."), ("P1", "Why?"))
+    assert "called two before" in results["P1", "Ann"]
+    assert "called before it speaks" not in results["P1", "Ann"]
 
 
 def test_talked_of_or_owned_is_not_called() -> None:
@@ -71,28 +71,28 @@ def test_talked_of_or_owned_is_not_called() -> None:
 
 def test_introduced_turned_to_described_and_set() -> None:
     assert "says 'I am'" in cues(("P0", "hello, I'm Ann."), ("P1", "Hi."))["P0", "Ann"]
-    found = cues(("P0", "(to Ann) Hi."), ("P1", "Hi."))
-    assert "turns to" in found["P0", "Ann"] and "turned to before" in found["P1", "Ann"]
-    found = cues(("P0", "Hush."), (None, "Ben enters, and Ann."), ("P1", "Hi."))
-    assert {"described before", "comes in before"} <= found["P1", "Ben"]
-    assert found["P1", "Ann"] >= {"described before, not first"} and "comes in before" not in found["P1", "Ann"]
-    assert "described after" in found["P0", "Ben"]
-    found = cues(("P0", "Hush."), ("P1", "Hi."), setting="Ann is alone, then Ben.")
-    assert found["P0", "Ann"] == {"setting, speaks first"}
-    assert found["P0", "Ben"] == {"setting, not first"}
-    assert "setting, speaks late" in found["P1", "Ann"]
+    results = cues(("P0", "(to Ann) Hi."), ("P1", "Hi."))
+    assert "turns to" in results["P0", "Ann"] and "turned to before" in results["P1", "Ann"]
+    results = cues(("P0", "Hush."), (None, "Ben enters, and Ann."), ("P1", "Hi."))
+    assert {"described before", "comes in before"} <= results["P1", "Ben"]
+    assert results["P1", "Ann"] >= {"described before, not first"} and "comes in before" not in results["P1", "Ann"]
+    assert "described after" in results["P0", "Ben"]
+    results = cues(("P0", "Hush."), ("P1", "Hi."), setting="Ann is alone, then Ben.")
+    assert results["P0", "Ann"] == {"setting, speaks first"}
+    assert results["P0", "Ben"] == {"setting, not first"}
+    assert "setting, speaks late" in results["P1", "Ann"]
 
 
 def test_more_of_a_cue_counts_more_but_not_twice_as_much() -> None:
     lines: list[tuple[str | None, str]] = [("P0", "Ann!"), ("P1", "Yes?")]
-    place = list(CUES).index("calls")
+    index = list(CUES).index("calls")
     table = cue_table(read(scene(*lines * 3)), ["P0", "P1"], ["Ann", "Ben"], MEANT)
-    assert table[0, 0, place] == pytest.approx(np.log(4))
+    assert table[0, 0, index] == pytest.approx(np.log(4))
 
 
 def test_names_inside_other_names_and_of_nobody_present_say_nothing() -> None:
-    found = cues(("P0", "Anna, Benjamin, Annabel!"), ("P1", "Yes?"), setting="Bent Annex")
-    assert not any(found.values())
+    results = cues(("P0", "Anna, Benjamin, Annabel!"), ("P1", "Yes?"), setting="Bent Annex")
+    assert not any(results.values())
     assert not any(cues(("P0", "Cleo!"), ("P1", "Yes?"), meant={"cleo": "Cleo"}).values())
 
 
@@ -108,10 +108,10 @@ LINES = st.lists(
 @settings(max_examples=60)
 @given(LINES)
 def test_masks_and_candidates_may_stand_in_any_order(lines: list[tuple[str | None, str]]) -> None:
-    told = read(scene(*lines))
-    table = cue_table(told, ["P0", "P1"], PEOPLE, MEANT)
-    turned = cue_table(told, ["P1", "P0"], PEOPLE[::-1], MEANT)
-    assert table[::-1, ::-1] == pytest.approx(turned)
+    story_scenes = read(scene(*lines))
+    table = cue_table(story_scenes, ["P0", "P1"], PEOPLE, MEANT)
+    permuted = cue_table(story_scenes, ["P1", "P0"], PEOPLE[::-1], MEANT)
+    assert table[::-1, ::-1] == pytest.approx(permuted)
     assert (table >= 0).all()
 
 

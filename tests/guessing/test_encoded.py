@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from talkers import WORDS, lessons, masked, personas, scene, scenes
+from talkers import WORDS, masked, personas, scene, scenes, training_scenes
 from understudy.guessing.encoded import (
     ROWS,
     EncodedGuesser,
@@ -49,12 +49,14 @@ class Counting:
 
 @pytest.mark.parametrize("make", [vanilla_encoder, multi_row, scene_pooling, partial(multi_row, alone=True)])
 def test_it_learns_who_says_what(make: Make) -> None:
-    guesser = make(lessons(TOLD), Counting())
+    guesser = make(training_scenes(TOLD), Counting())
     right = []
-    for one in FRESH:
-        hidden = masked(one)
-        found = guesser.guess(hidden.scene, personas(hidden.candidates))
-        right += [max(found[mask], key=lambda name: found[mask][name]) == who for mask, who in hidden.answers.items()]
+    for item in FRESH:
+        hidden = masked(item)
+        results = guesser.guess(hidden.scene, personas(hidden.candidates))
+        right += [
+            max(results[mask], key=lambda name: results[mask][name]) == who for mask, who in hidden.answers.items()
+        ]
     assert np.mean(right) > 0.6  # of three
 
 
@@ -64,7 +66,7 @@ def test_what_is_read_is_cut_as_the_model_says() -> None:
     for name, make in (("whole", vanilla_encoder), ("rows", multi_row), ("windows", scene_pooling),
                        ("alone", partial(multi_row, alone=True))):  # fmt: skip
         encoder = Counting()
-        guesser = make(lessons(TOLD[:4]), encoder)
+        guesser = make(training_scenes(TOLD[:4]), encoder)
         encoder.read.clear()
         guesser.guess(talk, personas(["Ann", "Ben"]))
         read[name] = encoder.read
@@ -75,7 +77,7 @@ def test_what_is_read_is_cut_as_the_model_says() -> None:
 
 def test_the_longest_scene_is_an_option() -> None:
     encoder = Counting()
-    guesser = scene_pooling(lessons(TOLD[:4]), encoder, longest=4)
+    guesser = scene_pooling(training_scenes(TOLD[:4]), encoder, longest=4)
     encoder.read.clear()
     guesser.guess(scene(("P0", "the tide"), ("P1", "the oven"), ("P0", "the boat")), personas(["Ann", "Ben"]))
     assert not any("boat" in text for text in encoder.read)
@@ -83,21 +85,21 @@ def test_the_longest_scene_is_an_option() -> None:
 
 def test_lessons_never_show_a_name_of_who_speaks() -> None:
     encoder = Counting()
-    scene_pooling(lessons(TOLD), encoder)
+    scene_pooling(training_scenes(TOLD), encoder)
     assert not any(f"{who}:" in text for text in encoder.read for who in WORDS)
 
 
 def test_a_mask_without_a_row_may_be_anybody() -> None:
-    guesser = multi_row(lessons(TOLD), Counting(), fill_empty=False)
+    guesser = multi_row(training_scenes(TOLD), Counting(), fill_empty=False)
     long = scene(("P0", "tide boat oar"), *[("P1", "bread oven flour")] * 15)
-    found = guesser.guess(long, personas(["Ann", "Ben"]))
-    assert found["P0"] == {"Ann": 0.5, "Ben": 0.5}
-    assert found["P1"]["Ben"] > 0.5
-    assert multi_row(lessons(TOLD), Counting()).guess(long, personas(["Ann", "Ben"]))["P0"]["Ann"] > 0.5
+    results = guesser.guess(long, personas(["Ann", "Ben"]))
+    assert results["P0"] == {"Ann": 0.5, "Ben": 0.5}
+    assert results["P1"]["Ben"] > 0.5
+    assert multi_row(training_scenes(TOLD), Counting()).guess(long, personas(["Ann", "Ben"]))["P0"]["Ann"] > 0.5
 
 
 def test_candidates_are_weighed_among_themselves() -> None:
-    guesser = vanilla_encoder(lessons(TOLD), Counting())
+    guesser = vanilla_encoder(training_scenes(TOLD), Counting())
     talk = scene(("P0", "tide boat oar"), ("P1", "bread oven flour"))
     three = guesser.guess(talk, personas(["Ann", "Ben", "Cleo"]))
     two = guesser.guess(talk, personas(["Cleo", "Ben"]))
@@ -147,9 +149,9 @@ def test_a_window_is_heard_by_each_mask_in_its_own_way() -> None:
 
 def test_windows_end_with_the_longest_scene_but_nobody_is_left_without() -> None:
     long = scene(*[("P0", "word " * 30)] * 5, ("P1", "Late."))
-    found = windows(long, longest=100)
-    assert [len(text.split()) for text in found["P0"]] == [93]
-    assert found["P1"] == ["I: Late."]
+    results = windows(long, longest=100)
+    assert [len(text.split()) for text in results["P0"]] == [93]
+    assert results["P1"] == ["I: Late."]
 
 
 def test_attention_finds_the_text_that_tells() -> None:
@@ -166,9 +168,9 @@ def test_attention_finds_the_text_that_tells() -> None:
     starts = np.arange(0, masks * texts + 1, texts)
     flat = vectors.reshape(-1, width)
     learned = fit_pooling(flat[: 200 * texts], starts[:201], labels[:200], 3, regularisation=0.001)
-    found = learned.scores(flat[200 * texts :], starts[:101])
-    assert (found.argmax(axis=1) == labels[200:]).mean() > 0.95
-    assert np.exp(found).sum(axis=1) == pytest.approx(np.ones(100))
+    results = learned.scores(flat[200 * texts :], starts[:101])
+    assert (results.argmax(axis=1) == labels[200:]).mean() > 0.95
+    assert np.exp(results).sum(axis=1) == pytest.approx(np.ones(100))
 
 
 def test_the_order_of_a_masks_texts_does_not_matter() -> None:
@@ -176,5 +178,5 @@ def test_the_order_of_a_masks_texts_does_not_matter() -> None:
     vectors = rng.normal(size=(8, 4)).astype(np.float32)
     starts = np.array([0, 3, 5, 8])
     learned = fit_pooling(vectors, starts, np.array([0, 1, 0]), 2)
-    turned = vectors[[2, 1, 0, 4, 3, 7, 5, 6]]
-    assert learned.scores(turned, starts) == pytest.approx(learned.scores(vectors, starts), abs=1e-5)
+    permuted = vectors[[2, 1, 0, 4, 3, 7, 5, 6]]
+    assert learned.scores(permuted, starts) == pytest.approx(learned.scores(vectors, starts), abs=1e-5)

@@ -15,8 +15,8 @@ from understudy.guessing.mentions import read_scene
 from understudy.story import Scene
 
 
-def bags(one: Scene, *speakers: str) -> dict[str, Bag]:
-    return bags_of(read_scene(one, NAMES, "en"), speakers, "en")
+def bags(item: Scene, *speakers: str) -> dict[str, Bag]:
+    return bags_of(read_scene(item, NAMES, "en"), speakers, "en")
 
 
 TALK = scene(
@@ -37,26 +37,26 @@ def test_own_words_pairs_calls_and_what_is_done_meanwhile() -> None:
 
 
 def test_heard_is_what_others_say_just_before_and_answer_what_they_say_just_after() -> None:
-    found = bags(TALK, "P0", "P1")
-    assert found["P1"]["heard"] == {"gull": 2}
-    assert set(found["P1"]["answer"]) == {"amen", "by:Vicar"}
-    assert set(found["P0"]["heard"]) == {"amen", "by:Vicar"}  # its own line before the last one is not heard
-    assert "boat" not in found["P0"]["heard"] and "tide" not in found["P0"]["answer"]
+    results = bags(TALK, "P0", "P1")
+    assert results["P1"]["heard"] == {"gull": 2}
+    assert set(results["P1"]["answer"]) == {"amen", "by:Vicar"}
+    assert set(results["P0"]["heard"]) == {"amen", "by:Vicar"}  # its own line before the last one is not heard
+    assert "boat" not in results["P0"]["heard"] and "tide" not in results["P0"]["answer"]
 
 
 def test_a_mask_is_never_told_by_its_label() -> None:
     swapped = {"P0": "P1", "P1": "P0"}
-    turned = scene(*((swapped.get(str(line.speaker), line.speaker), line.text) for line in TALK.lines))
-    first, second = bags(TALK, "P0", "P1"), bags(turned, "P0", "P1")
+    permuted = scene(*((swapped.get(str(line.speaker), line.speaker), line.text) for line in TALK.lines))
+    first, second = bags(TALK, "P0", "P1"), bags(permuted, "P0", "P1")
     assert {swapped[mask]: bag for mask, bag in first.items()} == second
 
 
 def test_shape_is_who_comes_in_when_and_says_how_much() -> None:
-    found = bags(TALK, "P0", "P1")
-    assert {"rank 0 of 2", "comes 0"} <= found["P0"]["shape"].keys()
-    assert {"rank 1 of 2", "comes 1"} <= found["P1"]["shape"].keys()
+    results = bags(TALK, "P0", "P1")
+    assert {"rank 0 of 2", "comes 0"} <= results["P0"]["shape"].keys()
+    assert {"rank 1 of 2", "comes 1"} <= results["P1"]["shape"].keys()
     long = scene(*[("P0", "word " * 60)] * 30, ("P1", "Yes."))
-    assert found["P0"]["shape"].keys() != bags(long, "P0", "P1")["P0"]["shape"].keys()
+    assert results["P0"]["shape"].keys() != bags(long, "P0", "P1")["P0"]["shape"].keys()
 
 
 def test_who_does_not_speak_has_empty_bags() -> None:
@@ -111,11 +111,11 @@ def test_rarer_terms_count_more() -> None:
 def test_words_of_one_space_are_known_in_the_others() -> None:
     terms = Terms(BAGS, ["own", "heard"])
     number, rarity = terms.words("own")
-    told = {(terms.space(place), terms.term(place)): int(number[place]) for place in range(len(terms))}
-    assert told["own", "the"] == told["heard", "the"] >= 0
-    assert told["heard", "tide"] == -1  # nobody says it
-    assert rarity[told["own", "key"]] == pytest.approx(np.log(4 / 3))
-    assert rarity[told["own", "the"]] == pytest.approx(0)
+    content = {(terms.space(index), terms.term(index)): int(number[index]) for index in range(len(terms))}
+    assert content["own", "the"] == content["heard", "the"] >= 0
+    assert content["heard", "tide"] == -1  # nobody says it
+    assert rarity[content["own", "key"]] == pytest.approx(np.log(4 / 3))
+    assert rarity[content["own", "the"]] == pytest.approx(0)
 
 
 def test_unknown_terms_and_empty_bags_are_nothing() -> None:

@@ -26,7 +26,7 @@ NAMES = CharacterNames({"Ross": ("Ross",), "Monica": ("Monica",)})
 
 def mentions(text: str, names: CharacterNames = NAMES, language: str = "en") -> list[tuple[str, str]]:
     (line,) = read_scene(scene(("P0", text)), names, language).lines
-    return [(one.word, one.kind) for one in line.mentions]
+    return [(item.word, item.kind) for item in line.mentions]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_directions_inside_a_line_are_read_apart() -> None:
     (line,) = read_scene(scene(("P0", "(to Ross) Hey. [sits] Stay（泣く）here.")), NAMES, "en").lines
     assert line.asides == ("to Ross", "sits", "泣く")
     assert line.words == ("hey", "stay", "here")
-    assert [one.word for one in line.mentions] == ["hey", "stay"]  # and not Ross, whom nobody named
+    assert [item.word for item in line.mentions] == ["hey", "stay"]  # and not Ross, whom nobody named
 
 
 def test_a_description_is_one_direction_and_says_nothing() -> None:
@@ -106,45 +106,47 @@ def test_in_japanese_directions_the_longest_name_counts_each_time() -> None:
 @given(st.text(), st.sampled_from(["en", "ja"]))
 def test_any_text_can_be_read(text: str, language: str) -> None:
     (line,) = read_scene(scene(("P0", text)), NAMES, language).lines
-    assert all(one.kind in ("called", "talked", "introduced") for one in line.mentions)
+    assert all(item.kind in ("called", "talked", "introduced") for item in line.mentions)
     assert all(word == word.lower() for word in line.words) or language == "ja"
 
 
 FLATMATES = ("Phoebe", "Monica", "Ross", "Howard")
 
 
-def read(one: Scene, names: CharacterNames = THREE) -> ReadScene:
-    return read_scene(one, names, "en")
+def read(item: Scene, names: CharacterNames = THREE) -> ReadScene:
+    return read_scene(item, names, "en")
 
 
 def nicknamed(word: str, times: int, small: bool = False) -> list[Scene]:
     """Ann answers to a word; the others answer one another."""
     call: list[tuple[str | None, str]] = [("Ben", f"Hey {word}, look."), ("Ann", "What?")]
     answer = f"a {word.lower()} flies" if small else "yes"
-    others: list[tuple[str | None, str]] = [("Ben", "so it goes"), ("Cleo", answer)]
-    return [scene(*call, ("Cleo", "no"), *others * 3, at=(1, number)) for number in range(times)]
+    remaining: list[tuple[str | None, str]] = [("Ben", "so it goes"), ("Cleo", answer)]
+    return [scene(*call, ("Cleo", "no"), *remaining * 3, at=(1, number)) for number in range(times)]
 
 
 def test_nicknames_are_learned_by_who_answers() -> None:
-    learned = learned_words(THREE, [read(one) for one in nicknamed("Sparrow", 6)])
+    learned = learned_words(THREE, [read(item) for item in nicknamed("Sparrow", 6)])
     assert learned == {"ann": "Ann", "ben": "Ben", "cleo": "Cleo", "sparrow": "Ann"}
 
 
 def test_a_word_called_a_few_times_or_also_written_small_is_no_nickname() -> None:
-    assert "sparrow" not in learned_words(THREE, [read(one) for one in nicknamed("Sparrow", 4)])
-    assert "sparrow" not in learned_words(THREE, [read(one) for one in nicknamed("Sparrow", 6, small=True)])
+    assert "sparrow" not in learned_words(THREE, [read(item) for item in nicknamed("Sparrow", 4)])
+    assert "sparrow" not in learned_words(THREE, [read(item) for item in nicknamed("Sparrow", 6, small=True)])
 
 
 def test_who_answers_everybody_owns_no_word() -> None:
     always = [scene(("Ben", "Hey Lord, look."), ("Ann", "What?"), at=(1, number)) for number in range(9)]
-    assert "lord" not in learned_words(THREE, [read(one) for one in always])
+    assert "lord" not in learned_words(THREE, [read(item) for item in always])
 
 
 def test_what_two_people_are_called_says_nothing() -> None:
     names = CharacterNames({"Ann Bell": ("Ann Bell",), "Cleo Bell": ("Cleo Bell",), "Ben": ("Ben",)})
-    others: list[tuple[str | None, str]] = [("Ben", "so"), ("Cleo Bell", "yes")]
-    told = [scene(("Ben", "Hey Bell, look."), ("Ann Bell", "What?"), *others * 3, at=(1, place)) for place in range(8)]
-    assert learned_words(names, [read(one, names) for one in told]) == {
+    remaining: list[tuple[str | None, str]] = [("Ben", "so"), ("Cleo Bell", "yes")]
+    story_scenes = [
+        scene(("Ben", "Hey Bell, look."), ("Ann Bell", "What?"), *remaining * 3, at=(1, index)) for index in range(8)
+    ]
+    assert learned_words(names, [read(item, names) for item in story_scenes]) == {
         "ann": "Ann Bell", "cleo": "Cleo Bell", "ben": "Ben",
     }  # fmt: skip
 
@@ -183,11 +185,11 @@ def test_a_surname_of_two_says_nothing_about_which_of_them() -> None:
 def test_nothing_is_learned_from_a_covered_text_that_names_anybody() -> None:
     names = flat_names()
     masking = Masking(FLATMATES, names, how="mask")
-    covered = [masking.with_names(one) for one in flat()]
-    assert learned_words(names, [read(one, names) for one in covered]).keys() == {
+    covered = [masking.with_names(item) for item in flat()]
+    assert learned_words(names, [read(item, names) for item in covered]).keys() == {
         word.lower() for word, who in names.words() if who is not None
     }
-    text = " ".join(line.text for one in covered for line in one.lines)
+    text = " ".join(line.text for item in covered for line in item.lines)
     assert not any(word in text for word in ("Pheebs", "PHEEBS", "Geller", "Howie"))
 
 
@@ -207,7 +209,7 @@ def test_where_words_are_not_spaced_nothing_is_learned() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["Ann", "Ben", "Cleo", None]), st.text(max_size=40)), max_size=12))
 def test_more_names_never_cover_less(lines: list[tuple[str | None, str]]) -> None:
-    told = scene(*lines) if lines else scene(("Ann", "yes"))
-    names = with_learned_names(THREE, [told])
+    story_scenes = scene(*lines) if lines else scene(("Ann", "yes"))
+    names = with_learned_names(THREE, [story_scenes])
     assert set(THREE.words()) <= set(names.words())
     assert names.people == THREE.people

@@ -62,9 +62,9 @@ def test_nobody_has_no_names() -> None:
 
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=8, unique=True), st.integers(0, 2**31))
 def test_a_derangement_gives_everybody_anothers_name(people: list[str], seed: int) -> None:
-    found = derangement(people, seed)
-    assert sorted(found.values()) == sorted(people)
-    assert all(who != other for who, other in found.items())
+    results = derangement(people, seed)
+    assert sorted(results.values()) == sorted(people)
+    assert all(who != second for who, second in results.items())
 
 
 @given(st.text())

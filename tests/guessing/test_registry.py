@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from talkers import lessons, personas, scene, scenes
+from talkers import personas, scene, scenes, training_scenes
 from understudy.errors import AgentError
 from understudy.guessing import Assigned, Joint, Vanilla
 from understudy.guessing.baselines import RandomGuesser
 from understudy.training.guessing.registry import guesser_named
 
-LESSONS = lessons(scenes(6))
+LESSONS = training_scenes(scenes(6))
 OWN = """
 class Mine:
-    def __init__(self, lessons):
-        self.main = lessons.main
+    def __init__(self, training_scenes):
+        self.main = training_scenes.main
 
     def guess(self, masked, personas):
         return {}
 
-def not_one(lessons):
-    return lessons
+def not_one(training_scenes):
+    return training_scenes
 """
 
 
@@ -63,8 +63,8 @@ def test_one_of_your_own_lies_where_one_works(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "my_own_guesser.py").write_text(OWN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
-    made = guesser_named("my_own_guesser:Mine")(LESSONS)
-    assert made.main == LESSONS.main  # type: ignore[attr-defined]
+    created = guesser_named("my_own_guesser:Mine")(LESSONS)
+    assert created.main == LESSONS.main  # type: ignore[attr-defined]
     with pytest.raises(AgentError, match="has no guess"):
         guesser_named("my_own_guesser:not_one")(LESSONS)
 
@@ -73,9 +73,9 @@ def test_chance_names_each_once_and_all_of_them_in_time() -> None:
     named = []
     for number in range(60):
         talk = scene(("P0", "So."), ("P1", "Yes."), ("P2", "No."), at=(1, number))
-        found = RandomGuesser().guess(talk, personas(["Ann", "Ben", "Cleo"]))
-        first = {mask: max(shares, key=lambda name: shares[name]) for mask, shares in found.items()}
+        results = RandomGuesser().guess(talk, personas(["Ann", "Ben", "Cleo"]))
+        first = {mask: max(shares, key=lambda name: shares[name]) for mask, shares in results.items()}
         assert sorted(first.values()) == ["Ann", "Ben", "Cleo"]
         named.append(first["P0"])
-        assert max(max(shares.values()) for shares in found.values()) == pytest.approx(1 / 3, abs=1e-5)
+        assert max(max(shares.values()) for shares in results.values()) == pytest.approx(1 / 3, abs=1e-5)
     assert min(named.count(who) for who in ("Ann", "Ben", "Cleo")) >= 10

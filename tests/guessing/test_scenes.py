@@ -27,7 +27,7 @@ class Diary:
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
         self.pages.append(("asked", masked))
-        return {mask: {one.name: float(one is personas[0]) for one in personas} for mask in masks_of(masked)}
+        return {mask: {item.name: float(item is personas[0]) for item in personas} for mask in masks_of(masked)}
 
     def remember(self, scene: Scene) -> None:
         self.pages.append(("told", scene))
@@ -36,78 +36,78 @@ class Diary:
 class Fixed:
     """Says what it was made with; remembers nothing."""
 
-    def __init__(self, found: Guesses) -> None:
-        self._found = found
+    def __init__(self, results: Guesses) -> None:
+        self._found = results
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
         return self._found
 
 
 def test_a_scene_is_told_only_after_it_was_guessed() -> None:
-    diary, told = Diary(), scenes(3)
+    diary, story_scenes = Diary(), scenes(3)
     masking = Masking(PEOPLE, NAMES)
-    asked = list(zip(told, (True, False, True)))
-    found = guess_in_order(diary, asked, masking, lambda names, _scene: personas(names))
+    request = list(zip(story_scenes, (True, False, True)))
+    results = guess_in_order(diary, request, masking, lambda names, _scene: personas(names))
     assert diary.pages == []  # nothing is done before it is wanted
-    first, _ = next(found)
+    first, _ = next(results)
     assert diary.pages == [("asked", first.scene)]  # and it is not told who they were while the guess is looked at
-    assert first == masking.masked(told[0])
-    rest = list(found)
-    assert len(rest) == 1
-    assert [(what, one.moment) for what, one in diary.pages] == [
-        ("asked", told[0].moment), ("told", told[0].moment), ("told", told[1].moment),
-        ("asked", told[2].moment), ("told", told[2].moment),
+    assert first == masking.masked(story_scenes[0])
+    remaining = list(results)
+    assert len(remaining) == 1
+    assert [(what, item.moment) for what, item in diary.pages] == [
+        ("asked", story_scenes[0].moment), ("told", story_scenes[0].moment), ("told", story_scenes[1].moment),
+        ("asked", story_scenes[2].moment), ("told", story_scenes[2].moment),
     ]  # fmt: skip
-    assert diary.pages[1][1].lines[0].speaker == told[0].lines[0].speaker
+    assert diary.pages[1][1].lines[0].speaker == story_scenes[0].lines[0].speaker
 
 
 def test_what_is_asked_never_says_who_it_is() -> None:
     diary = Diary()
-    asked = [(one, True) for one in scenes(4)]
-    list(guess_in_order(diary, asked, Masking(PEOPLE, NAMES), lambda names, _scene: personas(names)))
-    for what, one in diary.pages:
-        speakers = {line.speaker for line in one.lines} | set(one.present)
+    request = [(item, True) for item in scenes(4)]
+    list(guess_in_order(diary, request, Masking(PEOPLE, NAMES), lambda names, _scene: personas(names)))
+    for what, item in diary.pages:
+        speakers = {line.speaker for line in item.lines} | set(item.present)
         assert speakers.isdisjoint(PEOPLE) if what == "asked" else speakers == set(PEOPLE)
 
 
 def test_candidates_are_as_they_are_when_the_scene_begins() -> None:
     seen: list[tuple[tuple[str, ...], Scene]] = []
 
-    def known(names: Sequence[str], one: Scene) -> list[Persona]:
-        seen.append((tuple(names), one))
+    def known(names: Sequence[str], item: Scene) -> list[Persona]:
+        seen.append((tuple(names), item))
         return personas(names)
 
-    told = scenes(1)
-    ((masked, _),) = guess_in_order(Diary(), [(told[0], True)], Masking(PEOPLE, NAMES), known)
+    story_scenes = scenes(1)
+    ((masked, _),) = guess_in_order(Diary(), [(story_scenes[0], True)], Masking(PEOPLE, NAMES), known)
     assert seen == [(PEOPLE, masked.scene)]
-    assert masked.scene.moment == told[0].moment
+    assert masked.scene.moment == story_scenes[0].moment
 
 
 def test_assigned_gives_nobody_two_masks() -> None:
     both = {"P0": {"Ann": 0.6, "Ben": 0.4}, "P1": {"Ann": 0.9, "Ben": 0.1}}
-    found = Assigned(Fixed(both)).guess(scene(("P0", "So."), ("P1", "Yes.")), personas(["Ann", "Ben"]))
+    results = Assigned(Fixed(both)).guess(scene(("P0", "So."), ("P1", "Yes.")), personas(["Ann", "Ben"]))
     # of the two ways 0.6 * 0.1 and 0.4 * 0.9
-    assert found["P0"]["Ben"] == found["P1"]["Ann"] == pytest.approx(0.36 / 0.42)
-    assert found["P0"]["Ann"] == found["P1"]["Ben"] == pytest.approx(0.06 / 0.42)
+    assert results["P0"]["Ben"] == results["P1"]["Ann"] == pytest.approx(0.36 / 0.42)
+    assert results["P0"]["Ann"] == results["P1"]["Ben"] == pytest.approx(0.06 / 0.42)
 
 
 def test_assigned_bears_what_was_held_impossible() -> None:
     sure = {"P0": {"Ann": 1.0, "Ben": 0.0}, "P1": {"Ann": 1.0, "Ben": 0.0}}
-    found = Assigned(Fixed(sure)).guess(scene(("P0", "So."), ("P1", "Yes.")), personas(["Ann", "Ben"]))
-    assert found["P0"] == found["P1"] == pytest.approx({"Ann": 0.5, "Ben": 0.5})
+    results = Assigned(Fixed(sure)).guess(scene(("P0", "So."), ("P1", "Yes.")), personas(["Ann", "Ben"]))
+    assert results["P0"] == results["P1"] == pytest.approx({"Ann": 0.5, "Ben": 0.5})
     assert Assigned(Fixed({})).guess(scene(), []) == {}
 
 
 def test_assigned_hands_on_what_is_told() -> None:
-    diary, one = Diary(), scenes(1)[0]
-    Assigned(diary).remember(one)
-    assert diary.pages == [("told", one)]
-    Assigned(Fixed({})).remember(one)  # one that remembers nothing is not asked to
+    diary, item = Diary(), scenes(1)[0]
+    Assigned(diary).remember(item)
+    assert diary.pages == [("told", item)]
+    Assigned(Fixed({})).remember(item)  # one that remembers nothing is not asked to
     assert isinstance(diary, Remembering) and not isinstance(Fixed({}), Remembering)
 
 
 def told(speakers: Sequence[str | None]) -> Scene:
-    lines = tuple(Line(Moment((1, 2, 1, place)), who, f"line {place}") for place, who in enumerate(speakers, 1))
+    lines = tuple(Line(Moment((1, 2, 1, index)), who, f"line {index}") for index, who in enumerate(speakers, 1))
     return Scene(Moment((1, 2, 1)), "Everywhere", tuple(dict.fromkeys(filter(None, speakers))), lines)
 
 

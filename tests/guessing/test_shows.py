@@ -29,8 +29,8 @@ def data(tmp_path: Path) -> Path:
 
 def rewritten(data: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     rows = [json.loads(line) for line in (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()]
-    told = "".join(json.dumps(change(row)) + "\n" for row in rows)
-    (data / "dev.jsonl").write_text(told, encoding="utf-8")
+    content = "".join(json.dumps(change(row)) + "\n" for row in rows)
+    (data / "dev.jsonl").write_text(content, encoding="utf-8")
 
 
 def only(data: Path) -> Show:
@@ -47,10 +47,10 @@ def test_what_is_judged_and_what_comes_later_is_not_learned_from(data: Path) -> 
     assert episodes(show) == {(1, 1), (1, 2), (1, 3), (1, 4)}
     assert show.first.numbers == (1, 5)
     assert (len(show.earlier), show.left_out) == (16, 0)
-    assert [one.scene.moment.numbers for one in show.file] == [
+    assert [item.scene.moment.numbers for item in show.file] == [
         (1, episode, 100 * episode + number) for episode in (5, 6) for number in (1, 2, 3, 4)
     ]
-    assert all(one.judged for one in show.file)
+    assert all(item.judged for item in show.file)
     assert show.title == "The Harbour"
 
 
@@ -63,18 +63,18 @@ def test_a_file_named_for_another_episode_is_found_by_what_it_says(data: Path) -
 
 def test_an_episode_of_which_much_is_judged_is_left_out_whole(data: Path) -> None:
     """Two of its four scenes are somebody else's; still they are left out with the rest."""
-    own, other = (
+    own, second = (
         (data / TRANSCRIPTS / name).read_text(encoding="utf-8").split("\n\n") for name in ("01x02.txt", "01x05.txt")
     )
-    (data / TRANSCRIPTS / "01x02.txt").write_text("\n\n".join([*own[:2], *other[2:]]), encoding="utf-8")
+    (data / TRANSCRIPTS / "01x02.txt").write_text("\n\n".join([*own[:2], *second[2:]]), encoding="utf-8")
     assert episodes(only(data)) == {(1, 1), (1, 3), (1, 4)}
 
 
 def test_a_judged_scene_told_again_is_left_out_alone(data: Path) -> None:
-    own, other = (
+    own, second = (
         (data / TRANSCRIPTS / name).read_text(encoding="utf-8").split("\n\n") for name in ("01x02.txt", "01x05.txt")
     )
-    retold = re.sub(r"(?<=: )(.*)\.", lambda said: f"{said[1].upper()}!", other[3])
+    retold = re.sub(r"(?<=: )(.*)\.", lambda said: f"{said[1].upper()}!", second[3])
     (data / TRANSCRIPTS / "01x02.txt").write_text("\n\n".join([*own[:3], retold]), encoding="utf-8")
     show = only(data)
     assert show.left_out == 1
@@ -83,11 +83,11 @@ def test_a_judged_scene_told_again_is_left_out_alone(data: Path) -> None:
 
 def test_a_long_scene_that_holds_a_judged_one_is_left_out(data: Path) -> None:
     """Of its own words the judged ones are few."""
-    own, other = (
+    own, second = (
         (data / TRANSCRIPTS / name).read_text(encoding="utf-8").split("\n\n") for name in ("01x02.txt", "01x05.txt")
     )
     filling = [f"Ann: {' '.join(f'{word}{turn}' for word in 'qwertzuiopasdfgh')}." for turn in "abcdefghijklmnop"]
-    own[0] = "\n".join([own[0], *filling, *other[0].splitlines()[1:]])
+    own[0] = "\n".join([own[0], *filling, *second[0].splitlines()[1:]])
     (data / TRANSCRIPTS / "01x02.txt").write_text("\n\n".join(own), encoding="utf-8")
     show = only(data)
     assert show.left_out == 1
@@ -98,14 +98,14 @@ def test_people_go_by_the_transcripts_names(data: Path) -> None:
     """'bob' is whom the file prints as Ben."""
     show = only(data)
     assert show.main == ("Ann", "Ben", "Cleo")
-    assert {line.speaker for one in show.file for line in one.scene.lines} == {"Ann", "Ben", "Cleo"}
+    assert {line.speaker for item in show.file for line in item.scene.lines} == {"Ann", "Ben", "Cleo"}
     assert dict(show.names.words()) == {"Ann": "Ann", "Ben": "Ben", "Cleo": "Cleo"}
 
 
 def test_somebody_the_transcripts_do_not_have_keeps_the_files_name(data: Path) -> None:
     def renamed(row: dict[str, Any]) -> dict[str, Any]:
-        told = ((who.replace("cleo", "dora"), text.replace("Cleo:", "Dora:")) for who, text in row["lines"])
-        lines = [list(one) for one in told]
+        content = ((who.replace("cleo", "dora"), text.replace("Cleo:", "Dora:")) for who, text in row["lines"])
+        lines = [list(item) for item in content]
         return {**row, "lines": lines, "main_characters": ["ann", "bob", "dora"]}
 
     rewritten(data, renamed)
@@ -120,7 +120,7 @@ def test_a_main_character_who_never_speaks_is_none(data: Path) -> None:
 def test_scenes_outside_the_split_are_history_only(data: Path) -> None:
     rewritten(data, lambda row: {**row, "tvsg_split": "dev" if row["scene_id"] % 2 else None})
     show = only(data)
-    assert [one.judged for one in show.file] == [True, False] * 4
+    assert [item.judged for item in show.file] == [True, False] * 4
 
 
 def test_the_order_of_the_file_does_not_matter(data: Path) -> None:
@@ -128,15 +128,15 @@ def test_the_order_of_the_file_does_not_matter(data: Path) -> None:
     lines = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (data / "dev.jsonl").write_text("".join(reversed(lines)), encoding="utf-8")
     after = only(data)
-    assert [one.scene for one in after.file] == [one.scene for one in before.file]
+    assert [item.scene for item in after.file] == [item.scene for item in before.file]
     assert after.first == before.first
 
 
 def test_another_file_may_be_judged(data: Path, tmp_path: Path) -> None:
-    other = tmp_path / "mine.jsonl"
+    second = tmp_path / "mine.jsonl"
     first = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()[-1]
-    other.write_text(first + "\n", encoding="utf-8")
-    (show,) = shows_in(data, other)
+    second.write_text(first + "\n", encoding="utf-8")
+    (show,) = shows_in(data, second)
     assert len(show.file) == 1 and episodes(show) == {(1, number) for number in range(1, 6)}
 
 
@@ -157,7 +157,9 @@ def test_the_real_shows() -> None:
     assert (7, 5) not in episodes(shows["The_Big_Bang_Theory"])
     assert {(7, 4), (7, 6)} <= episodes(shows["The_Big_Bang_Theory"])
     judged = {
-        name: sum(len({line.speaker for line in one.scene.lines} & set(show.main)) for one in show.file if one.judged)
+        name: sum(
+            len({line.speaker for line in item.scene.lines} & set(show.main)) for item in show.file if item.judged
+        )
         for name, show in shows.items()
     }
     assert judged == {
@@ -171,7 +173,7 @@ def test_the_real_shows() -> None:
     masking = Masking(frasier.main, frasier.names)
     vanilla = Vanilla(TrainingScenes(frasier.earlier[-500:], frasier.main, frasier.names))
     right, chance = [], []
-    for masked in masking.scenes(one.scene for one in frasier.file if one.judged):
+    for masked in masking.scenes(item.scene for item in frasier.file if item.judged):
         for mask, shares in vanilla.guess(masked.scene, [Persona(name) for name in masked.candidates]).items():
             right.append(max(shares, key=lambda name: shares[name]) == masked.answers[mask])
             chance.append(1 / len(shares))
@@ -181,12 +183,12 @@ def test_the_real_shows() -> None:
 def test_of_shows_the_episodes_before_the_judged_ones(tmp_path: Path) -> None:
     data = shows_folder(tmp_path / "shows", episodes=6, judged=2)
     for named in ((), ("the_harbour",), ("The Harbour",)):
-        ((title, told),) = training_scenes_of_shows(data, named).items()
-        assert title == "The Harbour" and sorted(told.main) == sorted(PEOPLE)
-        assert [one.moment.numbers for one in told.scenes] == [(1, e, n) for e in range(1, 5) for n in range(1, 5)]
+        ((title, content),) = training_scenes_of_shows(data, named).items()
+        assert title == "The Harbour" and sorted(content.main) == sorted(PEOPLE)
+        assert [item.moment.numbers for item in content.scenes] == [(1, e, n) for e in range(1, 5) for n in range(1, 5)]
     rows = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "judged.jsonl").write_text("".join(rows[4:]), encoding="utf-8")  # one episode fewer is judged
-    (told,) = training_scenes_of_shows(data, judge=tmp_path / "judged.jsonl").values()
-    assert told.scenes[-1].moment.numbers == (1, 5, 4)
+    (content,) = training_scenes_of_shows(data, judge=tmp_path / "judged.jsonl").values()
+    assert content.scenes[-1].moment.numbers == (1, 5, 4)
     with pytest.raises(InputError, match="has no frasier: choose from The Harbour"):
         training_scenes_of_shows(data, ("Frasier", "The Harbour"))

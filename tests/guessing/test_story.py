@@ -40,10 +40,10 @@ from = "3.2"
 """
 
 
-def chapter(number: int, told: list[Scene]) -> str:
+def chapter(number: int, story_scenes: list[Scene]) -> str:
     pages = [f"# act {number}: Act"]
-    for place, one in enumerate(told, 1):
-        pages += [f"## scene {place}: The quay", *(f"{str(line.speaker).upper()}: {line.text}" for line in one.lines)]
+    for index, item in enumerate(story_scenes, 1):
+        pages += [f"## scene {index}: The quay", *(f"{str(line.speaker).upper()}: {line.text}" for line in item.lines)]
     return "\n".join(pages) + "\n"
 
 
@@ -51,8 +51,8 @@ def written(folder: Path, acts: int = 4) -> Path:
     folder.mkdir()
     (folder / "cast.toml").write_text(CAST, encoding="utf-8")
     for number in range(1, acts + 1):
-        told = scenes(5, seed=number, called=0.6)
-        (folder / f"act-{number}.txt").write_text(chapter(number, told), encoding="utf-8")
+        story_scenes = scenes(5, seed=number, called=0.6)
+        (folder / f"act-{number}.txt").write_text(chapter(number, story_scenes), encoding="utf-8")
     return folder
 
 
@@ -62,14 +62,20 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 
 def test_a_scene_is_guessed_from_what_came_before_it(harbour: Story) -> None:
-    found = guess_scene(harbour, "3.1", GuessSettings())
-    assert (found["scene"], found["learned_from"], found["setting"]) == ("3.1", 10, "The quay")
-    assert {one["truth"] for one in found["guesses"]} == set(PEOPLE)
-    for one in found["guesses"]:
-        assert one["guess"] == one["truth"] == next(iter(one["probabilities"]))
-        assert sum(one["probabilities"].values()) == pytest.approx(1)
-        assert one["evidence"] and one["evidence"][0]["kind"] in ("called", "phrase", "memory", "profile", "exclusion")
-    assert {line["speaker"] for line in found["lines"]} == {one["mask"] for one in found["guesses"]}
+    results = guess_scene(harbour, "3.1", GuessSettings())
+    assert (results["scene"], results["learned_from"], results["setting"]) == ("3.1", 10, "The quay")
+    assert {item["truth"] for item in results["guesses"]} == set(PEOPLE)
+    for item in results["guesses"]:
+        assert item["guess"] == item["truth"] == next(iter(item["probabilities"]))
+        assert sum(item["probabilities"].values()) == pytest.approx(1)
+        assert item["evidence"] and item["evidence"][0]["kind"] in (
+            "called",
+            "phrase",
+            "memory",
+            "profile",
+            "exclusion",
+        )
+    assert {line["speaker"] for line in results["lines"]} == {item["mask"] for item in results["guesses"]}
 
 
 def test_what_comes_later_changes_nothing(tmp_path: Path) -> None:
@@ -91,8 +97,8 @@ def test_where_no_scene_is_it_says_so(harbour: Story, moment: str) -> None:
 
 
 def test_reasons_are_jointly_told_only_by_joint(harbour: Story) -> None:
-    found = guess_scene(harbour, "3.1", GuessSettings("vanilla"))
-    assert [one["evidence"] for one in found["guesses"]] == [[], [], []]
+    results = guess_scene(harbour, "3.1", GuessSettings("vanilla"))
+    assert [item["evidence"] for item in results["guesses"]] == [[], [], []]
 
 
 def test_the_first_scene_has_nothing_to_learn_from(harbour: Story) -> None:
@@ -103,9 +109,9 @@ def test_the_first_scene_has_nothing_to_learn_from(harbour: Story) -> None:
 
 
 def test_later_scenes_are_the_last_third_unless_it_is_said(harbour: Story) -> None:
-    found = guess_later(harbour, None, GuessSettings())
-    assert (found["since"], found["learned_from"]) == ("4", 15)
-    (row,) = [row for row in found["rows"] if row["metric"] == "accuracy" and row["show"] == "The Harbour"]
+    results = guess_later(harbour, None, GuessSettings())
+    assert (results["since"], results["learned_from"]) == ("4", 15)
+    (row,) = [row for row in results["rows"] if row["metric"] == "accuracy" and row["show"] == "The Harbour"]
     assert row["n"] == 15 and row["value"] > 0.9
     assert guess_later(harbour, "2.4", GuessSettings("vanilla"))["learned_from"] == 8
     with pytest.raises(StoryError, match="no scene has two main characters"):
@@ -125,9 +131,9 @@ def test_a_story_of_two_scenes_has_too_few(tmp_path: Path) -> None:
 
 
 def test_only_the_main_characters_are_hidden(harbour: Story) -> None:
-    found = guess_scene(harbour, "3.1", GuessSettings(most=2))
-    assert len(found["guesses"]) == 2
-    (shown,) = {line["speaker"] for line in found["lines"]} - {"P0", "P1"}
+    results = guess_scene(harbour, "3.1", GuessSettings(most=2))
+    assert len(results["guesses"]) == 2
+    (shown,) = {line["speaker"] for line in results["lines"]} - {"P0", "P1"}
     assert shown in PEOPLE
 
 
@@ -139,7 +145,7 @@ def test_a_scene_with_one_main_speaker_is_no_question(tmp_path: Path) -> None:
 
 
 def test_candidates_are_as_they_are_then_and_the_dead_may_speak(harbour: Story) -> None:
-    (scene,) = [one for one in harbour.scenes() if one.moment.dotted == "3.2"]
+    (scene,) = [item for item in harbour.scenes() if item.moment.dotted == "3.2"]
     ann, cleo = personas_in(harbour, GuessSettings().masking(harbour))(["Ann", "Cleo"], scene)
     assert (ann.name, cleo.name) == ("Ann", "Cleo")
     assert ann.profile == ("I keep a lantern in the attic.",) and ann.moment == scene.moment
@@ -148,32 +154,32 @@ def test_candidates_are_as_they_are_then_and_the_dead_may_speak(harbour: Story) 
 
 def test_nothing_is_known_of_who_goes_by_anothers_name(harbour: Story) -> None:
     masking = GuessSettings(names="swap", seed=1).masking(harbour)
-    (scene,) = [one for one in harbour.scenes() if one.moment.dotted == "3.2"]
-    found = personas_in(harbour, masking)(masking.people, scene)
-    assert [persona.name for persona in found] == list(masking.people)
-    assert not any(persona.profile or persona.relations or len(persona.past) for persona in found)
+    (scene,) = [item for item in harbour.scenes() if item.moment.dotted == "3.2"]
+    results = personas_in(harbour, masking)(masking.people, scene)
+    assert [persona.name for persona in results] == list(masking.people)
+    assert not any(persona.profile or persona.relations or len(persona.past) for persona in results)
 
 
 @pytest.mark.parametrize("names", ["mask", "swap"])
 def test_names_hidden_or_swapped_are_so_in_what_is_shown(harbour: Story, names: str) -> None:
-    found = guess_scene(harbour, "3.3", GuessSettings("vanilla", names=names, seed=2))
+    results = guess_scene(harbour, "3.3", GuessSettings("vanilla", names=names, seed=2))
     plain = guess_scene(harbour, "3.3", GuessSettings("vanilla", seed=2))
-    texts, before = (" ".join(line["text"] for line in one["lines"]) for one in (found, plain))
+    texts, before = (" ".join(line["text"] for line in item["lines"]) for item in (results, plain))
     assert any(who in before for who in PEOPLE)
     assert texts != before
     assert not any(who in texts for who in PEOPLE) or names == "swap"
-    assert {one["truth"] for one in found["guesses"]} == set(PEOPLE)
-    told = {one["mask"]: one["truth"] for one in found["guesses"]}
-    own = {one["mask"]: one["truth"] for one in plain["guesses"]}
-    assert all((told[mask] == own[mask]) is (names == "mask") for mask in own)
+    assert {item["truth"] for item in results["guesses"]} == set(PEOPLE)
+    content = {item["mask"]: item["truth"] for item in results["guesses"]}
+    own = {item["mask"]: item["truth"] for item in plain["guesses"]}
+    assert all((content[mask] == own[mask]) is (names == "mask") for mask in own)
 
 
 def test_of_a_story_what_comes_before_a_moment() -> None:
     story = read("demo")
-    ((title, told),) = training_scenes_of_story(story, "2.3", 4).items()
-    assert title == story.title and told.main == main_characters(story, 4)
-    assert told.scenes[0].moment.numbers[:2] == (1, 1)
-    assert max(line.moment for one in told.scenes for line in one.lines) < story.moment("2.3")
-    assert len(told.scenes) < len(training_scenes_of_story(story, "end", 4)[title].scenes)
+    ((title, content),) = training_scenes_of_story(story, "2.3", 4).items()
+    assert title == story.title and content.main == main_characters(story, 4)
+    assert content.scenes[0].moment.numbers[:2] == (1, 1)
+    assert max(line.moment for item in content.scenes for line in item.lines) < story.moment("2.3")
+    assert len(content.scenes) < len(training_scenes_of_story(story, "end", 4)[title].scenes)
     with pytest.raises(StoryError, match="nothing to learn from"):
         training_scenes_of_story(story, "1.1", 4)

@@ -24,27 +24,27 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     def said(who: str) -> str:
         return " ".join(map(str, [*rng.choice(OWN[who], 3), *rng.choice(COMMON, 2)]))
 
-    told = [[[(str(who), said(str(who))) for who in rng.permutation(list(OWN))] for _ in range(4)] for _ in range(6)]
-    return read(script_of(tmp_path_factory.mktemp("voices") / "quay", told))
+    content = [[[(str(who), said(str(who))) for who in rng.permutation(list(OWN))] for _ in range(4)] for _ in range(6)]
+    return read(script_of(tmp_path_factory.mktemp("voices") / "quay", content))
 
 
 def test_the_pair_that_talks_alike_comes_first(story: Story) -> None:
-    found = voices_of(story, GuessSettings())
-    first, *others = found["pairs"]
+    results = voices_of(story, GuessSettings())
+    first, *remaining = results["pairs"]
     assert set(first["pair"]) == {"Ann", "Dora"}
-    assert len(others) == 5
-    assert first["alike"] > 0.4 > max(pair["alike"] for pair in others)
-    assert first["told_apart"] < 0.75 < min(pair["told_apart"] for pair in others)
-    assert [pair["alike"] for pair in others] == sorted((pair["alike"] for pair in others), reverse=True)
-    assert {pair["n"] for pair in found["pairs"]} == {48}
-    figures = {row["model"]: row for row in found["rows"] if row["metric"] == "accuracy" and row["show"] == "all"}
+    assert len(remaining) == 5
+    assert first["alike"] > 0.4 > max(pair["alike"] for pair in remaining)
+    assert first["told_apart"] < 0.75 < min(pair["told_apart"] for pair in remaining)
+    assert [pair["alike"] for pair in remaining] == sorted((pair["alike"] for pair in remaining), reverse=True)
+    assert {pair["n"] for pair in results["pairs"]} == {48}
+    figures = {row["model"]: row for row in results["rows"] if row["metric"] == "accuracy" and row["show"] == "all"}
     assert set(figures) == {"joint", "words alone"}
     assert 0.6 < figures["words alone"]["value"] < 0.9 and figures["joint"]["n"] == 96
 
 
 def test_lines_that_confuse_and_terms_that_would_tell(story: Story) -> None:
-    found = {frozenset(pair["pair"]): pair for pair in voices_of(story, GuessSettings())["pairs"]}
-    alike, apart = found[frozenset(("Ann", "Dora"))], found[frozenset(("Ann", "Ben"))]
+    results = {frozenset(pair["pair"]): pair for pair in voices_of(story, GuessSettings())["pairs"]}
+    alike, apart = results[frozenset(("Ann", "Dora"))], results[frozenset(("Ann", "Ben"))]
     shares = [line["share"] for line in alike["lines"]]
     assert shares == sorted(shares, reverse=True)
     said = {line.moment.dotted: line for scene in story.scenes() for line in scene.lines}
@@ -60,8 +60,8 @@ def test_lines_that_confuse_and_terms_that_would_tell(story: Story) -> None:
 
 
 def test_what_both_of_a_pair_say_does_not_tell_them_apart(tmp_path: Path) -> None:
-    told = [[[("Ann", "good tide old boat"), ("Ben", "good tide hot oven"), ("Cleo", "amen to that")]] * 2] * 3
-    pairs = voices_of(read(script_of(tmp_path / "both", told)), GuessSettings())["pairs"]
+    content = [[[("Ann", "good tide old boat"), ("Ben", "good tide hot oven"), ("Cleo", "amen to that")]] * 2] * 3
+    pairs = voices_of(read(script_of(tmp_path / "both", content)), GuessSettings())["pairs"]
     (terms,) = [pair["terms"] for pair in pairs if set(pair["pair"]) == {"Ann", "Ben"}]
     assert "old boat" in terms["Ann"] and "hot oven" in terms["Ben"]
     assert "good tide" not in (*terms["Ann"], *terms["Ben"])
@@ -81,13 +81,15 @@ def test_one_speaker_or_one_scene_cannot_be_told_apart(tmp_path: Path) -> None:
 
 def test_a_story_of_one_chapter_is_asked_about_scene_by_scene(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    told = [[(str(who), " ".join(map(str, rng.choice(OWN[str(who)], 4)))) for who in ("Ann", "Ben")] for _ in range(8)]
-    found = voices_of(read(script_of(tmp_path / "one", [told])), GuessSettings())
-    assert found["pairs"][0]["n"] == 16
+    content = [
+        [(str(who), " ".join(map(str, rng.choice(OWN[str(who)], 4)))) for who in ("Ann", "Ben")] for _ in range(8)
+    ]
+    results = voices_of(read(script_of(tmp_path / "one", [content])), GuessSettings())
+    assert results["pairs"][0]["n"] == 16
 
 
 def test_those_who_always_speak_together_are_most_alike(tmp_path: Path) -> None:
-    told = [[[("Ann", "the tide is in"), ("Ben", "the oven is hot"), ("Cleo and Dora", "amen to that")]] * 2] * 3
-    found = voices_of(read(script_of(tmp_path / "together", told)), GuessSettings())
-    assert set(found["pairs"][0]["pair"]) == {"Cleo", "Dora"}
-    assert found["pairs"][0]["alike"] > 0.45
+    content = [[[("Ann", "the tide is in"), ("Ben", "the oven is hot"), ("Cleo and Dora", "amen to that")]] * 2] * 3
+    results = voices_of(read(script_of(tmp_path / "together", content)), GuessSettings())
+    assert set(results["pairs"][0]["pair"]) == {"Cleo", "Dora"}
+    assert results["pairs"][0]["alike"] > 0.45

@@ -28,7 +28,7 @@ def manifest_of(
         "settings": dict(settings),
         "machine": platform.platform(),
         "python": platform.python_version(),
-        "libraries": {name: found for name in LIBRARIES if (found := _installed(name)) is not None},
+        "libraries": {name: installed for name in LIBRARIES if (installed := _installed(name)) is not None},
     }
 
 

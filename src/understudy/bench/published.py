@@ -142,9 +142,9 @@ def _paper(row: Row, rows: Sequence[Row], splits: Mapping[str, str | None]) -> f
     match row["metric"]:
         case "accuracy" if show == ALL:
             counts = {
-                other["show"]: other["n"]
-                for other in rows
-                if (other["model"], other["metric"]) == (model, "accuracy") and other["show"] != ALL
+                show_row["show"]: show_row["n"]
+                for show_row in rows
+                if (show_row["model"], show_row["metric"]) == (model, "accuracy") and show_row["show"] != ALL
             }
             return paper_overall(model, counts, splits)
         case "accuracy":

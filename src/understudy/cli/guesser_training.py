@@ -81,7 +81,7 @@ def taught(
 
 
 def trained_guesser(
-    wanted: GuesserOptions, lessons: Mapping[str, TrainingScenes], out: Path, seed: int, device: str, fresh: bool,
+    wanted: GuesserOptions, training: Mapping[str, TrainingScenes], out: Path, seed: int, device: str, fresh: bool,
     progress: Progress | None,
 ) -> Mapping[str, Any]:  # fmt: skip
     """Train: the model's card."""
@@ -94,11 +94,11 @@ def trained_guesser(
         assert wanted.base is not None  # or it would have been refused
         window = {} if wanted.maxlen is None else {"window": wanted.maxlen}
         settings = NamingSettings(**window, **wanted.said())
-        return train_naming(NamingTask(lessons, wanted.base, out, settings, seed, device, fresh), watch).card
+        return train_naming(NamingTask(training, wanted.base, out, settings, seed, device, fresh), watch).card
     usual = READERS[wanted.kind]
     reading = usual.reading if wanted.maxlen is None else replace(usual.reading, longest=wanted.maxlen)
     reader = replace(usual, reading=reading, **wanted.said())
-    return train_reader(ReaderTask(lessons, out, reader, wanted.base, seed, device, fresh), watch).card
+    return train_reader(ReaderTask(training, out, reader, wanted.base, seed, device, fresh), watch).card
 
 
 def tell_guesser(out: Path, card: Mapping[str, Any], data: Path | None, story: str | None) -> None:

@@ -102,7 +102,7 @@ def _print_scene(document: Document) -> None:
     if document["setting"]:
         out.print(clean(document["setting"]), style="dim")
     out.print()
-    masks = [found["mask"] for found in document["guesses"]]
+    masks = [guess["mask"] for guess in document["guesses"]]
     for line in document["lines"]:
         if line["speaker"] is None:
             out.print(indented(Text(clean(line["text"]), style="dim italic")))
@@ -110,21 +110,21 @@ def _print_scene(document: Document) -> None:
         style = f"bold {voice(line['speaker'])}" if line["speaker"] in masks else "bold"
         said = Text(f": {clean(line['text'])}", style="not bold default")
         out.print(Text(clean(line["speaker"]), style=style).append(said))
-    right = sum(found["guess"] == found["truth"] for found in document["guesses"])
+    right = sum(guess["guess"] == guess["truth"] for guess in document["guesses"])
     out.print(heading(f"\nWho is who? {right} of {len(masks)} right, learned from {document['learned_from']:,} scenes"))
-    for found in document["guesses"]:
-        _print_guess(out, found)
+    for guess in document["guesses"]:
+        _print_guess(out, guess)
 
 
-def _print_guess(out: Screen, found: Document) -> None:
-    sure = next(iter(found["probabilities"].values()))
-    verdict = Text("right", "green") if found["guess"] == found["truth"] else Text(f"it is {found['truth']}", "red")
-    told = Text(f"{found['mask']}: ", style=f"bold {voice(found['mask'])}")
-    out.print(told.append(Text(f"{found['guess']} {sure:.2f} ", "not bold default")).append(verdict))
-    others = list(found["probabilities"].items())[1:4]
-    if others:
-        out.print(indented(Text("not " + ", ".join(f"{name} {share:.2f}" for name, share in others), "dim")))
-    for reason in found["evidence"][:REASONS]:
+def _print_guess(out: Screen, guess: Document) -> None:
+    sure = next(iter(guess["probabilities"].values()))
+    verdict = Text("right", "green") if guess["guess"] == guess["truth"] else Text(f"it is {guess['truth']}", "red")
+    headline = Text(f"{guess['mask']}: ", style=f"bold {voice(guess['mask'])}")
+    out.print(headline.append(Text(f"{guess['guess']} {sure:.2f} ", "not bold default")).append(verdict))
+    rivals = list(guess["probabilities"].items())[1:4]
+    if rivals:
+        out.print(indented(Text("not " + ", ".join(f"{name} {share:.2f}" for name, share in rivals), "dim")))
+    for reason in guess["evidence"][:REASONS]:
         out.print(indented(f"{reason['kind']}: {clean(short(reason['text'], SHOWN))}"))
 
 
@@ -155,9 +155,9 @@ def voices(story: str, most: int, seed: int, pairs: int, as_json: bool) -> None:
 
 def _print_voices(document: Document, most: int) -> None:
     out = screen()
-    told = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
+    by_model = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
     out.print(heading(f"{document['story']}: who can be told apart"))
-    for model, row in told.items():
+    for model, row in by_model.items():
         by = _AS_TOLD.get(model, model)
         if row["value"] is None:
             out.print(indented(f"no figure for {by}: {row.get('reason') or 'nothing was asked'}"))

@@ -27,9 +27,9 @@ def print_personachat(document: Document) -> None:
         columns += [("hits@5", RIGHT), ("mrr", RIGHT), ("n", RIGHT)]
         lines = []
         for condition in dict.fromkeys(row["condition"] for row in of_agent):
-            found = {row["metric"]: row for row in of_agent if row["condition"] == condition}
-            first = found["hits@1"]
-            figures = (_share(found["hits@5"]["value"]), _share(found["mrr"]["value"]), f"{first['n']:,}")
+            by_metric = {row["metric"]: row for row in of_agent if row["condition"] == condition}
+            first = by_metric["hits@1"]
+            figures = (_share(by_metric["hits@5"]["value"]), _share(by_metric["mrr"]["value"]), f"{first['n']:,}")
             lines.append((condition, _share(first["value"]), _range(first), _share(first["paper"]), *figures))
         print_table(out, columns, lines)
         out.print()
@@ -64,10 +64,10 @@ def print_profiles(document: Document) -> None:
         for row in rows:
             if row["scorer"] == scorer:
                 whose = f"{row['profile']} {'profile' if row['unit'] == 'profile' else 'sentences'}"
-                heard = "the whole" if row["length"] == "whole" else f"the first {row['length']}"
+                span = "the whole" if row["length"] == "whole" else f"the first {row['length']}"
                 speaker = {"both": "either", "A": "first speaker", "B": "second speaker"}[row["speaker"]]
                 error = (_share(row["value"]), _range(row), _share(row["paper"]))
-                lines.append((speaker, whose, heard, *error, f"{row['n']:,}"))
+                lines.append((speaker, whose, span, *error, f"{row['n']:,}"))
         print_table(out, columns, lines)
         out.print()
     settings = document["manifest"]["settings"]
@@ -81,8 +81,8 @@ def print_consistency(document: Document) -> None:
         out.print(heading(name))
         lines = []
         for agent in dict.fromkeys(row["agent"] for row in rows):
-            found = {row["metric"]: row for row in rows if (row["set"], row["agent"]) == (name, agent)}
-            figures = [f"{_share(found[metric]['value'])} ({_range(found[metric])})" for metric in metrics]
+            by_metric = {row["metric"]: row for row in rows if (row["set"], row["agent"]) == (name, agent)}
+            figures = [f"{_share(by_metric[metric]['value'])} ({_range(by_metric[metric])})" for metric in metrics]
             lines.append((agent, *figures))
         print_table(out, [("agent", {}), *((metric, {}) for metric in metrics)], lines)
         out.print()

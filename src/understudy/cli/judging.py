@@ -153,14 +153,14 @@ BENCHES = (personachat, profiles, consistency)
 """What `understudy bench` has from here."""
 
 
-def listed(given: Sequence[str]) -> list[str]:
+def listed(values: Sequence[str]) -> list[str]:
     """Names given with commas, or one by one, or both."""
-    return [name.strip() for one in given for name in one.split(",") if name.strip()]
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
-def places_checked(*places: Path | None) -> None:
+def places_checked(*paths: Path | None) -> None:
     """Said before an hour's judging, not after it."""
-    for path in places:
+    for path in paths:
         if path is not None and not path.parent.is_dir():
             raise InputError("cannot be written: there is no such folder", path)
 

@@ -87,8 +87,8 @@ def score(
     if output is not None:
         _place_checked(file, output, engine)
     names = _names(wanted)
-    of_sets = tuple(one for one in names if one in SETS)
-    of_lines = tuple(one for one in names if one not in SETS)
+    of_sets = tuple(metric for metric in names if metric in SETS)
+    of_lines = tuple(metric for metric in names if metric not in SETS)
     _refuse(of_lines, of_sets, file, output, engine, model, labelled)
     opened = read_showing(story)
     situation = situation_at(opened, name, at, facing)
@@ -100,8 +100,8 @@ def score(
         from understudy.cli.scaled import score_scaled
 
         ranked = None if glove is None else anywhere(str(glove))
-        asked = Asked(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
-        summary = score_scaled(str(file), asked, opened, persona, output, cluster, force)
+        request = Asked(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
+        summary = score_scaled(str(file), request, opened, persona, output, cluster, force)
     else:
         grounds = Grounds(opened, situation, author=True)
         with working("Getting ready"):
@@ -267,7 +267,7 @@ def _print_summary(persona: Persona, summary: Summary | Tally, sets: Sequence[Sc
     out.print()
     out.print(heading(f"{summary.count:,} lines as {persona.name} at {when(persona.moment)}"))
     columns: list[Column] = ["metric", ("mean", RIGHT), ("without", RIGHT)]
-    rows = [(name, _figure(one["mean"]), f"{one['missing']:,}") for name, one in summary.document().items()]
+    rows = [(name, _figure(figures["mean"]), f"{figures['missing']:,}") for name, figures in summary.document().items()]
     if rows:
         out.print(indented(table(columns, rows)))
     if sets:

@@ -92,9 +92,9 @@ def _print_matrix(out: Screen, rows: Sequence[Document]) -> None:
     """A line for each character, a column for each scorer."""
     scorers = list(dict.fromkeys(row["scorer"] for row in rows))
     columns: list[Column] = ["character", *((scorer, RIGHT) for scorer in scorers)]
-    found = {(row["character"], row["scorer"]): row for row in rows}
+    by_cell = {(row["character"], row["scorer"]): row for row in rows}
     characters = list(dict.fromkeys(row["character"] for row in rows))
-    lines = ((name, *(_figure(found.get((name, scorer))) for scorer in scorers)) for name in characters)
+    lines = ((name, *(_figure(by_cell.get((name, scorer))) for scorer in scorers)) for name in characters)
     print_table(out, columns, lines)
 
 

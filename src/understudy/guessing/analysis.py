@@ -35,14 +35,14 @@ SceneKey = tuple[str, tuple[int, ...], int]
 class GuessedSpeaker:
     """A masked speaker and whom a model took them for.
 
-    `place` counts the scene's masked speakers in the order in which they first speak, from 0.
+    `index` counts the scene's masked speakers in the order in which they first speak, from 0.
     """
 
     model: str
     show: str
     episode: tuple[int, ...]
     scene: int
-    place: int
+    index: int
     who: str
     guess: str
     probabilities: Mapping[str, float]
@@ -65,7 +65,7 @@ class GuessedSpeaker:
     def key(self) -> str:
         """The same for every model, so that two can be compared; up to its dot, the same for a whole scene."""
         numbers = "x".join(f"{number:02d}" for number in self.episode)
-        return f"{self.show.replace('.', '')}/{numbers}/{self.scene}.{self.place}"
+        return f"{self.show.replace('.', '')}/{numbers}/{self.scene}.{self.index}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,10 @@ class CharacterNames:
 
         return text if self._pattern is None else self._pattern.sub(another, text)
 
-    def _like(self, form: str, who: str, other: str) -> str:
-        own, new = who.split(), other.split()
+    def _like(self, form: str, who: str, new_name: str) -> str:
+        own, new = who.split(), new_name.split()
         if form.casefold() == who.casefold():
-            return other
+            return new_name
         if form.casefold() == own[-1].casefold() and len(own) > 1:
             return new[-1]
         return new[0]

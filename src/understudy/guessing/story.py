@@ -118,10 +118,10 @@ def guess_later(
     guesser = settings.guesser(factory, TrainingScenes(earlier, masking.people, masking.names, story.language))
     later = list(split_long_scenes(story.scenes(since=start)))
     guessed: list[GuessedSpeaker] = []
-    asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in later]
-    results = guess_in_order(guesser, asked, masking, personas_in(story, masking))
+    scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in later]
+    results = guess_in_order(guesser, scenes_asked, masking, personas_in(story, masking))
     for done, (masked, guesses) in enumerate(results, 1):
-        progress("Guessing", done, sum(is_asked for _, is_asked in asked))
+        progress("Guessing", done, sum(is_asked for _, is_asked in scenes_asked))
         guessed += guessed_speakers(settings.model, story.title, masked, guesses)
     if not guessed:
         raise StoryError(f"from {start.dotted} on no scene has two main characters who speak: nothing to guess")

@@ -156,13 +156,13 @@ def _pair(
     }
 
 
-def _terms(samples: Samples, who: str, other: str) -> list[str]:
+def _terms(samples: Samples, who: str, rival: str) -> list[str]:
     """What one says and the other does not."""
     if not samples.count(who):
         return []
     rarity = samples.rarity(PAIR)
     own = samples.uses(who, PAIR) / samples.count(who)
-    theirs = samples.uses(other, PAIR) / max(samples.count(other), 1)
+    theirs = samples.uses(rival, PAIR) / max(samples.count(rival), 1)
     apart = (own - theirs) * rarity
     corpus, terms = samples.corpus, list[str]()
     for index in np.argsort(-apart, kind="stable").tolist():

@@ -24,7 +24,7 @@ def test_kappa_is_agreement_beyond_chance() -> None:
 
 def test_indirect_and_none_are_the_same_only_where_direct_history_is_asked_for() -> None:
     ours = [annotation(number, 0, history=("direct", "indirect", "none")[number % 3]) for number in range(30)]
-    theirs = [replace(one, needs_history="none") if one.needs_history == "indirect" else one for one in ours]
+    theirs = [replace(item, needs_history="none") if item.needs_history == "indirect" else item for item in ours]
     rows = {row["annotation"]: row["value"] for row in annotation_agreement(ours, theirs)}
     assert rows["direct history"] == 1
     assert 0 < rows["history"] < 1

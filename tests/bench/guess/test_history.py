@@ -17,19 +17,19 @@ from understudy.story import Scene
 
 
 def test_the_gain_is_told_for_each_need_of_history() -> None:
-    guessed, told = [], []
+    guessed, labels = [], []
     for number in range(20):
         guessed += guessed_scene("joint", "S", number, ["A", "B"], ["A", "B"])
         guessed += guessed_scene("plain", "S", number, ["A", "B"], ["A" if number % 2 else "B", "B"])
-        told += [annotation(number, 0, history="direct" if number < 10 else "indirect"), annotation(number, 1)]
-    rows = {row["history"]: row for row in history_gain(guessed, told, "joint", "plain")}
+        labels += [annotation(number, 0, history="direct" if number < 10 else "indirect"), annotation(number, 1)]
+    rows = {row["history"]: row for row in history_gain(guessed, labels, "joint", "plain")}
     assert list(rows) == ["needed", "direct", "indirect", "none"]
     assert rows["needed"]["value"] == pytest.approx(0.5) and rows["needed"]["n"] == 20
     assert 0 < rows["needed"]["low"] < 0.5 < rows["needed"]["high"] and rows["needed"]["p_adjusted"] < 0.05
     assert (rows["direct"]["value"], rows["indirect"]["n"]) == (0.5, 10)
     assert (rows["none"]["value"], rows["none"]["p_adjusted"]) == (0, 1)
-    turned = {row["history"]: row["value"] for row in history_gain(guessed, told, "plain", "joint")}
-    assert turned["needed"] == pytest.approx(-0.5)
+    permuted = {row["history"]: row["value"] for row in history_gain(guessed, labels, "plain", "joint")}
+    assert permuted["needed"] == pytest.approx(-0.5)
 
 
 def test_without_annotations_the_gain_is_unknown_and_says_why() -> None:
@@ -95,9 +95,9 @@ def test_a_scene_in_which_nobody_speaks_is_like_no_other() -> None:
 
 
 def test_only_the_last_scenes_are_looked_at() -> None:
-    filling: list[Scene] = [scene(("Ben", "Rain."), at=(1, 10 + place)) for place in range(WINDOW)]
-    found = ranked_scenes(NOW, [KEY, *filling], "en")
-    assert len(found) == WINDOW and KEY not in found
+    filling: list[Scene] = [scene(("Ben", "Rain."), at=(1, 10 + index)) for index in range(WINDOW)]
+    results = ranked_scenes(NOW, [KEY, *filling], "en")
+    assert len(results) == WINDOW and KEY not in results
     assert KEY in ranked_scenes(NOW, [KEY, *filling[1:]], "en")
 
 

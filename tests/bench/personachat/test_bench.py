@@ -27,12 +27,12 @@ def figures(document: dict[str, Any], agent: str, condition: str = "self_origina
 def test_figures_by_hand(data: Path) -> None:
     """The clockmaker finds its own trade, and is led astray by clocks twice."""
     document = bench_personachat(data, agents=["judged:clock"])
-    found = figures(document, "judged:clock")
+    results = figures(document, "judged:clock")
     # Places of the right reply: 1; 3 (the longest); 3; 3 (the longest).
-    assert found["hits@1"]["value"] == pytest.approx(1 / 4)
-    assert found["hits@5"]["value"] == 1.0
-    assert found["mrr"]["value"] == pytest.approx((1 + 1 / 3 + 1 / 3 + 1 / 3) / 4)
-    for row in found.values():
+    assert results["hits@1"]["value"] == pytest.approx(1 / 4)
+    assert results["hits@5"]["value"] == 1.0
+    assert results["mrr"]["value"] == pytest.approx((1 + 1 / 3 + 1 / 3 + 1 / 3) / 4)
+    for row in results.values():
         assert row["low"] <= row["value"] <= row["high"]
         assert (row["n"], row["split"], row["paper"], row["trained_on"]) == (4, "valid", None, None)
     assert {row["condition"] for row in document["rows"]} == {"none", "self_original"}
@@ -72,16 +72,16 @@ def test_agents_are_compared_two_by_two(data: Path) -> None:
 
 
 def test_scoring_everything_alike_never_finds_the_right_reply(data: Path) -> None:
-    found = figures(bench_personachat(data, agents=["judged:blind"]), "judged:blind")
-    assert (found["hits@1"]["value"], found["mrr"]["value"]) == (0.0, pytest.approx(1 / 3))
+    results = figures(bench_personachat(data, agents=["judged:blind"]), "judged:blind")
+    assert (results["hits@1"]["value"], results["mrr"]["value"]) == (0.0, pytest.approx(1 / 3))
 
 
 def test_an_agent_that_only_replies_is_judged_by_its_reply(data: Path) -> None:
     document = bench_personachat(data, agents=["judged:baker"])
-    found = figures(document, "judged:baker")
-    assert found["hits@1"]["judged_by"] == BY_REPLY
+    results = figures(document, "judged:baker")
+    assert results["hits@1"]["judged_by"] == BY_REPLY
     # Only of being up at four the right reply says most; 'i bake bread .' and 'i sail at dawn .' have more of it twice.
-    assert found["hits@1"]["value"] == pytest.approx(1 / 4)
+    assert results["hits@1"]["value"] == pytest.approx(1 / 4)
 
 
 def test_many_at_once_gives_the_same_scores(data: Path) -> None:
@@ -95,14 +95,14 @@ def test_many_at_once_gives_the_same_scores(data: Path) -> None:
 
 def test_the_worst_mistakes_tell_the_whole_question(data: Path) -> None:
     mistakes = bench_personachat(data, agents=["judged:clock"])["mistakes"]
-    assert {one["item"] for one in mistakes} == {"1.2", "2.1", "2.2"}
+    assert {item["item"] for item in mistakes} == {"1.2", "2.1", "2.2"}
     worst = mistakes[0]
     assert worst["gold_rank"] == 3
     assert worst["chosen_score"] >= worst["gold_score"]
-    told = next(one for one in mistakes if one["item"] == "2.1")
-    assert (told["condition"], told["persona"]) == ("self_original", ["i bake bread."])
-    assert (told["gold"], told["chosen"]) == ("i am up at four to bake .", "i mend clocks .")
-    assert told["history"] == [["Person 2A", "do you sleep well ?"]]
+    content = next(item for item in mistakes if item["item"] == "2.1")
+    assert (content["condition"], content["persona"]) == ("self_original", ["i bake bread."])
+    assert (content["gold"], content["chosen"]) == ("i am up at four to bake .", "i mend clocks .")
+    assert content["history"] == [["Person 2A", "do you sleep well ?"]]
 
 
 def test_without_candidates_others_are_drawn_from_other_dialogues(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_without_candidates_others_are_drawn_from_other_dialogues(tmp_path: Path
     questions = questions_in(files_of(tmp_path, "test")["none"], "none", seed=1)
     assert questions.drawn
     for example in questions.examples:
-        (right,) = (example.candidates[place] for place in example.gold)
+        (right,) = (example.candidates[index] for index in example.gold)
         number = right.removeprefix("reply ")[:-1]
         assert len(set(example.candidates)) == len(example.candidates) == DISTRACTORS + 1
         assert all(text == right or text[:-1] != f"reply {number}" for text in example.candidates)
@@ -182,8 +182,8 @@ def test_what_cannot_be_judged_is_said(data: Path, tmp_path: Path) -> None:
 
 def test_every_condition_of_the_real_data() -> None:
     document = bench_personachat(folder("personachat"), agents=["tfidf"], limit=100)
-    found = {row["condition"]: row for row in document["rows"] if row["metric"] == "hits@1"}
-    assert list(found) == list(CONDITIONS)
-    assert all(row["n"] == 100 and row["paper"] is not None for row in found.values())
-    assert found["self_original"]["value"] > found["none"]["value"] > 1 / 20
+    results = {row["condition"]: row for row in document["rows"] if row["metric"] == "hits@1"}
+    assert list(results) == list(CONDITIONS)
+    assert all(row["n"] == 100 and row["paper"] is not None for row in results.values())
+    assert results["self_original"]["value"] > results["none"]["value"] > 1 / 20
     assert len(document["mistakes"]) == 10

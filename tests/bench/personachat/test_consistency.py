@@ -30,12 +30,12 @@ def written(tmp_path: Path, *questions: object) -> Path:
 def test_the_first_choice_is_of_one_kind(tmp_path: Path) -> None:
     """The clockmaker takes the shortest that speaks of clocks, which contradicts; alike scores count as the worst."""
     document = bench_consistency(written(tmp_path, QUESTION), ["judged:clock", "judged:blind", "judged:baker"])
-    found = {(row["agent"], row["metric"]): row["value"] for row in document["rows"]}
-    assert found["judged:clock", "contradict@1"] == 1.0
-    assert found["judged:blind", "contradict@1"] == 1.0
-    assert found["judged:clock", "hits@1"] == 0.0
+    results = {(row["agent"], row["metric"]): row["value"] for row in document["rows"]}
+    assert results["judged:clock", "contradict@1"] == 1.0
+    assert results["judged:blind", "contradict@1"] == 1.0
+    assert results["judged:clock", "hits@1"] == 0.0
     for agent in ("judged:clock", "judged:blind", "judged:baker"):
-        assert sum(found[agent, f"{kind}@1"] for kind in ("hits", "contradict", "similar", "random")) == 1.0
+        assert sum(results[agent, f"{kind}@1"] for kind in ("hits", "contradict", "similar", "random")) == 1.0
     assert {row["set"] for row in document["rows"]} == {"havenot"}
     same = next(row for row in document["comparisons"] if row["agents"] == ["judged:clock", "judged:blind"])
     assert (same["difference"], same["p_value"]) == (0.0, 1.0)

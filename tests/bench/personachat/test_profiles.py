@@ -21,13 +21,13 @@ PAIRS = [(f"i make {trade} .", f"my {trade} are what i live from .") for trade i
 def dialogues(trades: list[str]) -> str:
     """Each first speaker makes one thing, each second the one after it, and both say so in their second line."""
     lines = []
-    for place, trade in enumerate(trades):
-        other = trades[(place + 1) % len(trades)]
-        own = [f"i make {other}.", f"i sell {other} at the market {place}b.", "i am called b.", f"i am {place}."]
-        partner = [f"i make {trade}.", f"i sell {trade} at the market {place}a.", f"i live at {place}.", f"age {place}"]
-        told = [f"your persona: {text}" for text in own[:2]] + [f"partner's persona: {text}" for text in partner[:2]]
-        told += ["hello .\thello to you .", f"i have {trade} to finish .\tand i {other} ."]
-        lines += [f"{number} {text}" for number, text in enumerate(told, 1)]
+    for index, trade in enumerate(trades):
+        another = trades[(index + 1) % len(trades)]
+        own = [f"i make {another}.", f"i sell {another} at the market {index}b.", "i am called b.", f"i am {index}."]
+        partner = [f"i make {trade}.", f"i sell {trade} at the market {index}a.", f"i live at {index}.", f"age {index}"]
+        content = [f"your persona: {text}" for text in own[:2]] + [f"partner's persona: {text}" for text in partner[:2]]
+        content += ["hello .\thello to you .", f"i have {trade} to finish .\tand i {another} ."]
+        lines += [f"{number} {text}" for number, text in enumerate(content, 1)]
     return "\n".join(lines) + "\n"
 
 
@@ -41,21 +41,21 @@ def data(tmp_path: Path) -> Path:
 
 def test_errors_fall_as_more_is_said(data: Path) -> None:
     document = bench_profiles(data)
-    found = {
+    results = {
         (row["scorer"], row["profile"], row["unit"], row["length"]): row
         for row in document["rows"]
         if row["speaker"] == "both"
     }
-    assert {scorer for scorer, *_ in found} >= {"tfidf", "words", "links"}
+    assert {scorer for scorer, *_ in results} >= {"tfidf", "words", "links"}
     for scorer in ("tfidf", "words"):
-        assert found[scorer, "own", "profile", 1]["value"] == 1.0
-        assert found[scorer, "own", "profile", 2]["value"] == 0.0
-        assert found[scorer, "own", "profile", "whole"]["value"] == 0.0
-        assert found[scorer, "partner", "profile", "whole"]["value"] > 0.5
-    whole = found["words", "own", "profile", "whole"]
+        assert results[scorer, "own", "profile", 1]["value"] == 1.0
+        assert results[scorer, "own", "profile", 2]["value"] == 0.0
+        assert results[scorer, "own", "profile", "whole"]["value"] == 0.0
+        assert results[scorer, "partner", "profile", "whole"]["value"] > 0.5
+    whole = results["words", "own", "profile", "whole"]
     assert (whole["n"], whole["paper"]) == (16, 0.057)
-    assert found["words", "own", "profile", 3]["paper"] == 0.35
-    assert found["words", "own", "sentences", "whole"]["n"] == 32
+    assert results["words", "own", "profile", 3]["paper"] == 0.35
+    assert results["words", "own", "sentences", "whole"]["n"] == 32
     assert json.loads(json.dumps(document)) == document
 
 
@@ -82,12 +82,12 @@ def chair(number: int, *profile: str) -> Chair:
 
 def test_a_field_shares_no_sentence_with_the_true_profile_and_holds_nobody_twice() -> None:
     judged = [chair(1, "a", "b"), chair(2, "b", "c"), chair(3, "d", "e"), chair(4, "e", "f"), chair(5, "g", "h")]
-    more = [chair(9, *(f"{place}{letter}" for letter in "wxyz")) for place in range(6)] + [chair(10, "short")]
+    more = [chair(9, *(f"{index}{letter}" for letter in "wxyz")) for index in range(6)] + [chair(10, "short")]
     profiles, fields = fields_of(judged, more, 4, seed=0)
     assert len(fields) == 5
     for true, field in fields.items():
         assert profiles[field[0]] == true
-        rivals = [set(profiles[other]) for other in field[1:]]
+        rivals = [set(profiles[another]) for another in field[1:]]
         assert len(rivals) == 4
         assert all(not rival & set(true) for rival in rivals)
         own = [rival for rival in rivals if all(len(text) == 1 for text in rival)]
@@ -104,8 +104,8 @@ def test_both_chairs_of_a_dialogue(data: Path) -> None:
 
 
 def test_stems_meet() -> None:
-    for one, other in (("remodeling", "remodel"), ("hobbies", "hobby"), ("running", "run"), ("dog's", "dogs")):
-        assert stems(one) == stems(other)
+    for item, another in (("remodeling", "remodel"), ("hobbies", "hobby"), ("running", "run"), ("dog's", "dogs")):
+        assert stems(item) == stems(another)
     assert stems("bus glass is") == ["bus", "glass", "is"]
 
 

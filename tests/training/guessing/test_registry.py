@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from talkers import NAMES, PEOPLE, lessons, masked, personas, scenes
+from talkers import NAMES, PEOPLE, masked, personas, scenes, training_scenes
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing import Masking, TrainingScenes, Vanilla
@@ -23,10 +23,10 @@ class Noted:
     """Makes vanilla guessers, and keeps what each was made from."""
 
     def __init__(self) -> None:
-        self.lessons: list[TrainingScenes] = []
+        self.training_scenes: list[TrainingScenes] = []
 
     def __call__(self, told: TrainingScenes) -> Guesser:
-        self.lessons.append(told)
+        self.training_scenes.append(told)
         return Vanilla(told)
 
 
@@ -38,20 +38,20 @@ def folder_until(folder: Path, last: tuple[int, ...]) -> Path:
 
 
 def test_weights_are_learned_from_scenes_that_nobody_had_seen(tmp_path: Path) -> None:
-    made, told = Noted(), lessons(scenes(40))
+    made, told = Noted(), training_scenes(scenes(40))
     weighted_guessers([made], [folder_until(tmp_path / "a", (1, 25)), folder_until(tmp_path / "b", (1, 30))])(told)
-    assert [len(one.scenes) for one in made.lessons] == [30, 40]
+    assert [len(one.scenes) for one in made.training_scenes] == [30, 40]
     weighted_guessers([made], [])(told)
-    assert [len(one.scenes) for one in made.lessons[2:]] == [36, 40]
+    assert [len(one.scenes) for one in made.training_scenes[2:]] == [36, 40]
 
 
 def test_where_all_was_seen_there_is_nothing_to_weigh_by(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="--held-back"):
-        weighted_guessers([Noted()], [folder_until(tmp_path / "a", (1, 40))])(lessons(scenes(40)))
+        weighted_guessers([Noted()], [folder_until(tmp_path / "a", (1, 40))])(training_scenes(scenes(40)))
 
 
 def test_who_knows_more_is_believed_more() -> None:
-    together = weighted_guessers([Vanilla, lambda _told: RandomGuesser()], [])(lessons(scenes(60)))
+    together = weighted_guessers([Vanilla, lambda _told: RandomGuesser()], [])(training_scenes(scenes(60)))
     assert isinstance(together, Together) and together.weights[0] > 0.7 > together.weights[1]
     hits = []
     for one in Masking(PEOPLE, NAMES).scenes(scenes(20, seed=3)):
@@ -61,7 +61,7 @@ def test_who_knows_more_is_believed_more() -> None:
 
 
 def test_names_joined_by_plus_are_weighed_together() -> None:
-    together = guesser_named("vanilla+random")(lessons(scenes(30)))
+    together = guesser_named("vanilla+random")(training_scenes(scenes(30)))
     assert isinstance(together, Together)
     one = masked(scenes(1, seed=5)[0])
     found = together.guess(one.scene, personas(one.candidates))

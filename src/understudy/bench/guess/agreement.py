@@ -21,23 +21,27 @@ __all__ = ["annotation_agreement"]
 
 Row = dict[str, Any]
 SAID: Mapping[str, Callable[[Annotation], Hashable]] = {
-    "coarse evidence": lambda one: frozenset(one.coarse_evidence),
-    "evidence": lambda one: frozenset(one.evidence),
-    "direct history": lambda one: one.needs_history == "direct",
-    "history": lambda one: one.needs_history,
-    "reasoning": lambda one: one.reasoning,
+    "coarse evidence": lambda annotation: frozenset(annotation.coarse_evidence),
+    "evidence": lambda annotation: frozenset(annotation.evidence),
+    "direct history": lambda annotation: annotation.needs_history == "direct",
+    "history": lambda annotation: annotation.needs_history,
+    "reasoning": lambda annotation: annotation.reasoning,
 }
 
 
 def annotation_agreement(ours: Sequence[Annotation], theirs: Sequence[Annotation], seed: int = 0) -> list[Row]:
     """A row for each thing that annotations tell."""
-    others = {one.instance: one for one in theirs}
-    pairs = [(one, others[one.instance]) for one in ours if one.instance in others]
+    by_instance = {annotation.instance: annotation for annotation in theirs}
+    pairs = [
+        (annotation, by_instance[annotation.instance]) for annotation in ours if annotation.instance in by_instance
+    ]
     if not pairs:
         raise InputError("the two tables have no speaker of a scene in common: they must be about the same scenes")
     rows = []
     for name, said in SAID.items():
-        tables = _tables([(one.instance[:2], said(one), said(other)) for one, other in pairs])
+        tables = _tables(
+            [(annotation.instance[:2], said(annotation), said(counterpart)) for annotation, counterpart in pairs]
+        )
         value = float(cohens_kappa(tables.sum(axis=0)))
         row: Row = {"annotation": name, "metric": "kappa", "value": None, "low": None, "high": None}
         row |= {"n": len(pairs), "paper": PAPER_AGREEMENT[name]}
@@ -50,16 +54,16 @@ def annotation_agreement(ours: Sequence[Annotation], theirs: Sequence[Annotation
     return rows
 
 
-def _tables(told: Sequence[tuple[Hashable, Hashable, Hashable]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _tables(labelled: Sequence[tuple[Hashable, Hashable, Hashable]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """For each scene, how often one said the row while the other said the column."""
     scenes: dict[Hashable, int] = {}
     answers: dict[Hashable, int] = {}
-    places = [
-        (scenes.setdefault(scene, len(scenes)), *(answers.setdefault(one, len(answers)) for one in said))
-        for scene, *said in told
+    cells = [
+        (scenes.setdefault(scene, len(scenes)), *(answers.setdefault(answer, len(answers)) for answer in said))
+        for scene, *said in labelled
     ]
     counts = np.zeros((len(scenes), len(answers), len(answers)))
-    np.add.at(counts, tuple(np.array(places).T), 1.0)
+    np.add.at(counts, tuple(np.array(cells).T), 1.0)
     return counts
 
 

@@ -31,7 +31,7 @@ def shows_of(guessed: Iterable[GuessedSpeaker], annotations: Sequence[Annotation
 
 def annotated(guessed: Sequence[GuessedSpeaker], annotations: Sequence[Annotation]) -> dict[str, Annotation]:
     """Annotations by the key of the speaker they are about; those of speakers who were not judged are left out."""
-    keys = {(*speaker.scene_key, speaker.place): speaker.key for speaker in guessed}
+    keys = {(*speaker.scene_key, speaker.index): speaker.key for speaker in guessed}
     shows = shows_of(guessed, annotations)
     pairs = (
         (keys.get((shows.get(annotation.source, ""), *annotation.instance)), annotation) for annotation in annotations

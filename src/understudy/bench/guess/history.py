@@ -93,8 +93,8 @@ def ranked_scenes(
     if encoder is None:
         scores: Reals = TfIdf([*map(scene_text, last)], language).scores(scene_text(scene)).astype(np.float64)
     else:
-        own, *others = (_mean(ranked, encoder) for ranked in (scene, *last))
-        scores = np.array([0.0 if own is None or other is None else float(own @ other) for other in others])
+        own, *vectors = (_mean(ranked, encoder) for ranked in (scene, *last))
+        scores = np.array([0.0 if own is None or vector is None else float(own @ vector) for vector in vectors])
     return [last[index] for index in np.argsort(-scores, kind="stable")]
 
 

@@ -40,10 +40,10 @@ __all__ = [
     "KEPT",
     "ConditionQuestions",
     "bench_personachat",
+    "best_condition",
     "dialogue_of",
     "files_of",
     "questions_in",
-    "told_on",
     "worst",
 ]
 
@@ -69,27 +69,27 @@ def bench_personachat(
     judged = [judged_agent(spec, training) for spec in dict.fromkeys(agents)]
     rows, mistakes = list[Row](), list[Row]()
     items: list[Items] = []
-    asked: dict[str, Row] = {}
+    by_condition: dict[str, Row] = {}
     for condition, path in files.items():
         questions = questions_in(path, condition, limit, seed)
         sizes = sorted({len(example.candidates) for example in questions.examples})
-        asked[condition] = {"n": len(questions.examples), "candidates": sizes, "drawn": questions.drawn}
-        for one in judged:
+        by_condition[condition] = {"n": len(questions.examples), "candidates": sizes, "drawn": questions.drawn}
+        for agent in judged:
             begun = time.perf_counter()
-            scores = scores_of(one, questions.examples, _on(progress, condition), cache, training)
-            asked[condition].setdefault("seconds", {})[one.name] = round(time.perf_counter() - begun, 2)
-            places = [gold_places(row, example.gold) for row, example in zip(scores, questions.examples)]
+            scores = scores_of(agent, questions.examples, _on(progress, condition), cache, training)
+            by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
+            gold_ranks = [gold_places(row, example.gold) for row, example in zip(scores, questions.examples)]
             names = [example.name for example in questions.examples]
-            result = Items({"agent": one.name, "condition": condition}, names, [place[0] for place in places])
+            result = Items({"agent": agent.name, "condition": condition}, names, [gold[0] for gold in gold_ranks])
             items.append(result)
-            rows += _rows(one, questions, split, result, seed)
-            if condition == told_on(list(files)):
-                mistakes += worst(one.name, questions, scores, result.ranks)
-    settings = {"split": split, "paper": PAPER_IS, "resamples": RESAMPLES, "swaps": SWAPS, "conditions": asked}
+            rows += _rows(agent, questions, split, result, seed)
+            if condition == best_condition(list(files)):
+                mistakes += worst(agent.name, questions, scores, result.ranks)
+    settings = {"split": split, "paper": PAPER_IS, "resamples": RESAMPLES, "swaps": SWAPS, "conditions": by_condition}
     settings["word_weights"] = None if training is None else training.name
     used = [*files.values(), *([training] if training else [])]
     manifest = manifest_of("personachat", used, seed, limit, settings)
-    manifest["agents"] = {one.name: getattr(one.agent, "card", None) for one in judged}
+    manifest["agents"] = {agent.name: getattr(agent.agent, "card", None) for agent in judged}
     if save_items is not None:
         write_items(save_items, items, manifest)
     return {
@@ -97,7 +97,7 @@ def bench_personachat(
         "comparisons": compared(items, RANKING, "condition", seed),
         "mistakes": mistakes,
         "manifest": manifest,
-        "items": [one.document() for one in items],
+        "items": [agent.document() for agent in items],
     }
 
 
@@ -131,7 +131,7 @@ KEPT = 10
 TELLING = ("self_original", "self_revised", "both_original", "both_revised", "other_original", "other_revised", "none")
 
 
-def told_on(conditions: Sequence[str]) -> str:
+def best_condition(conditions: Sequence[str]) -> str:
     """The condition whose mistakes tell most: the one on which the agent should have known best."""
     return min(conditions, key=TELLING.index)
 
@@ -140,20 +140,20 @@ def worst(
     agent: str, questions: ConditionQuestions, scores: Sequence[Sequence[float]], ranks: Sequence[int]
 ) -> list[Any]:
     """The right reply furthest down, and of these by the largest margin."""
-    found = [
-        (rank, max(row) - max(row[gold] for gold in example.gold), place)
-        for place, (row, example, rank) in enumerate(zip(scores, questions.examples, ranks))
+    misses = [
+        (rank, max(row) - max(row[gold] for gold in example.gold), index)
+        for index, (row, example, rank) in enumerate(zip(scores, questions.examples, ranks))
         if rank > 1
     ]
     return [
-        {"agent": agent, "condition": questions.condition, **_told(questions.examples[place], scores[place], rank)}
-        for rank, _, place in sorted(found, reverse=True)[:KEPT]
+        {"agent": agent, "condition": questions.condition, **_mistake(questions.examples[index], scores[index], rank)}
+        for rank, _, index in sorted(misses, reverse=True)[:KEPT]
     ]
 
 
-def _told(example: Example, scores: Sequence[float], rank: int) -> dict[str, Any]:
+def _mistake(example: Example, scores: Sequence[float], rank: int) -> dict[str, Any]:
     right = max(example.gold, key=scores.__getitem__)
-    wrong = [place for place in range(len(scores)) if place not in example.gold]
+    wrong = [index for index in range(len(scores)) if index not in example.gold]
     chosen = max(wrong, key=scores.__getitem__)
     faced = example.situation.faced
     return {
@@ -191,20 +191,20 @@ def dialogue_of(example: Example) -> str:
 
 def files_of(data: Path, split: str, conditions: Sequence[str] | None = None) -> dict[str, Path]:
     """The file of each condition asked for; without a wish, of each that the folder has."""
-    unknown = [one for one in conditions or () if one not in CONDITIONS]
+    unknown = [name for name in conditions or () if name not in CONDITIONS]
     if unknown:
         raise InputError(f"there is no condition '{unknown[0]}': choose from {', '.join(CONDITIONS)}")
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for condition in conditions or CONDITIONS:
         stem = f"{split}_{'none_original' if condition == 'none' else condition}"
         paths = [path for path in (data / f"{stem}.txt", data / f"{stem}_no_cands.txt") if path.is_file()]
         if paths:
-            found[condition] = paths[0]
+            files[condition] = paths[0]
         elif conditions is not None:
             raise InputError(f"holds no {stem}.txt, which the condition '{condition}' is asked from", data)
-    if not found:
+    if not files:
         raise InputError(f"holds no {split}_none_original.txt, {split}_self_original.txt, ...: name their folder", data)
-    return found
+    return files
 
 
 def questions_in(path: Path, condition: str, limit: int | None = None, seed: int = 0) -> ConditionQuestions:
@@ -212,19 +212,19 @@ def questions_in(path: Path, condition: str, limit: int | None = None, seed: int
     every = list(examples(SourceFile(path)))
     if not every:
         raise InputError("puts no question: it holds no reply", path)
-    places = np.arange(len(every))
+    indices = np.arange(len(every))
     if limit is not None and limit < len(every):
-        places = np.sort(np.random.default_rng(seed).choice(len(every), limit, replace=False))
-    drawn = any(len(every[place].candidates) == 1 for place in places)
+        indices = np.sort(np.random.default_rng(seed).choice(len(every), limit, replace=False))
+    drawn = any(len(every[index].candidates) == 1 for index in indices)
     pool = _Replies(every) if drawn else None
-    asked = []
-    for place in places:
-        example = every[place]
+    questions = []
+    for index in indices:
+        example = every[index]
         if pool is not None and len(example.candidates) == 1:
-            wrong = pool.others(example, np.random.default_rng((seed, int(place))))
+            wrong = pool.others(example, np.random.default_rng((seed, int(index))))
             example = replace(example, candidates=(*wrong, *example.candidates), gold=frozenset({len(wrong)}))
-        asked.append(example)
-    return ConditionQuestions(condition, path, tuple(asked), drawn)
+        questions.append(example)
+    return ConditionQuestions(condition, path, tuple(questions), drawn)
 
 
 class _Replies:
@@ -236,8 +236,8 @@ class _Replies:
     def others(self, example: Example, rng: np.random.Generator) -> tuple[str, ...]:
         own, right = dialogue_of(example), example.candidates[min(example.gold)]
         chosen: dict[str, None] = {}
-        for place in rng.permutation(len(self._said)):
-            dialogue, text = self._said[place]
+        for index in rng.permutation(len(self._said)):
+            dialogue, text = self._said[index]
             if dialogue != own and text != right:
                 chosen[text] = None
                 if len(chosen) == DISTRACTORS:

@@ -63,20 +63,20 @@ def bench_consistency(
         questions = _questions(path)
         if limit is not None and limit < len(questions):
             drawn = np.random.default_rng(seed).choice(len(questions), limit, replace=False)
-            questions = [questions[place] for place in sorted(drawn)]
+            questions = [questions[index] for index in sorted(drawn)]
         examples = [example for example, _ in questions]
-        for one in judged:
-            scores = scores_of(one, examples, lambda doing, *done, of=name: progress(f"{doing}, {of}", *done))
+        for agent in judged:
+            scores = scores_of(agent, examples, lambda doing, *done, of=name: progress(f"{doing}, {of}", *done))
             firsts = [_first(row, kinds) for row, (_, kinds) in zip(scores, questions)]
             marks = {metric: [float(first == metric) for first in firsts] for metric in METRICS}
             ranks = [gold_places(row, example.gold)[0] for row, example in zip(scores, examples)]
-            told = {"agent": one.name, "set": name}
-            items.append(Items(told, [example.name for example in examples], ranks, marks))
-            by_reply = {} if one.judged_by is None else {"judged_by": one.judged_by}
+            keys = {"agent": agent.name, "set": name}
+            items.append(Items(keys, [example.name for example in examples], ranks, marks))
+            by_reply = {} if agent.judged_by is None else {"judged_by": agent.judged_by}
             for metric in METRICS:
                 figure = interval(marks[metric], seed=seed)
                 row = {"value": figure.value, "low": figure.low, "high": figure.high, "n": len(firsts), "paper": None}
-                rows.append({**told, "trained_on": one.trained_on, **by_reply, "metric": metric, **row})
+                rows.append({**keys, "trained_on": agent.trained_on, **by_reply, "metric": metric, **row})
     settings = {"resamples": RESAMPLES, "swaps": SWAPS}
     manifest = manifest_of("consistency", files.values(), seed, limit, settings)
     if save_items is not None:
@@ -85,7 +85,7 @@ def bench_consistency(
         "rows": rows,
         "comparisons": compared(items, METRICS[:2], "set", seed),
         "manifest": manifest,
-        "items": [one.document() for one in items],
+        "items": [agent.document() for agent in items],
     }
 
 
@@ -95,28 +95,28 @@ def _first(scores: Sequence[float], kinds: Sequence[str]) -> str:
 
 
 def _questions(path: Path) -> list[KindedQuestion]:
-    found = []
+    questions = []
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                found.append(_question(line, number, path))
-    if not found:
+                questions.append(_question(line, number, path))
+    if not questions:
         raise InputError("puts no question", path)
-    return found
+    return questions
 
 
 def _question(line: str, number: int, path: Path) -> KindedQuestion:
     try:
-        told = json.loads(line)
-        persona, prefix, offered = told["persona"], told["prefix"], told["candidates"]
+        record = json.loads(line)
+        persona, prefix, offered = record["persona"], record["prefix"], record["candidates"]
         texts = [(kind, str(text)) for kind in KINDS for text in offered.get(kind, ())]
-        right = frozenset(place for place, (kind, _) in enumerate(texts) if kind == "label")
+        right = frozenset(index for index, (kind, _) in enumerate(texts) if kind == "label")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError("is not a question of Dialogue NLI: persona, prefix and candidates", path, number) from error
     if not right:
         raise InputError("has no right reply among its candidates", path, number)
     # The reply is the persona's, so the last thing said was the partner's, and before that they took turns.
-    speakers = [PARTNER if (len(prefix) - place) % 2 else OWN for place in range(len(prefix))]
+    speakers = [PARTNER if (len(prefix) - index) % 2 else OWN for index in range(len(prefix))]
     history = tuple(Turn(speaker, str(text)) for speaker, text in zip(speakers, prefix))
     faced = Other(PARTNER)
     situation = Situation(Persona(OWN, profile=tuple(map(str, persona))), faced=faced, present=(faced,))

@@ -65,8 +65,8 @@ def judged_agent(spec: str, training: Path | None = None) -> JudgedAgent:
     else:
         agent = agent_named(spec)
     card: Any = getattr(agent, "card", None)
-    told = card if isinstance(card, dict) else {}
-    return JudgedAgent(spec, agent, str(told.get("agent", spec)), told.get("trained_on"))
+    fields = card if isinstance(card, dict) else {}
+    return JudgedAgent(spec, agent, str(fields.get("agent", spec)), fields.get("trained_on"))
 
 
 def scores_of(
@@ -81,31 +81,31 @@ def scores_of(
     With `cache` they are kept in that folder, by agent and questions, and not asked for again. What an agent of
     yours would now say is not known to it: empty the folder when you change the agent.
     """
-    kept = None if cache is None else cache / f"{_fingerprint(judged, questions, data)}.npz"
-    if kept is not None and kept.is_file():
-        return _unpacked(kept)
+    cached = None if cache is None else cache / f"{_fingerprint(judged, questions, data)}.npz"
+    if cached is not None and cached.is_file():
+        return _unpacked(cached)
     scores: Scores = []
     for start in range(0, len(questions), BATCH):
         batch = questions[start : start + BATCH]
         for example, row in zip(batch, _asked(judged.agent, batch), strict=True):
             scores.append(_checked(judged.name, example, row))
         watch(judged.name, len(scores), len(questions))
-    if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        _pack(kept, scores)
+    if cached is not None:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        _pack(cached, scores)
     return scores
 
 
 def _asked(agent: object, batch: Sequence[Example]) -> Iterator[Sequence[float]]:
     if isinstance(agent, ManyRanker):
-        yield from agent.score_many([(one.situation, one.history, one.candidates) for one in batch])
+        yield from agent.score_many([(example.situation, example.history, example.candidates) for example in batch])
     elif isinstance(agent, Ranker):
-        for one in batch:
-            yield agent.score(one.situation, one.history, one.candidates)
+        for example in batch:
+            yield agent.score(example.situation, example.history, example.candidates)
     else:
-        for one in batch:
-            said = cast(Agent, agent).reply(one.situation, one.history).text
-            yield [unigram_f1(said, text, one.situation.persona.language) for text in one.candidates]
+        for example in batch:
+            said = cast(Agent, agent).reply(example.situation, example.history).text
+            yield [unigram_f1(said, text, example.situation.persona.language) for text in example.candidates]
 
 
 def _checked(name: str, example: Example, scores: Sequence[float]) -> list[float]:
@@ -125,10 +125,10 @@ def _newest(example: Example) -> list[str]:
 
 
 def _fingerprint(judged: JudgedAgent, questions: Sequence[Example], data: Path | None) -> str:
-    asked = [[one.name, one.situation.persona.profile, one.candidates] for one in questions]
+    payload = [[example.name, example.situation.persona.profile, example.candidates] for example in questions]
     card = getattr(judged.agent, "card", None)
-    told = json.dumps([judged.name, card, asked, data and sha256(data)], default=str)
-    return hashlib.sha256(told.encode()).hexdigest()[:24]
+    text = json.dumps([judged.name, card, payload, data and sha256(data)], default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def _pack(path: Path, scores: Scores) -> None:

@@ -43,10 +43,10 @@ def chairs_of(path: Path) -> list[Chair]:
     for number, example in last.items():
         own, faced = example.situation.persona, example.situation.faced
         partner = () if faced is None else faced.profile
-        heard = tuple(turn.text for turn in example.history if turn.speaker != own.name)
+        partner_said = tuple(turn.text for turn in example.history if turn.speaker != own.name)
         said = tuple(turn.text for turn in example.history if turn.speaker == own.name)
         reply = example.candidates[min(example.gold)]
-        chairs.append(Chair(int(number), False, heard, partner, own.profile))
+        chairs.append(Chair(int(number), False, partner_said, partner, own.profile))
         chairs.append(Chair(int(number), True, (*said, reply), own.profile, partner))
     return chairs
 
@@ -71,7 +71,7 @@ def training_of(data: Path) -> tuple[Training, list[Path]]:
 
 
 def fields_of(
-    judged: Sequence[Chair], more: Sequence[Chair], others: int, seed: int
+    judged: Sequence[Chair], more: Sequence[Chair], size: int, seed: int
 ) -> tuple[list[tuple[str, ...]], dict[tuple[str, ...], NDArray[np.int64]]]:
     """All profiles, and for each judged one its number followed by those of the profiles it is ranked against.
 
@@ -93,9 +93,9 @@ def fields_of(
     for profile in dict.fromkeys(tuple(sorted(chair.profile)) for chair in judged if chair.profile):
         number = profiles[profile]
         rivals = [root for root in members if root != persona[number]]
-        order = [rivals[place] for place in rng.permutation(len(rivals))]
+        order = [rivals[index] for index in rng.permutation(len(rivals))]
         order.sort(key=lambda root: root not in own)  # the split's own personas first, each part in its drawn order
-        chosen = [members[root][int(rng.integers(len(members[root])))] for root in order[:others]]
+        chosen = [members[root][int(rng.integers(len(members[root])))] for root in order[:size]]
         fields[profile] = np.array([number, *chosen], dtype=np.int64)
     return ordered, fields
 

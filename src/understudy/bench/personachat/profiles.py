@@ -54,8 +54,8 @@ def bench_profiles(
         scorers = scorers_for(training)
     chairs = chairs_of(judged_file)
     if limit is not None and limit < len(chairs) // 2:
-        kept = set(np.random.default_rng(seed).choice(len(chairs) // 2, limit, replace=False).tolist())
-        judged = [chair for chair in chairs if chair.dialogue - 1 in kept]
+        sample = set(np.random.default_rng(seed).choice(len(chairs) // 2, limit, replace=False).tolist())
+        judged = [chair for chair in chairs if chair.dialogue - 1 in sample]
     else:
         judged = chairs
     more = [chair for path in used if path.suffix == ".txt" for chair in chairs_of(path)]
@@ -68,9 +68,9 @@ def bench_profiles(
             _judge(scorer, chair, profiles, field, seed, ranks)
             progress(name, done, len(judged))
         rows += _rows(name, split, ranks, seed)
-        for (profile, unit, length), found in ranks.items():
-            told = {"scorer": name, "profile": profile, "unit": unit, "length": str(length)}
-            items.append(Items(told, [item for item, _ in found], [rank for _, rank in found]))
+        for (profile, unit, length), ranked in ranks.items():
+            keys = {"scorer": name, "profile": profile, "unit": unit, "length": str(length)}
+            items.append(Items(keys, [item for item, _ in ranked], [rank for _, rank in ranked]))
     settings = {"split": split, "others": OTHERS, "resamples": RESAMPLES, "paper": f"{PAPER_IS}, other distractors"}
     manifest = manifest_of("profiles", [judged_file, *used], seed, limit, settings)
     if save_items is not None:
@@ -96,26 +96,28 @@ def _judge(
         candidates = field[tuple(sorted(profile))]
         true = candidates[0]
         rng = np.random.default_rng((seed, chair.dialogue, chair.second, whose == "own"))
-        sizes = np.array([len(profiles[other]) for other in candidates[1:]])
+        sizes = np.array([len(profiles[rival]) for rival in candidates[1:]])
         wrong = starts[candidates[1:]] + rng.integers(0, sizes)
         for length in lengths:
             at = min(len(chair.said), length if isinstance(length, int) else len(chair.said)) - 1
             name = f"{chair.dialogue}.{chair.letter}"
-            place = 1 + int(np.count_nonzero(by_profile[at, candidates[1:]] >= by_profile[at, true]))
-            ranks.setdefault((whose, "profile", length), []).append((name, place))
+            rank = 1 + int(np.count_nonzero(by_profile[at, candidates[1:]] >= by_profile[at, true]))
+            ranks.setdefault((whose, "profile", length), []).append((name, rank))
             if length == WHOLE:
                 for nth in range(len(profiles[true])):
-                    place = 1 + int(np.count_nonzero(by_sentence[at, wrong] >= by_sentence[at, starts[true] + nth]))
-                    ranks.setdefault((whose, "sentences", length), []).append((f"{name}.{nth + 1}", place))
+                    rank = 1 + int(np.count_nonzero(by_sentence[at, wrong] >= by_sentence[at, starts[true] + nth]))
+                    ranks.setdefault((whose, "sentences", length), []).append((f"{name}.{nth + 1}", rank))
 
 
 def _rows(scorer: str, split: str, ranks: Ranks, seed: int) -> Iterator[Row]:
-    for (whose, unit, length), found in ranks.items():
+    for (whose, unit, length), ranked in ranks.items():
         for speaker in ("both", "A", "B") if length == WHOLE else ("both",):
-            heard = [(name, rank) for name, rank in found if speaker in ("both", name.split(".")[1])]
-            if not heard:
+            of_speaker = [(name, rank) for name, rank in ranked if speaker in ("both", name.split(".")[1])]
+            if not of_speaker:
                 continue
-            figure = interval([rank > 1 for _, rank in heard], [name.split(".")[0] for name, _ in heard], seed)
+            figure = interval(
+                [rank > 1 for _, rank in of_speaker], [name.split(".")[0] for name, _ in of_speaker], seed
+            )
             paper = None
             if whose == "own" and speaker == "both":
                 by_length = unit == "profile" and length != WHOLE
@@ -128,6 +130,6 @@ def _rows(scorer: str, split: str, ranks: Ranks, seed: int) -> Iterator[Row]:
                 "value": figure.value,
                 "low": figure.low,
                 "high": figure.high,
-                "n": len(heard),
+                "n": len(of_speaker),
                 "paper": paper,
             }

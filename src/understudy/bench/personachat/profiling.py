@@ -48,21 +48,21 @@ def profile_of(
     if training is None or not training.utterances:
         training = Training(said, sentences, () if training is None else training.pairs)
     likeness = resemblance_named(scorer, sentences, training)(said)
-    found: list[ProfileTrait] = []
-    told: set[tuple[str, tuple[str, ...]]] = set()
-    for place in np.argsort(-likeness.max(axis=0), kind="stable"):
-        utterance = int(likeness[:, place].argmax())
-        score = float(likeness[utterance, place])
-        shared = _shared(said[utterance], sentences[place])
+    traits: list[ProfileTrait] = []
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    for index in np.argsort(-likeness.max(axis=0), kind="stable"):
+        utterance = int(likeness[:, index].argmax())
+        score = float(likeness[utterance, index])
+        shared = _shared(said[utterance], sentences[index])
         if score <= 0:
             break
-        if (said[utterance], shared) in told or (scorer == "words" and not shared):
+        if (said[utterance], shared) in seen or (scorer == "words" and not shared):
             continue  # another wording of what has been told already, or nothing but plain words in common
-        told.add((said[utterance], shared))
-        found.append(ProfileTrait(sentences[place], score, said[utterance], shared))
-        if len(found) == best:
+        seen.add((said[utterance], shared))
+        traits.append(ProfileTrait(sentences[index], score, said[utterance], shared))
+        if len(traits) == best:
             break
-    return found
+    return traits
 
 
 def sentences_in(path: Path) -> list[str]:
@@ -70,10 +70,10 @@ def sentences_in(path: Path) -> list[str]:
     source = SourceFile(path)
     if PERSONACHAT.recognises(source.head(), path) and reader_of(source) is PERSONACHAT:
         return [sentence for chair in chairs_of(path) for sentence in chair.profile]
-    found = [text.strip() for _, text in source.lines() if text.strip()]
-    if not found:
+    sentences = [text.strip() for _, text in source.lines() if text.strip()]
+    if not sentences:
         raise InputError("holds no sentence: write one profile sentence a line", path)
-    return found
+    return sentences
 
 
 def training_in(data: Path) -> Training:

@@ -121,20 +121,20 @@ def learn_links(pairs: Iterable[tuple[str, str]]) -> Links:
             group += 1
     if not group:
         return {}
-    keys, place = np.unique(np.array(sources) * len(numbers) + np.array(targets), return_inverse=True)
+    keys, index = np.unique(np.array(sources) * len(numbers) + np.array(targets), return_inverse=True)
     origin, word_of = np.divmod(keys, len(numbers))
     said = np.array(groups)
     chance = np.ones(len(keys))
     for _ in range(ROUNDS):
-        share = chance[place]
+        share = chance[index]
         share /= np.bincount(said, share)[said]
-        counts = np.bincount(place, share, len(keys))
+        counts = np.bincount(index, share, len(keys))
         chance = counts / np.bincount(origin, counts, len(numbers))[origin]
     names = list(numbers)
-    found: dict[str, dict[str, float]] = {}
+    links: dict[str, dict[str, float]] = {}
     for at in np.flatnonzero((chance >= LEAST_LINK) & (origin > 0)):
-        found.setdefault(names[origin[at]], {})[names[word_of[at]]] = float(chance[at])
-    return found
+        links.setdefault(names[origin[at]], {})[names[word_of[at]]] = float(chance[at])
+    return links
 
 
 class _Weigh:
@@ -158,18 +158,19 @@ class _SentenceWords:
         posted: dict[str, tuple[list[int], list[float]]] = {}
         for number, bag in enumerate(bags):
             for word, weight in bag.items():
-                places, weights = posted.setdefault(word, ([], []))
-                places.append(number)
+                indices, weights = posted.setdefault(word, ([], []))
+                indices.append(number)
                 weights.append(weight)
         self._size = size
         self._posted = {
-            word: (np.array(places), np.array(weights, dtype=np.float32)) for word, (places, weights) in posted.items()
+            word: (np.array(indices), np.array(weights, dtype=np.float32))
+            for word, (indices, weights) in posted.items()
         }
 
     def sums(self, query: Mapping[str, float]) -> Matrix:
-        found = np.zeros(self._size, dtype=np.float32)
+        totals = np.zeros(self._size, dtype=np.float32)
         for word, weight in query.items():
             if word in self._posted:
-                places, weights = self._posted[word]
-                found[places] += weights * np.float32(weight)  # a text stands once in a posting
-        return found
+                indices, weights = self._posted[word]
+                totals[indices] += weights * np.float32(weight)  # a text stands once in a posting
+        return totals

@@ -103,9 +103,9 @@ class _Whole:
         self._sentences = TfIdf(sentence for profile in profiles for sentence in profile)
 
     def scores(self, said: Sequence[str]) -> tuple[Matrix, Matrix]:
-        heard = [" ".join(said[: length + 1]) for length in range(len(said))]
-        by_profile = np.stack([self._profiles.scores(text) for text in heard])
-        return by_profile, np.stack([self._sentences.scores(text) for text in heard])
+        prefixes = [" ".join(said[: length + 1]) for length in range(len(said))]
+        by_profile = np.stack([self._profiles.scores(text) for text in prefixes])
+        return by_profile, np.stack([self._sentences.scores(text) for text in prefixes])
 
 
 class _BySentence:
@@ -113,7 +113,7 @@ class _BySentence:
 
     def __init__(self, profiles: Sequence[Sequence[str]], sentences: Sequence[str], measure: Resemblance) -> None:
         self.starts = _starts(profiles)
-        number = {sentence: place for place, sentence in enumerate(sentences)}
+        number = {sentence: index for index, sentence in enumerate(sentences)}
         self._places = np.array([number[sentence] for profile in profiles for sentence in profile], dtype=np.int64)
         self._roots = np.sqrt(np.array([len(profile) for profile in profiles], dtype=np.float32))
         self._measure = measure

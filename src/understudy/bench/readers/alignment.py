@@ -69,7 +69,9 @@ def aligned(theirs: Sequence[Said], ours: Sequence[Said], same_speaker: bool = T
         )
         fits |= ratios >= FUZZY
     if same_speaker:
-        fits &= np.array([one for one, _ in theirs])[:, None] == np.array([one for one, _ in ours])[None, :]
+        fits &= (
+            np.array([speaker for speaker, _ in theirs])[:, None] == np.array([speaker for speaker, _ in ours])[None, :]
+        )
     best = np.zeros((len(theirs) + 1, len(ours) + 1), dtype=np.int32)
     for row in range(len(theirs)):
         matched = np.where(fits[row], best[row, :-1] + 1, best[row, 1:])
@@ -94,9 +96,9 @@ def common_starts(theirs: Episode, ours: Episode) -> int:
     common = 0
     for start in sorted(theirs.scene_starts):
         # where the first line itself differs in wording, the line before it tells the place
-        for place in (pairs.get(start), pairs.get(start - 1, -2) + 1):
-            if place in unused:
-                unused.remove(place)
+        for index in (pairs.get(start), pairs.get(start - 1, -2) + 1):
+            if index in unused:
+                unused.remove(index)
                 common += 1
                 break
     return common

@@ -197,8 +197,8 @@ def _judged(
         if not parted.all() and parted.any():
             rows.append(_starts({**what, "condition": "without episodes prepared as one scene"}, table[parted], seed))
     for (season, number), line in zip(both, table):
-        one = {**what, "episode": f"{season:02}x{number:02}"}
-        rows.append(_figure(one, "line_speaker_match", float(line[0] / line[1]), int(line[1])))
+        keys = {**what, "episode": f"{season:02}x{number:02}"}
+        rows.append(_figure(keys, "line_speaker_match", float(line[0] / line[1]), int(line[1])))
     rows += [
         _missing({**what, "episode": f"{a:02}x{b:02}"}, "line_speaker_match", "no raw transcript of this episode")
         for a, b in missing

@@ -52,19 +52,19 @@ def bench_voice(
     data: Path, judge: Path | None = None, seed: int = 0, progress: Progress = ignore_progress
 ) -> dict[str, Any]:
     """Rows, precision-recall curves, comparisons and manifest."""
-    judged = sorted(judged_in(judge or data / "evaluation", data), key=lambda one: (one.novel, one.file))
-    found: list[tuple[JudgedReplies, Scores]] = []
+    judged = sorted(judged_in(judge or data / "evaluation", data), key=lambda replies: (replies.novel, replies.file))
+    scored: list[tuple[JudgedReplies, Scores]] = []
     rows: list[Row] = []
     done = 0
-    for novel, group in groupby(judged, key=lambda one: one.novel):
+    for novel, group in groupby(judged, key=lambda replies: replies.novel):
         samples, members = Samples.load(novel), list(group)
         cast = Cast(samples) if samples.language == "ja" else None
-        for one in members:
-            found.append((one, _scores(samples, one, cast)))
+        for replies in members:
+            scored.append((replies, _scores(samples, replies, cast)))
             done += 1
             progress("Judging", done, len(judged))
-        rows += classifier_rows(samples, [one.character for one in members], novel.name)
-    rows = [*_judged_rows(found, seed), *rows, *cross_rows(judged)]
+        rows += classifier_rows(samples, [replies.character for replies in members], novel.name)
+    rows = [*_judged_rows(scored, seed), *rows, *cross_rows(judged)]
     settings = {
         "scorers": list(SCORERS),
         "unfit": UNFIT,
@@ -72,20 +72,20 @@ def bench_voice(
         "shuffles": SHUFFLES,
         "paper": "other characters",
     }
-    files = [*{one.novel for one in judged}, *(one.file for one in judged)]
+    files = [*{replies.novel for replies in judged}, *(replies.file for replies in judged)]
     return {
         "rows": rows,
-        "curves": [_curve(one, scorer, scores[scorer]) for one, scores in found for scorer in SCORERS],
+        "curves": [_curve(replies, scorer, scores[scorer]) for replies, scores in scored for scorer in SCORERS],
         "comparisons": _comparisons(rows, seed),
         "manifest": manifest_of("voice", files, seed, None, settings),
     }
 
 
-def _scores(samples: Samples, one: JudgedReplies, cast: Cast | None) -> Scores:
+def _scores(samples: Samples, judged: JudgedReplies, cast: Cast | None) -> Scores:
     """For each scorer a value for each reply, the larger the closer."""
-    lines = samples.cut(one.replies)
-    name = one.character
-    made: Mapping[str, Callable[[Lines], Reals]] = {
+    lines = samples.cut(judged.replies)
+    name = judged.character
+    scorers: Mapping[str, Callable[[Lines], Reals]] = {
         "voice": voice(samples, name, cast).values,
         "psprob": psprob(samples, name).values,
         "ptsal": ptsal(samples, name).values,
@@ -93,7 +93,7 @@ def _scores(samples: Samples, one: JudgedReplies, cast: Cast | None) -> Scores:
         "maxbleu": maxbleu(samples, name).values,
         "length": lambda lines: -lines.plain.lengths.astype(np.float64),
     }
-    return {scorer: _filled(made[scorer](lines)) for scorer in SCORERS}
+    return {scorer: _filled(scorers[scorer](lines)) for scorer in SCORERS}
 
 
 def _filled(values: Reals) -> Reals:
@@ -102,24 +102,24 @@ def _filled(values: Reals) -> Reals:
     return np.where(missing, 0.0 if missing.all() else np.nanmin(values), values) if missing.any() else values
 
 
-def _judged_rows(found: Sequence[tuple[JudgedReplies, Scores]], seed: int) -> list[Row]:
+def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], seed: int) -> list[Row]:
     rows: list[Row] = []
     for scorer in SCORERS:
         drawn: dict[str, list[Reals]] = {"spearman": [], "aupr": []}
-        for one, scores in found:
+        for judged, scores in scored:
             for metric, figure in (("spearman", _spearman), ("aupr", _aupr)):
-                value, resampled = _with_interval(figure, scores[scorer], one, seed)
+                value, resampled = _with_interval(figure, scores[scorer], judged, seed)
                 drawn[metric].append(resampled)
-                row = _row(scorer, one.character, metric, value, resampled, len(one.scores))
-                row["paper"] = paper_figure(metric, scorer, one.file.stem)
+                row = _row(scorer, judged.character, metric, value, resampled, len(judged.scores))
+                row["paper"] = paper_figure(metric, scorer, judged.file.stem)
                 if metric == "spearman":
-                    row["p"] = spearman_p(scores[scorer], one.scores, seed, SHUFFLES)
+                    row["p"] = spearman_p(scores[scorer], judged.scores, seed, SHUFFLES)
                 rows.append(row)
         for metric, all_drawn in drawn.items():
             values = [row["value"] for row in rows if row["scorer"] == scorer and row["metric"] == metric]
             known = [value for value in values if value is not None]
             mean = float(np.mean(known)) if known else None
-            total = sum(len(one.scores) for one, _ in found)
+            total = sum(len(judged.scores) for judged, _ in scored)
             rows.append(_row(scorer, MEAN, metric, mean, np.nanmean(np.stack(all_drawn), axis=0), total))
     tested = [row for row in rows if "p" in row]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
@@ -127,29 +127,29 @@ def _judged_rows(found: Sequence[tuple[JudgedReplies, Scores]], seed: int) -> li
     return rows
 
 
-def _spearman(scores: Reals, one: JudgedReplies, places: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-    return spearman(scores[places], one.scores[places])
+def _spearman(scores: Reals, judged: JudgedReplies, indices: np.ndarray[Any, np.dtype[np.int64]]) -> float:
+    return spearman(scores[indices], judged.scores[indices])
 
 
-def _aupr(scores: Reals, one: JudgedReplies, places: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-    unfit = one.unfit[places]
-    return average_precision(-scores[places], unfit) if unfit.any() else float("nan")
+def _aupr(scores: Reals, judged: JudgedReplies, indices: np.ndarray[Any, np.dtype[np.int64]]) -> float:
+    unfit = judged.unfit[indices]
+    return average_precision(-scores[indices], unfit) if unfit.any() else float("nan")
 
 
 def _with_interval(
-    figure: Callable[..., float], scores: Reals, one: JudgedReplies, seed: int
+    figure: Callable[..., float], scores: Reals, judged: JudgedReplies, seed: int
 ) -> tuple[float | None, Reals]:
     """The figure, and what it would have been for replies drawn with replacement."""
     rng = np.random.default_rng(seed)
     size = len(scores)
-    drawn = np.array([figure(scores, one, rng.integers(0, size, size)) for _ in range(RESAMPLES)])
-    value = figure(scores, one, np.arange(size))
+    drawn = np.array([figure(scores, judged, rng.integers(0, size, size)) for _ in range(RESAMPLES)])
+    value = figure(scores, judged, np.arange(size))
     return (None if np.isnan(value) else value), drawn
 
 
 def _row(scorer: str, character: str, metric: str, value: float | None, drawn: Reals, n: int) -> Row:
-    told = {"scorer": scorer, "character": character, "metric": metric, "value": value, "low": None, "high": None}
-    row: Row = {**told, "n": n, "paper": None}
+    keys = {"scorer": scorer, "character": character, "metric": metric, "value": value, "low": None, "high": None}
+    row: Row = {**keys, "n": n, "paper": None}
     if value is None:
         row["reason"] = "all scores are equal" if metric == "spearman" else "no reply is unfit"
     else:
@@ -158,18 +158,18 @@ def _row(scorer: str, character: str, metric: str, value: float | None, drawn: R
     return row
 
 
-def _curve(one: JudgedReplies, scorer: str, scores: Reals) -> Row:
+def _curve(judged: JudgedReplies, scorer: str, scores: Reals) -> Row:
     """Points of precision against recall, from the strictest threshold."""
-    told = {"scorer": scorer, "character": one.character, "chance": float(one.unfit.mean())}
-    if not one.unfit.any():
-        return {**told, "precision": [], "recall": []}
-    precision, recall = precision_recall(-scores, one.unfit)
-    return {**told, "precision": precision.round(4).tolist(), "recall": recall.round(4).tolist()}
+    keys = {"scorer": scorer, "character": judged.character, "chance": float(judged.unfit.mean())}
+    if not judged.unfit.any():
+        return {**keys, "precision": [], "recall": []}
+    precision, recall = precision_recall(-scores, judged.unfit)
+    return {**keys, "precision": precision.round(4).tolist(), "recall": recall.round(4).tolist()}
 
 
 def _comparisons(rows: Sequence[Row], seed: int) -> list[Row]:
     """`voice` with each other scorer, over the characters."""
-    found: list[Row] = []
+    comparisons: list[Row] = []
     for metric in ("spearman", "aupr"):
         figures: dict[str, dict[str, float]] = {}
         for row in rows:
@@ -189,8 +189,8 @@ def _comparisons(rows: Sequence[Row], seed: int) -> list[Row]:
             )  # fmt: skip
         for row, adjusted in zip(compared, holm([row["p"] for row in compared])):
             row["p_adjusted"] = adjusted
-        found += compared
-    return found
+        comparisons += compared
+    return comparisons
 
 
 HELD_BACK = 10  # every tenth line
@@ -201,48 +201,48 @@ Row = dict[str, Any]
 
 def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> list[Row]:
     """Precision and recall of each character among the speakers of its novel that are told apart."""
-    kept = Samples({name: _parted(samples.lines(name))[0] for name in samples.names}, samples.language)
+    learned = Samples({name: _parted(samples.lines(name))[0] for name in samples.names}, samples.language)
     rows: list[Row] = []
     for name in characters:
-        speakers = Speakers(kept, always=name)
-        told = {"scorer": "speaker classifier", "character": name, "novel": novel}
+        speakers = Speakers(learned, always=name)
+        keys = {"scorer": "speaker classifier", "character": name, "novel": novel}
         if name not in speakers:
             rows += [
-                {**told, "metric": metric, "value": None, "low": None, "high": None, "n": 0, "paper": None,
+                {**keys, "metric": metric, "value": None, "low": None, "high": None, "n": 0, "paper": None,
                  "reason": "too few lines to be told apart"}
                 for metric in ("precision", "recall")
             ]  # fmt: skip
             continue
-        asked = {other: _parted(samples.lines(other))[1] for other in speakers.names}
-        lines = [line for some in asked.values() for line in some]
-        given = speakers.probabilities(kept.cut(lines))[:, : len(asked)].argmax(axis=1)
-        own = np.repeat(np.arange(len(asked)), [len(some) for some in asked.values()])
-        counts = evened(own, len(asked))
+        held_back = {speaker: _parted(samples.lines(speaker))[1] for speaker in speakers.names}
+        lines = [line for some in held_back.values() for line in some]
+        predicted = speakers.probabilities(learned.cut(lines))[:, : len(held_back)].argmax(axis=1)
+        own = np.repeat(np.arange(len(held_back)), [len(some) for some in held_back.values()])
+        counts = evened(own, len(held_back))
         it = speakers.names.index(name)
-        for metric, among in (("precision", given == it), ("recall", own == it)):
-            right = counts[among & (given == own)].sum()
+        for metric, among in (("precision", predicted == it), ("recall", own == it)):
+            right = counts[among & (predicted == own)].sum()
             value = float(right / counts[among].sum()) if among.any() else None
-            row: Row = {**told, "metric": metric, "value": value, "low": None, "high": None}
-            row |= {"n": int(among.sum()), "paper": None, "chance": 1 / len(asked)}
+            row: Row = {**keys, "metric": metric, "value": value, "low": None, "high": None}
+            row |= {"n": int(among.sum()), "paper": None, "chance": 1 / len(held_back)}
             rows.append(row if among.any() else {**row, "reason": NONE[metric]})
     return rows
 
 
 def cross_rows(judged: Sequence[JudgedReplies]) -> list[Row]:
     """uPPL of every judged character's held-back lines under every judged character's model."""
-    parted = {one.character: _parted(Samples.load(one.novel).lines(one.character)) for one in judged}
+    parted = {replies.character: _parted(Samples.load(replies.novel).lines(replies.character)) for replies in judged}
     rows: list[Row] = []
-    for one in judged:
-        samples = Samples.load(one.novel)
-        kept = Samples(
+    for replies in judged:
+        samples = Samples.load(replies.novel)
+        learned = Samples(
             {name: parted[name][0] if name in parted else samples.lines(name) for name in samples.names},
             samples.language,
         )
-        model = uppl(kept, one.character)
-        for other in judged:
-            values = model.values(kept.cut(parted[other.character][1]))
+        model = uppl(learned, replies.character)
+        for reference in judged:
+            values = model.values(learned.cut(parted[reference.character][1]))
             rows.append(
-                {"scorer": "uppl", "character": other.character, "under": one.character, "metric": "uppl",
+                {"scorer": "uppl", "character": reference.character, "under": replies.character, "metric": "uppl",
                  "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}
             )  # fmt: skip
     return rows
@@ -251,4 +251,4 @@ def cross_rows(judged: Sequence[JudgedReplies]) -> list[Row]:
 def _parted(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """Those kept, those held back."""
     held_back = list(lines[HELD_BACK - 1 :: HELD_BACK])
-    return [line for place, line in enumerate(lines, 1) if place % HELD_BACK], held_back
+    return [line for number, line in enumerate(lines, 1) if number % HELD_BACK], held_back

@@ -42,24 +42,24 @@ def judged_in(folder: Path, data: Path) -> list[JudgedReplies]:
     """Every character of a folder of judgements; novels are looked for in `data`, or in its folder NaroU."""
     names = _object(folder / NAMES)
     novels = data / "NaroU" if (data / "NaroU").is_dir() else data
-    found = []
+    judged = []
     for file in sorted(names):
-        place = names[file]
-        if not isinstance(place, list) or len(place) != 2 or not all(isinstance(one, str) for one in place):
+        entry = names[file]
+        if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(part, str) for part in entry):
             raise InputError(f"does not say for '{file}' [novel file, character]", folder / NAMES)
-        novel, character = novels / place[0], place[1]
+        novel, character = novels / entry[0], entry[1]
         if not novel.is_file():
             raise InputError(f"is not there, and {file} is about a character of it: name the folder with --data", novel)
-        told = _object(folder / file)
-        if not told or not all("\t" in key and _is_number(score) for key, score in told.items()):
+        scores = _object(folder / file)
+        if not scores or not all("\t" in key and _is_number(score) for key, score in scores.items()):
             raise InputError("is not {'user utterance<TAB>reply': score}", folder / file)
-        replies = tuple(key.split("\t", 1)[1] for key in told)
-        found.append(
-            JudgedReplies(folder / file, novel, character, replies, np.array(list(told.values()), dtype=np.float64))
+        replies = tuple(key.split("\t", 1)[1] for key in scores)
+        judged.append(
+            JudgedReplies(folder / file, novel, character, replies, np.array(list(scores.values()), dtype=np.float64))
         )
-    if not found:
+    if not judged:
         raise InputError("names no file of judgements", folder / NAMES)
-    return found
+    return judged
 
 
 def _object(path: Path) -> Mapping[str, Any]:

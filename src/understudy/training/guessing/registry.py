@@ -52,11 +52,12 @@ def weighted_guessers(factories: Sequence[GuesserFactory], folders: Sequence[Pat
         unseen = training.scenes[seen:]
         earlier = replace(training, scenes=training.scenes[:seen])
         masking = Masking(training.main, training.names)
-        asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in unseen]
+        scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in unseen]
         guesses = [
-            [guess for _, guess in guess_in_order(factory(earlier), asked, masking, _personas)] for factory in factories
+            [guess for _, guess in guess_in_order(factory(earlier), scenes_asked, masking, _personas)]
+            for factory in factories
         ]
-        masked = [masking.masked(scene) for scene, is_asked in asked if is_asked]
+        masked = [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
         return weighed_together([factory(training) for factory in factories], masked, guesses)
 
     return create
