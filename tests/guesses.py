@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.guessing.story import GuessedSpeaker
+from understudy.guessing.analysis import GuessedSpeaker
 from understudy.readers.annotations import Annotation, Instance, Rationale
 
 __all__ = ["annotation", "scene"]

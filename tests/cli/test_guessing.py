@@ -136,7 +136,7 @@ def test_what_has_no_figure_is_shown_with_its_reason(
 
     monkeypatch.setenv("COLUMNS", "100")
     row = {"model": "joint", "show": "quay", "metric": "accuracy", "value": None, "low": None, "high": None, "n": 0}
-    pair = {"pair": ["Ann", "Ben"], "alike": None, "told_apart": None, "n": 0, "lines": [], "terms": {}}
+    pair: dict[str, Any] = {"pair": ["Ann", "Ben"], "alike": None, "told_apart": None, "n": 0, "lines": [], "terms": {}}
     pair["reason"] = "neither Ann nor Ben was heard"
     _print_voices({"story": "quay", "rows": [{**row, "reason": "nobody spoke"}], "pairs": [pair]}, 5)
     shown = capsys.readouterr().out

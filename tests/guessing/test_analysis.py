@@ -1,6 +1,4 @@
-"""What a run of guessing tells, on guesses whose figures can be counted by hand.
-
-A masked speaker and whom a model took them for."""
+"""Figures of a run of guessing, on guesses that can be counted by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +9,7 @@ import pytest
 from guesses import annotation, scene
 from understudy.bench.guess.annotated import annotation_groupings
 from understudy.bench.items import groups_of
-from understudy.guessing.analysis import analyse
-from understudy.guessing.story import GuessedSpeaker
+from understudy.guessing.analysis import GuessedSpeaker, analyse
 
 Row = dict[str, Any]
 

@@ -1,6 +1,4 @@
-"""One person behind each mask, nobody behind two.
-
-How much each clue counts."""
+"""One person behind each mask, nobody behind two; weights of clues learned from whole scenes."""
 
 from __future__ import annotations
 

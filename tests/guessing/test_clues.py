@@ -1,6 +1,4 @@
-"""Who is named where.
-
-What is known of a candidate beside what it said."""
+"""Who is named where, and what is known of a candidate."""
 
 from __future__ import annotations
 

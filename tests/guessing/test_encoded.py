@@ -1,8 +1,4 @@
-"""Guessers that read with a sentence encoder: here one that counts words.
-
-What of a scene an encoder reads for each mask.
-
-Attentive pooling over the vectors of several texts."""
+"""Guessers that read with a sentence encoder: here one that counts words."""
 
 from __future__ import annotations
 

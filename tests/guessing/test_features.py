@@ -1,8 +1,4 @@
-"""What a scene shows of each mask, as bags of terms.
-
-Bags of terms as sparse rows.
-
-A scene as its masks see it."""
+"""What a scene shows of each mask, as bags of terms and as rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""All speakers of a scene at once.
-
-What the words around a mask say about who it is."""
+"""All speakers of a scene at once."""
 
 from __future__ import annotations
 

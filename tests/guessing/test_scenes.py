@@ -1,6 +1,4 @@
-"""What a guesser learns from, and what it may be asked.
-
-Scenes where none are marked."""
+"""What a guesser learns from, and the order in which it is asked."""
 
 from __future__ import annotations
 

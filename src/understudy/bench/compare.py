@@ -1,6 +1,8 @@
-"""Two saved runs, item by item: how far apart they are, how sure that is, and on which items they differ most.
+"""How far apart two results are on the same items, and how sure that is.
 
-Agents two by two on the same questions: how far apart they are, and how sure that is."""
+`compare_runs` compares two saved runs and says on which items they differ most; `compared` compares the agents of one
+run two by two.
+"""
 
 from __future__ import annotations
 
@@ -106,9 +108,6 @@ def _picked(items: Items, order: Sequence[str]) -> Items:
     at = np.array([number_of[name] for name in order])
     marks = {metric: [values[number] for number in at] for metric, values in items.marks.items()}
     return replace(items, names=order, ranks=[items.ranks[number] for number in at], marks=marks)
-
-
-Row = dict[str, Any]
 
 
 def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int = 0) -> list[Row]:

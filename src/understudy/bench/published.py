@@ -1,21 +1,17 @@
-"""Figures from the PersonaChat paper, to stand beside ours.
+"""Figures from the papers, to stand beside ours.
 
-Theirs are of the test split, by models trained on all 8,939 training dialogues. Ours are of whatever was read, so a
-table that shows both says so.
+**PersonaChat.** Theirs are of the test split, by models trained on all 8,939 training dialogues. Ours are of whatever
+was read, so a table that shows both says so.
 
+**TVShowGuess.** Figures of guessing speakers on the development and the test scenes of five shows; another split has
+none. Tables by number of speakers and by character are of the development scenes and of the scene-pooling model
+(Longformer-P): taken together they give that model's accuracy on both shows, and no other's. As printed, Monica's 64.2
+does not fit: with 67.2 the six would. Figures for evidence, history and reasoning are only drawn in the paper, and not
+repeated here.
 
-The paper's figures for guessing speakers, on the development and the test scenes of five shows.
-
-Another split than these two has no figures. Tables by number of speakers and by character are of the development scenes
-and of its scene-pooling model (Longformer-P): taken together they give that model's accuracy on both shows, and no
-other's. As printed, Monica's 64.2 does not fit: with 67.2 the six would. Figures for evidence, history and reasoning
-are only drawn in the paper, and not repeated here.
-
-
-The paper's figures for persona metrics, by character: they are of other characters than those judged here.
-
-r_s of the metric with how many of five people said 'likely', and AUPR of finding what at most one of them did. A small
-uPPL is close, so its r_s is turned round, as ours is.
+**Persona metrics.** By character, and of other characters than those judged here: r_s of the metric with how many of
+five people said 'likely', and AUPR of finding what at most one of them did. A small uPPL is close, so its r_s is
+negated, as ours is.
 """
 
 from __future__ import annotations

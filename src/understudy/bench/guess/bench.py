@@ -1,7 +1,7 @@
 """Who is speaking? Guessers on the scenes of shows, learned from earlier episodes.
 
 A scene is guessed from what its masks say and from everything that came before it: transcripts of earlier episodes, and
-the scenes of the judged file that come earlier. Nothing later is ever told to a guesser.
+the scenes of the judged file that come earlier. A guesser never sees anything later.
 """
 
 from __future__ import annotations

@@ -3,14 +3,11 @@
     rows          hits@1, hits@5, mrr of the right reply among 20, ties against the agent, with 95% intervals
     comparisons   agents two by two on each condition: difference, paired p value, the same Holm-adjusted
     mistakes      for each agent the ten questions it got most wrong, on the condition it should know best on
-    items         the place of the right reply, question by question
+    items         the rank of the right reply, question by question
 
-Intervals and p values are over dialogues, whose questions resemble each other.
-
-
-The questions an agent got most wrong: what was asked, what was right, and what it chose instead.
-
-The questions of a PersonaChat split: a condition's file, a seeded sample of it, candidates for each question."""
+The questions of a condition are those of its file, or a seeded sample of them; wrong replies are drawn from other
+dialogues where the file has none. Intervals and p values are over dialogues, whose questions resemble each other.
+"""
 
 from __future__ import annotations
 

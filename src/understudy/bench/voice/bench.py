@@ -2,19 +2,17 @@
 
 For each judged character and scorer: `spearman`, the correlation of ranks with the human score, and `aupr`, average
 precision of finding replies that are unfit (at most one of five people said 'likely') by a low score. All scorers are
-turned so that the larger is the closer. Scores are made from the character's sample lines and those of the others in
+signed so that the larger is the closer. Scores are made from the character's sample lines and those of the others in
 the same novel; a reply without a score counts as the least close. Intervals are bootstraps over replies; p values of
 spearman are adjusted after Holm over all characters and scorers, those of comparisons over the scorers.
 
-
-Who is told apart at all: the speaker classifier on lines held back, and whose lines surprise whose model.
+Beside it, can the speakers be told apart at all? Every tenth line is held back:
 
     precision   of the held-back lines given to a character, the share that is its own
     recall      of a character's held-back lines, the share given to it
     uppl        mean perplexity of a character's held-back lines under a model of the same or another character
 
-Every tenth line is held back, and characters count alike, however many lines that is. Chance gives a line to each
-character alike, so both are 1 / characters by chance.
+Characters count alike, however many lines they have, so both are 1 / characters by chance.
 """
 
 from __future__ import annotations
@@ -45,6 +43,8 @@ Scores = dict[str, Reals]
 
 SCORERS = ("voice", "psprob", "ptsal", "uppl", "maxbleu", "length")
 MEAN = "mean of all"
+HELD_BACK = 10  # every tenth line
+NONE = {"precision": "no line was given to it", "recall": "it has too few lines to hold one back"}
 SHUFFLES = 100_000  # of replies: p is at least 1 / (1 + SHUFFLES), and after Holm still below .001 for 99 tests
 
 
@@ -191,12 +191,6 @@ def _comparisons(rows: Sequence[Row], seed: int) -> list[Row]:
             row["p_adjusted"] = adjusted
         comparisons += compared
     return comparisons
-
-
-HELD_BACK = 10  # every tenth line
-NONE = {"precision": "no line was given to it", "recall": "it has too few lines to hold one back"}
-
-Row = dict[str, Any]
 
 
 def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> list[Row]:
