@@ -21,10 +21,10 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from understudy.bench.shows import Show, shows_in
 from understudy.dialogue import Guesser
-from understudy.guessing import Guesses, Joint, Lessons, Masked, Masking, Vanilla, guess_in_order
-from understudy.guessing.pieces import whole
+from understudy.guessing import Guesses, Joint, Masked, Masking, TrainingScenes, Vanilla, guess_in_order
+from understudy.guessing.encoded import whole
+from understudy.guessing.shows import Show, shows_in
 from understudy.persona import Persona
 from understudy.story import Scene
 
@@ -32,7 +32,7 @@ from understudy.story import Scene
 class Pipeline:
     """The obvious way."""
 
-    def __init__(self, lessons: Lessons) -> None:
+    def __init__(self, lessons: TrainingScenes) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
@@ -58,9 +58,9 @@ class Pipeline:
         }
 
 
-def judged(make: Callable[[Lessons], Guesser], show: Show) -> tuple[float, float, float]:
+def judged(make: Callable[[TrainingScenes], Guesser], show: Show) -> tuple[float, float, float]:
     """Seconds to learn, scenes a second, accuracy."""
-    lessons, masking = Lessons(show.earlier, show.main, show.names), Masking(show.main, show.names)
+    lessons, masking = TrainingScenes(show.earlier, show.main, show.names), Masking(show.main, show.names)
     begun = time.process_time()
     guesser = make(lessons)
     learned = time.process_time() - begun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.bench.guessed import Guessed
+from understudy.guessing.analysis import GuessedSpeaker
 from understudy.readers.annotations import Annotation, Instance, Rationale
 
 __all__ = ["annotation", "scene"]
@@ -17,21 +17,21 @@ def scene(
     speakers: Sequence[str],
     guesses: Sequence[str],
     episode: tuple[int, ...] = (1, 1),
-) -> list[Guessed]:
+) -> list[GuessedSpeaker]:
     """The speakers of one scene in the order of their first lines, and whom each was taken for."""
     even = {name: 1 / len(speakers) for name in speakers}
     return [
-        Guessed(model, show, episode, number, place, who, guess, even)
-        for place, (who, guess) in enumerate(zip(speakers, guesses, strict=True))
+        GuessedSpeaker(model, show, episode, number, index, who, guess, even)
+        for index, (who, guess) in enumerate(zip(speakers, guesses, strict=True))
     ]
 
 
 def annotation(
     number: int,
-    place: int,
+    index: int,
     evidence: Sequence[str] = ("memory",),
     history: str = "none",
     reasoning: str = "none",
     source: str = "table",
 ) -> Annotation:
-    return Annotation(source, Instance((1, 1), number, place), history, (Rationale(tuple(evidence), reasoning),))
+    return Annotation(source, Instance((1, 1), number, index), history, (Rationale(tuple(evidence), reasoning),))

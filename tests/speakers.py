@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.guessing import Lessons, Names
+from understudy.guessing import CharacterNames, TrainingScenes
 from understudy.story import Line, Moment, Scene
 
 __all__ = ["CAST", "lessons", "scene", "talk", "tiny_reader"]
@@ -38,8 +38,8 @@ def talk(count: int, seed: int, people: Sequence[str] = CAST) -> list[Scene]:
     return found
 
 
-def lessons(scenes: Sequence[Scene], main: Sequence[str] = CAST) -> Lessons:
-    return Lessons(scenes, tuple(main), Names({who: (who,) for who in main}))
+def lessons(scenes: Sequence[Scene], main: Sequence[str] = CAST) -> TrainingScenes:
+    return TrainingScenes(scenes, tuple(main), CharacterNames({who: (who,) for who in main}))
 
 
 def tiny_reader(folder: Path, kind: str, more: Iterable[str] = (), longest: int = LONGEST) -> Path:

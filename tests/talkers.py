@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.guessing import Lessons, Masked, Masking, Names
+from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
 from understudy.persona import Persona
 from understudy.story import Line, Moment, Scene
 
@@ -16,7 +16,6 @@ __all__ = [
     "NAMES",
     "PEOPLE",
     "WORDS",
-    "lessons",
     "masked",
     "passing",
     "personas",
@@ -25,6 +24,7 @@ __all__ = [
     "script_of",
     "shows_folder",
     "talk",
+    "training_scenes",
 ]
 
 WORDS = {
@@ -33,13 +33,13 @@ WORDS = {
     "Cleo": "piano song note choir tune organ hymn chord".split(),
 }
 PEOPLE = tuple(WORDS)
-NAMES = Names({who: (who,) for who in PEOPLE})
+NAMES = CharacterNames({who: (who,) for who in PEOPLE})
 COMMON = "the a so then we you it is was here there today".split()
 
 
 def scene(*lines: tuple[str | None, str], at: tuple[int, ...] = (1, 1), setting: str = "") -> Scene:
-    told = tuple(Line(Moment((*at, place)), who, text) for place, (who, text) in enumerate(lines, 1))
-    return Scene(Moment(at), setting, tuple(dict.fromkeys(who for who, _ in lines if who)), told)
+    story_scenes = tuple(Line(Moment((*at, index)), who, text) for index, (who, text) in enumerate(lines, 1))
+    return Scene(Moment(at), setting, tuple(dict.fromkeys(who for who, _ in lines if who)), story_scenes)
 
 
 def talk(
@@ -48,10 +48,10 @@ def talk(
     """Everybody speaks: about `own` words of theirs in each line, and at times the next to speak is called."""
     order = [*rng.permutation(list(company)), *rng.choice(list(company), 3)]
     lines: list[tuple[str | None, str]] = []
-    for place, who in enumerate(map(str, order)):
+    for index, who in enumerate(map(str, order)):
         said = [*rng.choice(WORDS[who], int(own + rng.random())), *rng.choice(COMMON, 4)]
         text = " ".join(map(str, rng.permutation(said))) + "."
-        following = str(order[place + 1]) if place + 1 < len(order) else who
+        following = str(order[index + 1]) if index + 1 < len(order) else who
         lines.append((who, f"{following}, {text}" if following != who and rng.random() < called else text))
     return scene(*lines, at=at)
 
@@ -65,23 +65,23 @@ def scenes(
 
 def passing(count: int, seed: int = 0) -> list[Scene]:
     """For ten scenes each goes on about a thing, then they take each other's: only the last scenes tell."""
-    rng, found = np.random.default_rng(seed), list[Scene]()
+    rng, results = np.random.default_rng(seed), list[Scene]()
     topics = list(WORDS.values())
     for number in range(1, count + 1):
         if number % 10 == 1:
             topic = dict(zip(PEOPLE, rng.permutation(3).tolist()))
         order = map(str, rng.permutation(PEOPLE))
         lines = [(who, " ".join(map(str, rng.choice(topics[topic[who]], 3)))) for who in order]
-        found.append(scene(*lines, at=(seed, number)))
-    return found
+        results.append(scene(*lines, at=(seed, number)))
+    return results
 
 
-def lessons(told: Sequence[Scene]) -> Lessons:
-    return Lessons(told, PEOPLE, NAMES)
+def training_scenes(story_scenes: Sequence[Scene]) -> TrainingScenes:
+    return TrainingScenes(story_scenes, PEOPLE, NAMES)
 
 
-def masked(one: Scene, seed: int = 0) -> Masked:
-    return Masking(PEOPLE, NAMES, seed=seed).masked(one)
+def masked(item: Scene, seed: int = 0) -> Masked:
+    return Masking(PEOPLE, NAMES, seed=seed).masked(item)
 
 
 def personas(names: Sequence[str]) -> list[Persona]:
@@ -96,8 +96,8 @@ def script_of(folder: Path, acts: Sequence[Sequence[Sequence[tuple[str, str]]]])
     (folder / "cast.toml").write_text(f'title = "{folder.name}"\nlanguage = "en"\n{cast}', encoding="utf-8")
     for number, act in enumerate(acts, 1):
         page = [f"# act {number}: Act"]
-        for place, scene in enumerate(act, 1):
-            page += [f"## scene {place}: The quay", *(f"{who.upper()}: {text}" for who, text in scene)]
+        for index, scene in enumerate(act, 1):
+            page += [f"## scene {index}: The quay", *(f"{who.upper()}: {text}" for who, text in scene)]
         (folder / f"act-{number}.txt").write_text("\n".join(page) + "\n", encoding="utf-8")
     return folder
 
@@ -111,10 +111,10 @@ def shows_folder(folder: Path, show: str = "The_Harbour", episodes: int = 6, jud
     ids = {"Ann": "ann", "Ben": "bob", "Cleo": "cleo"}
     rows = []
     for episode in range(1, episodes + 1):
-        told = scenes(4, seed=episode, called=0.3)
+        story_scenes = scenes(4, seed=episode, called=0.3)
         page = "\n\n".join(
-            f"[Scene: The quay, part {number}]\n" + "\n".join(f"{line.speaker}: {line.text}" for line in one.lines)
-            for number, one in enumerate(told, 1)
+            f"[Scene: The quay, part {number}]\n" + "\n".join(f"{line.speaker}: {line.text}" for line in item.lines)
+            for number, item in enumerate(story_scenes, 1)
         )
         (folder / "transcripts" / show.lower() / f"01x{episode:02d}.txt").write_text(page + "\n", encoding="utf-8")
         if episode > episodes - judged:
@@ -122,10 +122,10 @@ def shows_folder(folder: Path, show: str = "The_Harbour", episodes: int = 6, jud
                 {
                     "show": show, "season": 1, "episode_id": f"01x{episode:02d}", "scene_id": 100 * episode + number,
                     "title": f"[Scene: The quay, part {number}]",
-                    "lines": [[ids[str(line.speaker)], f"{line.speaker}: {line.text}"] for line in one.lines],
+                    "lines": [[ids[str(line.speaker)], f"{line.speaker}: {line.text}"] for line in item.lines],
                     "main_characters": list(ids.values()),
                 }
-                for number, one in enumerate(told, 1)
+                for number, item in enumerate(story_scenes, 1)
             ]  # fmt: skip
     (folder / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return folder

@@ -18,8 +18,8 @@ Run = Callable[..., Result]
 Document = Callable[..., Any]
 
 
-def said(told: list[Scene]) -> list[list[tuple[str, str]]]:
-    return [[(str(line.speaker), line.text) for line in one.lines] for one in told]
+def said(story_scenes: list[Scene]) -> list[list[tuple[str, str]]]:
+    return [[(str(line.speaker), line.text) for line in item.lines] for item in story_scenes]
 
 
 @pytest.fixture
@@ -50,28 +50,28 @@ def test_a_wrong_guess_says_who_it_is(run: Run, harbour: Path) -> None:
 
 
 def test_the_document_of_a_scene(document: Document, harbour: Path) -> None:
-    told = document("guess", harbour, "--scene", "act 3, scene 2", "--names", "swap", "--main", "3")
-    assert set(told) == {
+    output = document("guess", harbour, "--scene", "act 3, scene 2", "--names", "swap", "--main", "3")
+    assert set(output) == {
         "story", "scene", "setting", "model", "names", "learned_from", "lines", "guesses",
     }  # fmt: skip
-    assert (told["story"], told["scene"], told["model"], told["names"]) == ("harbour", "3.2", "joint", "swap")
-    assert all(set(line) == {"speaker", "text"} for line in told["lines"])
-    for one in told["guesses"]:
-        assert set(one) == {"mask", "guess", "truth", "probabilities", "evidence"}
-        assert set(one["probabilities"]) == set(PEOPLE)
-        assert list(one["probabilities"].values()) == sorted(one["probabilities"].values(), reverse=True)
-        assert all(set(reason) == {"kind", "text", "weight"} for reason in one["evidence"])
+    assert (output["story"], output["scene"], output["model"], output["names"]) == ("harbour", "3.2", "joint", "swap")
+    assert all(set(line) == {"speaker", "text"} for line in output["lines"])
+    for item in output["guesses"]:
+        assert set(item) == {"mask", "guess", "truth", "probabilities", "evidence"}
+        assert set(item["probabilities"]) == set(PEOPLE)
+        assert list(item["probabilities"].values()) == sorted(item["probabilities"].values(), reverse=True)
+        assert all(set(reason) == {"kind", "text", "weight"} for reason in item["evidence"])
 
 
 def test_later_scenes_are_told_in_figures(run: Run, document: Document, harbour: Path) -> None:
     shown = run("guess", harbour, "--from", "3.1", "--model", "vanilla").stdout
     assert "Learned from 10 scenes before 3.1." in shown
     assert "Accuracy by show" in shown
-    told = document("guess", harbour, "--from", "3.1", "--model", "vanilla")
-    assert (told["learned_from"], told["since"]) == (10, "3.1")
-    (row,) = [row for row in told["rows"] if (row["metric"], row.get("show")) == ("accuracy", "all")]
+    output = document("guess", harbour, "--from", "3.1", "--model", "vanilla")
+    assert (output["learned_from"], output["since"]) == (10, "3.1")
+    (row,) = [row for row in output["rows"] if (row["metric"], row.get("show")) == ("accuracy", "all")]
     assert row["n"] == 15 and row["value"] > 0.8
-    assert set(told) == {"rows", "comparisons", "confusions", "flows", "learned_from", "since"}
+    assert set(output) == {"rows", "comparisons", "confusions", "flows", "learned_from", "since"}
 
 
 def test_it_says_what_is_wrong(run: Run, harbour: Path, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_it_says_what_is_wrong(run: Run, harbour: Path, tmp_path: Path) -> None:
 
 def test_names_inside_other_names_are_left_alone(document: Document, tmp_path: Path) -> None:
     acts = [[[("Ann", "the tide, Anna"), ("Anna", "the oven, Ann, Annabel"), ("Ann", "Annex")]] * 3] * 2
-    told = document("guess", script_of(tmp_path / "names", acts), "--scene", "2.1", "--names", "mask")
-    assert [line["text"] for line in told["lines"]] == ["the tide, [name]", "the oven, [name], Annabel", "Annex"]
+    output = document("guess", script_of(tmp_path / "names", acts), "--scene", "2.1", "--names", "mask")
+    assert [line["text"] for line in output["lines"]] == ["the tide, [name]", "the oven, [name], Annabel", "Annex"]
 
 
 def test_a_cast_of_two_hundred_and_a_scene_of_three_hundred_lines(document: Document, tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_a_cast_of_two_hundred_and_a_scene_of_three_hundred_lines(document: Docu
     party = [[(who, f"word{who} so it is") for who in people] for _ in range(2)]
     party[1] += [(who, "so it was there") for who in people[:100]]
     story = script_of(tmp_path / "party", [party])
-    told = document("guess", story, "--scene", "1.2", "--main", "200", "--model", "vanilla")
-    assert len(told["lines"]) == 300
-    assert len(told["guesses"]) == 200
+    output = document("guess", story, "--scene", "1.2", "--main", "200", "--model", "vanilla")
+    assert len(output["lines"]) == 300
+    assert len(output["guesses"]) == 200
     few = document("guess", story, "--scene", "1.2")
     assert len(few["guesses"]) == 6
 
@@ -110,12 +110,38 @@ def test_voices_are_shown_and_told(run: Run, document: Document, harbour: Path) 
     shown = run("voices", harbour, "--pairs", "2").stdout
     assert "harbour: who can be told apart" in shown
     assert "told right by all clues" in shown and "told right by their words alone" in shown
-    told = document("voices", harbour)
-    assert [len(pair["pair"]) for pair in told["pairs"]] == [2, 2, 2]
-    first, second, third = (", ".join(pair["pair"]) for pair in told["pairs"])
+    output = document("voices", harbour)
+    assert [len(pair["pair"]) for pair in output["pairs"]] == [2, 2, 2]
+    first, second, third = (", ".join(pair["pair"]) for pair in output["pairs"])
     assert first in shown and second in shown and third not in shown
-    assert set(told["pairs"][0]) == {"pair", "alike", "told_apart", "n", "lines", "terms"}
+    assert set(output["pairs"][0]) == {"pair", "alike", "told_apart", "n", "lines", "terms"}
     run("voices", harbour, "--pairs", "0", status=2)
+
+
+@pytest.mark.parametrize("command", ["guess", "voices"])
+def test_a_story_named_like_a_show_of_the_paper_has_figures_of_its_own(
+    run: Run, document: Document, tmp_path: Path, command: str
+) -> None:
+    acts = [said(scenes(5, seed=number, called=0.4)) for number in range(1, 4)]
+    story = script_of(tmp_path / "friends", acts)
+    assert run(command, story).stdout
+    rows = document(command, story)["rows"]
+    assert all(row["paper"] is None and row["value"] is not None for row in rows)
+
+
+def test_what_has_no_figure_is_shown_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from understudy.cli.guessing import _print_voices
+
+    monkeypatch.setenv("COLUMNS", "100")
+    row = {"model": "joint", "show": "quay", "metric": "accuracy", "value": None, "low": None, "high": None, "n": 0}
+    pair: dict[str, Any] = {"pair": ["Ann", "Ben"], "alike": None, "told_apart": None, "n": 0, "lines": [], "terms": {}}
+    pair["reason"] = "neither Ann nor Ben was heard"
+    _print_voices({"story": "quay", "rows": [{**row, "reason": "nobody spoke"}], "pairs": [pair]}, 5)
+    shown = capsys.readouterr().out
+    assert "no figure for all clues: nobody spoke" in shown
+    assert "Ann, Ben: neither Ann nor Ben was heard" in shown
 
 
 def test_shows_as_tables_a_document_a_report_and_items(run: Run, shows: Path) -> None:
@@ -130,19 +156,19 @@ def test_shows_as_tables_a_document_a_report_and_items(run: Run, shows: Path) ->
     run(*command, "--names", "mask", "--items", "masked.json")
     compared = run("compare", "joint.json", "masked.json").stdout
     assert "hits@1" in compared and "24" in compared
-    told = json.loads(run("compare", "joint.json", "masked.json", "--agents", "random,joint", "--json").stdout)
-    assert {row["agent"] for row in told["rows"]} == {"random -> joint"}
-    assert {row["n"] for row in told["rows"]} == {24}
+    content = json.loads(run("compare", "joint.json", "masked.json", "--agents", "random,joint", "--json").stdout)
+    assert {row["agent"] for row in content["rows"]} == {"random -> joint"}
+    assert {row["n"] for row in content["rows"]} == {24}
 
 
 def test_a_file_of_ones_own_a_limit_and_models_one_by_one(document: Document, shows: Path) -> None:
     first = (shows / "dev.jsonl").read_text(encoding="utf-8").splitlines()[:4]
     Path("mine.jsonl").write_text("\n".join(first) + "\n", encoding="utf-8")
-    told = document("bench", "guess", "--data", shows, "--judge", "mine.jsonl", "--limit", "2",
+    output = document("bench", "guess", "--data", shows, "--judge", "mine.jsonl", "--limit", "2",
                     "--model", "random", "--model", "vanilla+assigned")  # fmt: skip
-    rows = [row for row in told["rows"] if (row["metric"], row.get("show")) == ("accuracy", "all")]
+    rows = [row for row in output["rows"] if (row["metric"], row.get("show")) == ("accuracy", "all")]
     assert [(row["model"], row["n"]) for row in rows] == [("random", 6), ("vanilla+assigned", 6)]
-    assert list(told["manifest"]["data"]) == ["mine.jsonl"]
+    assert list(output["manifest"]["data"]) == ["mine.jsonl"]
 
 
 def test_a_bench_says_what_is_missing(run: Run, shows: Path, tmp_path: Path) -> None:

@@ -72,6 +72,33 @@ def test_as_something_to_read(run: Run, lines: Path, story: Path) -> None:
     assert "nearest" not in table
 
 
+@pytest.mark.parametrize("width", ["60", "80", "200"])
+@pytest.mark.parametrize("count", [3, 13])
+def test_every_line_and_score_can_be_read_at_any_width(
+    run: Run, lines: Path, story: Path, monkeypatch: pytest.MonkeyPatch, width: str, count: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    said = "I keep the keys of the harbour and the brass key was on its hook"
+    lines.write_text(f"{said}.\n" * count, encoding="utf-8")
+    shown = run("score", lines, "--story", story, "--as", "Ines").stdout
+    assert max(map(len, shown.splitlines())) <= int(width)
+    words = " ".join(shown.split())
+    assert words.count(said if width != "200" or count == 3 else said[:60].strip()) >= count
+    for name in USUAL:
+        assert words.count(f"{name} ") >= (count if width != "200" or count == 3 else 1)
+    assert not any(line.strip() in ("I", "keep", "the") for line in shown.splitlines())  # a word a line
+
+
+@pytest.mark.parametrize("width", ["60", "80", "200"])
+def test_a_missing_score_says_why_among_many_lines_too(
+    run: Run, lines: Path, story: Path, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    lines.write_text("The key.\n" * 12 + "...\n", encoding="utf-8")
+    shown = run("score", lines, "--story", story, "--as", "Ines", "--metrics", "ptsal,p_f1").stdout
+    assert "no ptsal, p_f1: the line has no words" in shown
+
+
 def test_lines_from_a_pipe_and_from_objects(document: Document, lines: Path, story: Path) -> None:
     asked = ("--story", story, "--as", "Ines", "--metrics", "psprob")
     piped = document("score", "-", *asked, stdin="\n".join(LINES))

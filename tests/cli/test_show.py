@@ -10,7 +10,19 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from understudy.cli.show import CONTROL, Screen, bar, clean, print_json, short, table, voice
+from understudy.cli.show import (
+    CONTROL,
+    Column,
+    Screen,
+    bar,
+    clean,
+    print_json,
+    print_table,
+    screen,
+    short,
+    table,
+    voice,
+)
 
 
 @given(share=st.floats(0, 1), width=st.integers(1, 40), ascii_only=st.booleans())
@@ -64,3 +76,21 @@ def test_numbers_keep_their_width_and_words_give_way(width: int) -> None:
     with console.capture() as captured:
         console.print(table(["name", ("lines", {"no_wrap": True}), "about"], rows))
     assert "1,234,567" in captured.get()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_columns_that_do_not_fit_go_to_another_table_with_the_first_one_again(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    right = {"no_wrap": True, "justify": "right"}
+    columns: list[Column] = ["model", *((f"show {number}", right) for number in range(9)), ("95%", right)]
+    rows = [(f"model {row} without something", *(f"{row}.{number}00" for number in range(9)), f"0.1..0.{row}")
+            for row in range(3)]  # fmt: skip
+    print_table(screen(), columns, rows)
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= width
+    cells = shown.split()
+    assert all(cell in cells for row in rows for cell in row[1:])
+    assert (shown.count("model 0") == 1) == (width == 200)
+    assert shown.count("model 0") == shown.count("model 2")

@@ -29,6 +29,8 @@ def test_judged_lines_are_told_as_tables_a_document_and_a_report(run: Run, data:
     report = tmp_path / "out.html"
     shown = run("bench", "voice", "--data", data, "--judge", data, "--report", report)
     assert "r_s with people" in shown.stdout and "ゴンタ" in shown.stdout
+    assert "*** p < .001, ** p < .01, * p < .05 after Holm" in " ".join(shown.stdout.split())
+    assert "by character: voice" in shown.stdout and " to " in shown.stdout
     assert "Precision and recall" in report.read_text(encoding="utf-8")
     document = json.loads(run("bench", "voice", "--data", data, "--judge", data, "--json").stdout)
     assert {row["metric"] for row in document["rows"]} == {"spearman", "aupr", "precision", "recall", "uppl"}

@@ -1,4 +1,4 @@
-"""One person behind each mask, nobody behind two."""
+"""One person behind each mask, nobody behind two; weights of clues learned from whole scenes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from understudy.guessing import assignment
-from understudy.guessing.assignment import best_assignment, marginals
+from understudy.guessing.assignment import SceneClues, best_assignment, fit_weights, marginals
 from understudy.lexical.rows import Reals
 
 SHAPES = st.integers(1, 4).flatmap(lambda masks: st.tuples(st.just(masks), st.integers(masks, 5)))
@@ -49,9 +49,9 @@ def test_a_crowd_gets_the_best_assignment_as_listing_finds_it(seed: int) -> None
     candidates = int(rng.integers(masks, 7))
     scores = rng.normal(size=(masks, candidates))
     best = max(sum(scores[mask, way[mask]] for mask in range(masks)) for way in permutations(range(candidates), masks))
-    found = best_assignment(scores)
-    assert len(set(found.tolist())) == masks
-    assert scores[np.arange(masks), found].sum() == pytest.approx(best)
+    results = best_assignment(scores)
+    assert len(set(results.tolist())) == masks
+    assert scores[np.arange(masks), results].sum() == pytest.approx(best)
 
 
 def test_a_crowd_of_two_hundred_has_probabilities_and_everybody_a_place() -> None:
@@ -59,10 +59,10 @@ def test_a_crowd_of_two_hundred_has_probabilities_and_everybody_a_place() -> Non
     truth = rng.permutation(200)
     scores = rng.normal(size=(200, 200))
     scores[np.arange(200), truth] += 12
-    found = marginals(scores)
-    assert found.sum(axis=1) == pytest.approx(np.ones(200))
-    assert found.sum(axis=0) == pytest.approx(np.ones(200), abs=0.01)
-    assert (found.argmax(axis=1) == truth).all()
+    results = marginals(scores)
+    assert results.sum(axis=1) == pytest.approx(np.ones(200))
+    assert results.sum(axis=0) == pytest.approx(np.ones(200), abs=0.01)
+    assert (results.argmax(axis=1) == truth).all()
     assert (best_assignment(scores) == truth).all()
 
 
@@ -73,3 +73,37 @@ def test_more_masks_than_candidates_cannot_be() -> None:
 
 def test_nobody_masked_is_nobody_placed() -> None:
     assert marginals(np.zeros((0, 3))).shape == (0, 3)
+
+
+def drawn(rng: np.random.Generator, masks: int, weights: np.ndarray) -> SceneClues:
+    """A scene whose right assignment is drawn by how the clues are weighed."""
+    table = rng.normal(size=(masks, masks, len(weights)))
+    noise = rng.gumbel(size=(masks, masks)) * 0.3
+    return SceneClues(table, best_assignment(table @ weights + noise))
+
+
+def test_clues_that_tell_weigh_and_those_that_mislead_weigh_against() -> None:
+    rng = np.random.default_rng(0)
+    true = np.array([2.0, 0.0, -1.0])
+    scenes = [drawn(rng, masks, true) for masks in (2, 3, 4) for _ in range(200)]
+    results = fit_weights(scenes, np.zeros(3), regularisation=0.1)
+    assert results[0] > 1.5
+    assert results[0] / results[2] == pytest.approx(-2, rel=0.2)
+    assert abs(results[1]) < 0.25
+    fresh = [drawn(rng, 3, true) for _ in range(200)]
+    right = [np.mean(best_assignment(scene.table @ results) == scene.answers) for scene in fresh]
+    assert np.mean(right) > 0.85
+
+
+def test_without_scenes_a_clue_counts_as_it_usually_does() -> None:
+    begin = np.array([0.5, -2.0])
+    assert fit_weights([], begin) == pytest.approx(begin)
+    item = [drawn(np.random.default_rng(1), 2, begin)]
+    assert fit_weights(item, begin, regularisation=1000.0) == pytest.approx(begin, abs=0.01)
+
+
+def test_the_order_of_candidates_does_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    scenes = [drawn(rng, 3, np.array([1.0, 1.0])) for _ in range(30)]
+    permuted = [SceneClues(scene.table[:, [2, 0, 1]], np.array([1, 2, 0])[scene.answers]) for scene in scenes]
+    assert fit_weights(permuted, np.zeros(2)) == pytest.approx(fit_weights(scenes, np.zeros(2)), abs=1e-6)

@@ -8,18 +8,18 @@ import pytest
 
 from understudy.errors import StoryError
 from understudy.guessing.masking import Masking, main_characters
-from understudy.guessing.names import Names
+from understudy.guessing.names import CharacterNames
 from understudy.readers import read
 from understudy.story import Line, Moment, Scene
 
 MAIN = ("Ross", "Monica", "Joey")
-NAMES = Names({who: (who,) for who in MAIN})
+NAMES = CharacterNames({who: (who,) for who in MAIN})
 
 
 def scene(*lines: tuple[str | None, str], setting: str = "Monica's flat", at: tuple[int, ...] = (1, 1)) -> Scene:
-    told = tuple(Line(Moment((*at, place)), who, text) for place, (who, text) in enumerate(lines, 1))
+    story_scenes = tuple(Line(Moment((*at, index)), who, text) for index, (who, text) in enumerate(lines, 1))
     present = tuple(dict.fromkeys(who for who, _ in lines if who))
-    return Scene(Moment(at), setting, present, told)
+    return Scene(Moment(at), setting, present, story_scenes)
 
 
 TALK = scene(
@@ -47,8 +47,8 @@ def test_main_speakers_are_hidden_and_the_rest_is_left() -> None:
 def test_masks_are_drawn_by_seed_and_moment_alone() -> None:
     masking = Masking(MAIN, NAMES, seed=3)
     first = masking.masked(TALK)
-    for other in range(20):
-        masking.masked(scene(("Joey", "Hey."), at=(9, other)))
+    for second in range(20):
+        masking.masked(scene(("Joey", "Hey."), at=(9, second)))
     assert masking.masked(TALK) == first
     drawn = {Masking(MAIN, NAMES, seed=seed).masked(TALK).answers["P0"] for seed in range(20)}
     assert drawn == {"Ross", "Monica"}
@@ -63,12 +63,12 @@ def test_masked_names_tell_nobody() -> None:
 def test_swapped_names_are_swapped_everywhere_and_the_answer_goes_by_the_new_name() -> None:
     masking = Masking(MAIN, NAMES, how="swap", seed=1)
     renamed = dict(zip(MAIN, masking.people))
-    masked, told = masking.masked(TALK), masking.told(TALK)
+    masked, content = masking.masked(TALK), masking.with_names(TALK)
     assert sorted(masking.people) == sorted(MAIN)
     assert masked.scene.lines[0].text == f"{renamed['Monica']}, is {renamed['Joey']} here?"
     assert set(masked.answers.values()) == {renamed["Ross"], renamed["Monica"]}
-    assert told.lines[0].speaker == renamed["Ross"]
-    assert [line.text for line in told.lines] == [line.text for line in masked.scene.lines]
+    assert content.lines[0].speaker == renamed["Ross"]
+    assert [line.text for line in content.lines] == [line.text for line in masked.scene.lines]
 
 
 def test_scenes_with_one_main_speaker_are_no_question() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.guessing import memory
-from understudy.guessing.memory import SAYINGS, TOPICS, Memory
-from understudy.guessing.terms import Bag, Terms
+from understudy.guessing.features import Bag, Terms
+from understudy.guessing.memory import SAYINGS, TOPICS, SceneMemory
 from understudy.lexical.rows import Reals
 
 SPACES = ("own", "heard", "answer")
@@ -19,26 +19,26 @@ CLUES = [*SAYINGS, *TOPICS]
 
 
 def bag(own: str = "", heard: str = "", answer: str = "") -> Bag:
-    told = {"own": own, "heard": heard, "answer": answer}
-    return {space: {word: text.split().count(word) for word in text.split()} for space, text in told.items()}
+    content = {"own": own, "heard": heard, "answer": answer}
+    return {space: {word: text.split().count(word) for word in text.split()} for space, text in content.items()}
 
 
 VOCABULARY = [bag("tide boat key", "tide boat key", "tide boat key")] * 2 + [bag("so", "so", "so")] * 5
 TERMS = Terms(VOCABULARY, SPACES)
 
 
-def told(*past: tuple[int, Bag], people: int = 2) -> Memory:
+def told(*past: tuple[int, Bag], people: int = 2) -> SceneMemory:
     """A scene for each of what somebody said."""
-    found = Memory(TERMS, people)
+    results = SceneMemory(TERMS, people)
     for who, said in past:
-        found.remember(TERMS.counted([said]), [who])
-    return found
+        results.remember(TERMS.counted([said]), [who])
+    return results
 
 
-def clues(found: Memory, asked: Bag) -> dict[str, list[float]]:
+def clues(results: SceneMemory, request: Bag) -> dict[str, list[float]]:
     """Each clue, for each person."""
-    table = found.clues(TERMS.counted([asked]))[0]
-    return {clue: table[:, place].tolist() for place, clue in enumerate(CLUES)}
+    table = results.clues(TERMS.counted([request]))[0]
+    return {clue: table[:, index].tolist() for index, clue in enumerate(CLUES)}
 
 
 def test_who_knows_nothing_tells_nothing() -> None:
@@ -46,8 +46,8 @@ def test_who_knows_nothing_tells_nothing() -> None:
 
 
 def test_who_said_it_is_likely_to_say_it_again() -> None:
-    found = told(*[(0, bag("tide")), (1, bag("boat"))] * 4)
-    for clue, (first, second) in clues(found, bag("tide")).items():
+    results = told(*[(0, bag("tide")), (1, bag("boat"))] * 4)
+    for clue, (first, second) in clues(results, bag("tide")).items():
         if clue.startswith(("own", "said said")):
             assert first > second
         else:
@@ -55,18 +55,20 @@ def test_who_said_it_is_likely_to_say_it_again() -> None:
 
 
 def test_what_was_heard_comes_up_crosswise() -> None:
-    found = clues(told((0, bag("so", heard="key")), (1, bag("so"))), bag("key"))
-    assert found["said heard in the last 4 scenes"][0] > found["said heard in the last 4 scenes"][1] == 0
-    found = clues(told((0, bag("key")), (1, bag("so"))), bag("so", heard="key"))
-    assert found["heard said in the last 4 scenes"][0] > found["heard said in the last 4 scenes"][1] == 0
+    results = clues(told((0, bag("so", heard="key")), (1, bag("so"))), bag("key"))
+    assert results["said heard in the last 4 scenes"][0] > results["said heard in the last 4 scenes"][1] == 0
+    results = clues(told((0, bag("key")), (1, bag("so"))), bag("so", heard="key"))
+    assert results["heard said in the last 4 scenes"][0] > results["heard said in the last 4 scenes"][1] == 0
 
 
 def test_what_was_said_lately_counts_more_the_shorter_the_memory() -> None:
     """One said 'tide' long ago, the other a scene ago."""
-    found = clues(told((0, bag("tide")), *[(0, bag("so"))] * 40, (1, bag("tide")), *[(1, bag("so"))] * 2), bag("tide"))
-    old, new = found["said said in the last 4 scenes"]
+    results = clues(
+        told((0, bag("tide")), *[(0, bag("so"))] * 40, (1, bag("tide")), *[(1, bag("so"))] * 2), bag("tide")
+    )
+    old, new = results["said said in the last 4 scenes"]
     assert new > 10 * old > 0
-    older, newer = found["said said in the last 250 scenes"]
+    older, newer = results["said said in the last 250 scenes"]
     assert older / newer > old / new
 
 
@@ -89,10 +91,10 @@ PAST = st.lists(st.tuples(st.integers(0, 2), BAGS), max_size=12)
 
 def answers(past: Sequence[tuple[int, Bag]]) -> list[Reals]:
     """What a memory says of each scene before it is told who it was."""
-    found, table = Memory(TERMS, 3), list[Reals]()
+    results, table = SceneMemory(TERMS, 3), list[Reals]()
     for who, said in past:
-        table.append(found.clues(TERMS.counted([said])))
-        found.remember(TERMS.counted([said]), [who])
+        table.append(results.clues(TERMS.counted([said])))
+        results.remember(TERMS.counted([said]), [who])
     return table
 
 
@@ -101,8 +103,8 @@ def answers(past: Sequence[tuple[int, Bag]]) -> list[Reals]:
 def test_nothing_later_changes_an_earlier_answer(past: list[tuple[int, Bag]], one: list[tuple[int, Bag]],
                                                  other: list[tuple[int, Bag]]) -> None:  # fmt: skip
     first, second = answers([*past, *one]), answers([*past, *other])
-    for place in range(len(past)):
-        assert (first[place] == second[place]).all()
+    for index in range(len(past)):
+        assert (first[index] == second[index]).all()
 
 
 @settings(max_examples=40)
@@ -118,8 +120,8 @@ def test_rescaling_changes_no_value(past: list[tuple[int, Bag]]) -> None:
 
 def test_rescaling_comes_to_pass_in_a_long_story() -> None:
     """Beyond what numbers could hold without it: 2 ** (5000 / 4)."""
-    found = told(*[(number % 2, bag("tide" if number % 2 else "boat")) for number in range(5000)])
-    table = found.clues(TERMS.counted([bag("tide")]))
+    results = told(*[(number % 2, bag("tide" if number % 2 else "boat")) for number in range(5000)])
+    table = results.clues(TERMS.counted([bag("tide")]))
     assert np.isfinite(table).all()
     assert table[0, 1, CLUES.index("said said in the last 4 scenes")] > 0.7
 

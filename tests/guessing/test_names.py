@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.guessing.names import HIDDEN, Names, derangement
+from understudy.guessing.names import HIDDEN, CharacterNames, derangement
 
-FRIENDS = Names(
+FRIENDS = CharacterNames(
     {
         "Rose Tyler": ("Rose Tyler", "Rosie"),
         "Ann Bell": ("Ann Bell",),
@@ -19,7 +19,7 @@ FRIENDS = Names(
 )
 
 
-def called(text: str, names: Names = FRIENDS) -> list[tuple[str, str | None]]:
+def called(text: str, names: CharacterNames = FRIENDS) -> list[tuple[str, str | None]]:
     return [(text[call.start : call.end], call.who) for call in names.calls(text)]
 
 
@@ -52,19 +52,19 @@ def test_swapped_puts_full_names_for_full_names_and_first_for_first() -> None:
 
 @pytest.mark.parametrize(("language", "name", "text"), [("ja", "太郎", "太郎さん、来て"), ("zh", "小明", "你好小明啊")])
 def test_names_are_found_where_words_are_not_spaced(language: str, name: str, text: str) -> None:
-    assert called(text, Names({name: (name,)}, language)) == [(name, name)]
+    assert called(text, CharacterNames({name: (name,)}, language)) == [(name, name)]
 
 
 def test_nobody_has_no_names() -> None:
-    assert Names({}).calls("Rose") == []
-    assert Names({}).hidden("Rose") == "Rose"
+    assert CharacterNames({}).calls("Rose") == []
+    assert CharacterNames({}).hidden("Rose") == "Rose"
 
 
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=8, unique=True), st.integers(0, 2**31))
 def test_a_derangement_gives_everybody_anothers_name(people: list[str], seed: int) -> None:
-    found = derangement(people, seed)
-    assert sorted(found.values()) == sorted(people)
-    assert all(who != other for who, other in found.items())
+    results = derangement(people, seed)
+    assert sorted(results.values()) == sorted(people)
+    assert all(who != second for who, second in results.items())
 
 
 @given(st.text())

@@ -41,6 +41,11 @@ def test_a_line_is_one_speaker_with_the_way_taken_and_the_other_ways(tmp_path: P
     assert found.coarse_evidence == ("fact", "personality")
 
 
+def test_a_scene_of_two_episodes_in_one_is_of_the_first(tmp_path: Path) -> None:
+    path = table(tmp_path, "09x22/23 2500\tno\tyes\tP4\tRoss\tfact(relation)\tpersonality\t\t\t\t")
+    assert [one.instance for one in read_annotations(path)] == [Instance((9, 22), 2500, 4)]
+
+
 @pytest.mark.parametrize(
     ("event", "abstracted", "expected"),
     [("no", "no", "none"), ("no", "yes", "indirect"), ("yes", "yes", "direct"), ("yes", "no", "direct")],

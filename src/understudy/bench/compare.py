@@ -1,9 +1,14 @@
-"""Two saved runs, item by item: how far apart they are, how sure that is, and on which items they differ most."""
+"""How far apart two results are on the same items, and how sure that is.
+
+`compare_runs` compares two saved runs and says on which items they differ most; `compared` compares the agents of one
+run two by two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,7 @@ from understudy.bench.items import Items, groups_of, load_items
 from understudy.errors import InputError
 from understudy.metrics.significance import holm, interval, paired_p
 
-__all__ = ["compare_runs"]
+__all__ = ["compare_runs", "compared"]
 
 SHOWN = 10
 WHO = ("agent", "scorer")
@@ -32,7 +37,7 @@ def compare_runs(
     runs = load_items(first), load_items(second)
     pairs = _paired(*runs, agents)
     if not pairs:
-        who = " and ".join(", ".join(dict.fromkeys("/".join(_who(one.judged)) for one in run)) for run in runs)
+        who = " and ".join(", ".join(dict.fromkeys("/".join(_who(items.judged)) for items in run)) for run in runs)
         raise InputError(f"the runs were not judged on the same thing ({who}): name one of each with --agents A,B")
     rows: list[Row] = []
     moved: list[Row] = []
@@ -58,7 +63,7 @@ def compare_runs(
         family = [row for row in rows if row["metric"] == metric]
         for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
             row["p_adjusted"] = adjusted
-    moved.sort(key=lambda one: abs(1 / one["second_rank"] - 1 / one["first_rank"]), reverse=True)
+    moved.sort(key=lambda item: abs(1 / item["second_rank"] - 1 / item["first_rank"]), reverse=True)
     manifest = {"bench": "compare", "first": str(first), "second": str(second), "seed": seed}
     return {"rows": rows, "differ_most": moved[:shown], "differ": len(moved), "manifest": manifest}
 
@@ -67,11 +72,11 @@ def _paired(
     first: Sequence[Items], second: Sequence[Items], agents: tuple[str, str] | None
 ) -> list[tuple[Items, Items]]:
     if agents is not None:
-        first = [one for one in first if agents[0] in _who(one.judged)]
-        second = [one for one in second if agents[1] in _who(one.judged)]
-    single = len({_who(one.judged) for one in first}) == len({_who(one.judged) for one in second}) == 1
-    named = {_key(one, single): one for one in second}
-    return [(one, named[_key(one, single)]) for one in first if _key(one, single) in named]
+        first = [items for items in first if agents[0] in _who(items.judged)]
+        second = [items for items in second if agents[1] in _who(items.judged)]
+    single = len({_who(items.judged) for items in first}) == len({_who(items.judged) for items in second}) == 1
+    named = {_key(items, single): items for items in second}
+    return [(items, named[_key(items, single)]) for items in first if _key(items, single) in named]
 
 
 def _who(judged: Mapping[str, str]) -> tuple[str, ...]:
@@ -99,7 +104,36 @@ def _common(ours: Items, theirs: Items) -> tuple[Items, Items]:
 
 
 def _picked(items: Items, order: Sequence[str]) -> Items:
-    place = {name: number for number, name in enumerate(items.names)}
-    at = np.array([place[name] for name in order])
+    number_of = {name: number for number, name in enumerate(items.names)}
+    at = np.array([number_of[name] for name in order])
     marks = {metric: [values[number] for number in at] for metric, values in items.marks.items()}
     return replace(items, names=order, ranks=[items.ranks[number] for number in at], marks=marks)
+
+
+def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int = 0) -> list[Row]:
+    """Differences of those judged `on` the same thing; p values are adjusted over all comparisons of a metric."""
+    values = [item.values() for item in items]
+    rows: list[Row] = []
+    for metric in metrics:
+        family: list[Row] = []
+        for (first_index, first), (second_index, second) in combinations(enumerate(items), 2):
+            if first.judged[on] != second.judged[on] or list(first.names) != list(second.names):
+                continue
+            groups, ours, theirs = groups_of(first.names), values[first_index][metric], values[second_index][metric]
+            difference = interval(ours - theirs, groups, seed)
+            family.append(
+                {
+                    on: first.judged[on],
+                    "metric": metric,
+                    "agents": [first.judged["agent"], second.judged["agent"]],
+                    "difference": difference.value,
+                    "low": difference.low,
+                    "high": difference.high,
+                    "p_value": paired_p(ours, theirs, groups, seed),
+                    "n": len(groups),
+                }
+            )
+        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
+            row["p_adjusted"] = adjusted
+        rows += family
+    return rows

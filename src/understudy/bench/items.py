@@ -35,13 +35,13 @@ class Items:
 
     def values(self) -> dict[str, Marks]:
         """Each metric's value for each item."""
-        places = [(rank,) for rank in self.ranks]
-        found = {metric: per_item(places, metric) for metric in RANKING} if places else {}
-        return found | {metric: np.asarray(marks, dtype=np.float64) for metric, marks in self.marks.items()}
+        ranks = [(rank,) for rank in self.ranks]
+        values_by_metric = {metric: per_item(ranks, metric) for metric in RANKING} if ranks else {}
+        return values_by_metric | {metric: np.asarray(marks, dtype=np.float64) for metric, marks in self.marks.items()}
 
     def document(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"judged": dict(self.judged), "names": list(self.names), "ranks": list(self.ranks)}
-        return told | ({"marks": {name: list(marks) for name, marks in self.marks.items()}} if self.marks else {})
+        document: dict[str, Any] = {"judged": dict(self.judged), "names": list(self.names), "ranks": list(self.ranks)}
+        return document | ({"marks": {name: list(marks) for name, marks in self.marks.items()}} if self.marks else {})
 
 
 def groups_of(names: Sequence[str]) -> list[str]:
@@ -49,7 +49,7 @@ def groups_of(names: Sequence[str]) -> list[str]:
 
 
 def write_items(path: Path, items: Sequence[Items], manifest: Mapping[str, Any]) -> None:
-    document = {"items": [one.document() for one in items], "manifest": manifest}
+    document = {"items": [item.document() for item in items], "manifest": manifest}
     path.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -59,16 +59,16 @@ def load_items(path: Path) -> list[Items]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(f"is not a JSON document: {error}", path) from error
-    told = document.get("items") if isinstance(document, dict) else None
-    if not isinstance(told, list) or not told:
+    records = document.get("items") if isinstance(document, dict) else None
+    if not isinstance(records, list) or not records:
         raise InputError("holds no results item by item: save them with --items FILE or -o FILE", path)
-    return [_read(one, number, path) for number, one in enumerate(told, 1)]
+    return [_read(record, number, path) for number, record in enumerate(records, 1)]
 
 
-def _read(told: Any, number: int, path: Path) -> Items:
-    match told:
+def _read(record: Any, number: int, path: Path) -> Items:
+    match record:
         case {"judged": dict(judged), "names": list(names), "ranks": list(ranks)}:
-            marks = told.get("marks", {})
+            marks = record.get("marks", {})
         case _:
             raise InputError(f"run {number} lacks 'judged', 'names' or 'ranks'", path)
     whole = all(isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1 for rank in ranks)
@@ -82,5 +82,5 @@ def _read(told: Any, number: int, path: Path) -> Items:
 
 def _marks_of(names: Sequence[str], values: Any) -> bool:
     return (
-        isinstance(values, list) and len(values) == len(names) and all(isinstance(one, int | float) for one in values)
+        isinstance(values, list) and len(values) == len(names) and all(isinstance(mark, int | float) for mark in values)
     )

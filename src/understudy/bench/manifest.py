@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from understudy import __version__
 
-__all__ = ["Watch", "manifest_of", "sha256", "unwatched"]
-
-Watch = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and out of how much."""
+__all__ = ["manifest_of", "sha256"]
 
 LIBRARIES = ("numpy", "ir_measures", "onnxruntime")
-
-
-def unwatched(_doing: str, _done: int, _total: int) -> None:
-    """Nobody is looking."""
 
 
 def manifest_of(
@@ -35,7 +28,7 @@ def manifest_of(
         "settings": dict(settings),
         "machine": platform.platform(),
         "python": platform.python_version(),
-        "libraries": {name: found for name in LIBRARIES if (found := _installed(name)) is not None},
+        "libraries": {name: installed for name in LIBRARIES if (installed := _installed(name)) is not None},
     }
 
 

@@ -1,4 +1,4 @@
-"""What `understudy bench guess` found, as tables on a terminal of a hundred columns."""
+"""What `understudy bench guess` found, as tables on a terminal of any width."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from understudy.cli.judged_tables import RIGHT, p_value
-from understudy.cli.show import Column, heading, indented, screen, short, table
+from understudy.cli.show import Column, heading, print_table, screen, short
 
 __all__ = ["print_guess"]
 
@@ -34,7 +34,7 @@ def print_guess(document: Document) -> None:
     _by_character(ours)
     for name, said in CUTS:
         _by_cut([row for row in ours if row["metric"] == f"accuracy_by_{name}"], name, f"{best}: {said}")
-    _confusions([one for one in document["confusions"] if one["model"] == best])
+    _confusions([confusion for confusion in document["confusions"] if confusion["model"] == best])
     _comparisons(document["comparisons"], best)
     _history(rows)
     out.print("Intervals draw whole scenes. All models, counts and flows are in the document: --json, or -o FILE.")
@@ -42,18 +42,18 @@ def print_guess(document: Document) -> None:
 
 def _by_show(rows: Sequence[Document]) -> None:
     """A line for each model, a column for each show; beneath it the paper's, where it has such a model."""
-    told = [row for row in rows if row["metric"] == "accuracy"]
-    shows = [*dict.fromkeys(row["show"] for row in told if row["show"] != ALL), ALL]
+    accuracies = [row for row in rows if row["metric"] == "accuracy"]
+    shows = [*dict.fromkeys(row["show"] for row in accuracies if row["show"] != ALL), ALL]
     lines: list[tuple[str, ...]] = []
-    for model in dict.fromkeys(row["model"] for row in told):
-        found = {row["show"]: row for row in told if row["model"] == model}
-        judged = any(row["value"] is not None for row in found.values())
+    for model in dict.fromkeys(row["model"] for row in accuracies):
+        of_model = {row["show"]: row for row in accuracies if row["model"] == model}
+        judged = any(row["value"] is not None for row in of_model.values())
         if judged:
-            lines.append((short(model, WIDE), *_cells(found, shows, "value"), _range(found.get(ALL))))
-        if any(row["paper"] is not None for row in found.values()):
+            lines.append((short(model, WIDE), *_cells(of_model, shows, "value"), _range(of_model.get(ALL))))
+        if any(row["paper"] is not None for row in of_model.values()):
             named = "  the paper's" if judged else f"{short(model, WIDE)}, paper"
-            lines.append((named, *_cells(found, shows, "paper"), ""))
-    counts = {row["show"]: row["n"] for row in reversed(told) if row["value"] is not None}
+            lines.append((named, *_cells(of_model, shows, "paper"), ""))
+    counts = {row["show"]: row["n"] for row in reversed(accuracies) if row["value"] is not None}
     if lines:
         lines.append(("speakers", *(f"{counts.get(show, 0):,}" for show in shows), ""))
     columns: list[Column] = [("model", {}), *((_head(show), RIGHT) for show in shows), ("95%", RIGHT)]
@@ -61,23 +61,23 @@ def _by_show(rows: Sequence[Document]) -> None:
 
 
 def _by_speakers(rows: Sequence[Document]) -> None:
-    told = [row for row in rows if row["metric"] == "accuracy_by_speakers" and row["show"] == ALL]
-    crowds = sorted({row["speakers"] for row in told})
+    by_crowd = [row for row in rows if row["metric"] == "accuracy_by_speakers" and row["show"] == ALL]
+    crowds = sorted({row["speakers"] for row in by_crowd})
     scenes = [row for row in rows if row["metric"] == "scene_accuracy" and row["show"] == ALL]
     lines = []
     for row in scenes:
-        found = {one["speakers"]: one for one in told if one["model"] == row["model"]}
-        lines.append((short(row["model"], WIDE), _share(row["value"]), *_cells(found, crowds, "value")))
+        of_model = {cell["speakers"]: cell for cell in by_crowd if cell["model"] == row["model"]}
+        lines.append((short(row["model"], WIDE), _share(row["value"]), *_cells(of_model, crowds, "value")))
     columns: list[Column] = [("model", {}), ("of scenes", RIGHT), *((f"{crowd} speak", RIGHT) for crowd in crowds)]
     _print("Mean over scenes, and accuracy by number of speakers", columns, lines)
 
 
 def _by_character(rows: Sequence[Document]) -> None:
     """For each show a line of its people, those told best first."""
-    told = [row for row in rows if row["metric"] == "accuracy_by_character"]
+    accuracies = [row for row in rows if row["metric"] == "accuracy_by_character"]
     lines = []
-    for show in dict.fromkeys(row["show"] for row in told):
-        people = sorted((row for row in told if row["show"] == show), key=lambda row: -row["value"])
+    for show in dict.fromkeys(row["show"] for row in accuracies):
+        people = sorted((row for row in accuracies if row["show"] == show), key=lambda row: -row["value"])
         lines.append((_plain(show), ", ".join(f"{row['character']} {_share(row['value'])}" for row in people)))
     if lines:
         _print(f"{rows[0]['model']}: by character", [("show", {"no_wrap": True}), ("accuracy", {})], lines)
@@ -86,11 +86,11 @@ def _by_character(rows: Sequence[Document]) -> None:
 def _by_cut(rows: Sequence[Document], name: str, title: str) -> None:
     """A line for each group, a column for each show that has annotations."""
     shows = [*dict.fromkeys(row["show"] for row in rows if row["show"] != ALL), ALL]
-    found = {(row[name], row["show"]): row for row in rows}
+    by_label = {(row[name], row["show"]): row for row in rows}
     lines = []
     for label in dict.fromkeys(row[name] for row in rows):
-        overall = found[label, ALL]
-        cells = _cells({show: found.get((label, show)) for show in shows}, shows, "value")
+        overall = by_label[label, ALL]
+        cells = _cells({show: by_label.get((label, show)) for show in shows}, shows, "value")
         lines.append((label, *cells, _range(overall), f"{overall['n']:,}"))
     columns: list[Column] = [(name.replace("_", " "), {}), *((_head(show), RIGHT) for show in shows)]
     _print(title, [*columns, ("95%", RIGHT), ("n", RIGHT)], lines)
@@ -98,15 +98,15 @@ def _by_cut(rows: Sequence[Document], name: str, title: str) -> None:
 
 def _confusions(confusions: Sequence[Document]) -> None:
     """Who they were by line, whom they were taken for by column."""
-    for one in confusions:
-        names = one["names"][:MOST]
+    for confusion in confusions:
+        names = confusion["names"][:MOST]
         columns: list[Column] = [("who", {}), *((short(name, LONGEST), RIGHT) for name in names)]
         lines = [
             (short(name, WIDE), *(str(count or "-") for count in counts[:MOST]))
-            for name, counts in zip(names, one["counts"])
+            for name, counts in zip(names, confusion["counts"])
         ]
-        cut = f", the {MOST} masked most" if len(one["names"]) > MOST else ""
-        _print(f"{one['model']}: who is taken for whom in {_plain(one['show'])}{cut}", columns, lines)
+        cut = f", the {MOST} masked most" if len(confusion["names"]) > MOST else ""
+        _print(f"{confusion['model']}: who is taken for whom in {_plain(confusion['show'])}{cut}", columns, lines)
 
 
 def _comparisons(comparisons: Sequence[Document], best: str | None) -> None:
@@ -116,24 +116,24 @@ def _comparisons(comparisons: Sequence[Document], best: str | None) -> None:
         if best in (first, second):
             sign = 1 if first == best else -1
             low, high = sorted((sign * row["low"], sign * row["high"]))
-            other = second if first == best else first
-            lines.append((other, f"{sign * row['difference']:+.3f}", f"{low:+.3f}..{high:+.3f}", p_value(row)))
+            rival = second if first == best else first
+            lines.append((rival, f"{sign * row['difference']:+.3f}", f"{low:+.3f}..{high:+.3f}", p_value(row)))
     columns: list[Column] = [("less", {}), ("difference", RIGHT), ("95%", RIGHT), ("p", RIGHT)]
     _print(f"{best} and the others, paired over scenes (p adjusted after Holm)", columns, lines)
 
 
 def _history(rows: Sequence[Document]) -> None:
-    told = [row for row in rows if row["metric"] == "history_gain"]
+    gains = [row for row in rows if row["metric"] == "history_gain"]
     lines = [
-        (row["history"], _share(row["value"], "+.3f"), _range(row, "+.3f"), _p(row), f"{row['n']:,}") for row in told
+        (row["history"], _share(row["value"], "+.3f"), _range(row, "+.3f"), _p(row), f"{row['n']:,}") for row in gains
     ]
     columns: list[Column] = [("history", {}), ("gain", RIGHT), ("95%", RIGHT), ("p", RIGHT), ("n", RIGHT)]
-    if told:
-        _print(f"What history adds: {told[0]['model']} less {told[0]['without']}", columns, lines)
-    found = [row for row in rows if row["metric"].startswith("history_recall@")]
-    if found:
+    if gains:
+        _print(f"What history adds: {gains[0]['model']} less {gains[0]['without']}", columns, lines)
+    recalls = [row for row in rows if row["metric"].startswith("history_recall@")]
+    if recalls:
         cells = (
-            (row["metric"], row["model"], _share(row["value"]), _range(row), row.get("reason", "")) for row in found
+            (row["metric"], row["model"], _share(row["value"]), _range(row), row.get("reason", "")) for row in recalls
         )
         _print("Earlier scenes found", ["", "found by", ("recall", RIGHT), ("95%", RIGHT), ""], cells)
 
@@ -143,12 +143,12 @@ def _print(title: str, columns: Sequence[Column], lines: Iterable[Sequence[str]]
     if lines:
         out = screen()
         out.print(heading(title))
-        out.print(indented(table(columns, lines)))
+        print_table(out, columns, lines)
         out.print()
 
 
-def _cells(found: Mapping[Any, Document | None], keys: Sequence[Any], what: str) -> list[str]:
-    return [_share(row[what]) if (row := found.get(key)) else "-" for key in keys]
+def _cells(rows: Mapping[Any, Document | None], keys: Sequence[Any], what: str) -> list[str]:
+    return [_share(row[what]) if (row := rows.get(key)) else "-" for key in keys]
 
 
 def _share(value: float | None, form: str = ".3f") -> str:

@@ -15,10 +15,10 @@ from understudy.cli.progress import read_showing
 from understudy.cli.show import screen
 
 if TYPE_CHECKING:
-    from understudy.guessing import Lessons
+    from understudy.guessing import TrainingScenes
     from understudy.training.loop import Progress
 
-__all__ = ["KINDS", "Wanted", "checked", "guesser_refused", "taught", "tell_guesser", "trained_guesser"]
+__all__ = ["KINDS", "GuesserOptions", "checked", "guesser_refused", "taught", "tell_guesser", "trained_guesser"]
 
 NAMING = "naming"
 KINDS = ("vanilla", "multi-row", "scene-pooling", NAMING)
@@ -26,7 +26,7 @@ WHOLE_SCENES = ("scene-pooling", NAMING)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class GuesserOptions:
     """Which guesser, and what was said of its training; None where nothing was."""
 
     kind: str
@@ -67,20 +67,21 @@ def checked(out: Path, device: str, fresh: bool) -> None:
 
 def taught(
     data: Path | None, shows: Sequence[str], judge: Path | None, story: str | None, before: str, most: int | None
-) -> dict[str, Lessons]:
-    """The lessons by title: of shows, or of a story before a moment."""
-    from understudy.bench.lessons import lessons_of_shows, lessons_of_story
+) -> dict[str, TrainingScenes]:
+    """What to learn from, by title: of shows, or of a story before a moment."""
     from understudy.guessing import MOST
+    from understudy.guessing.shows import training_scenes_of_shows
+    from understudy.guessing.story import training_scenes_of_story
 
     if data is not None:
         with watching() as watch:
-            return lessons_of_shows(data, shows, judge, watch)
+            return training_scenes_of_shows(data, shows, judge, watch)
     assert story is not None  # or it would have been refused
-    return lessons_of_story(read_showing(story), before, most or MOST)
+    return training_scenes_of_story(read_showing(story), before, most or MOST)
 
 
 def trained_guesser(
-    wanted: Wanted, lessons: Mapping[str, Lessons], out: Path, seed: int, device: str, fresh: bool,
+    wanted: GuesserOptions, training: Mapping[str, TrainingScenes], out: Path, seed: int, device: str, fresh: bool,
     progress: Progress | None,
 ) -> Mapping[str, Any]:  # fmt: skip
     """Train: the model's card."""
@@ -93,11 +94,11 @@ def trained_guesser(
         assert wanted.base is not None  # or it would have been refused
         window = {} if wanted.maxlen is None else {"window": wanted.maxlen}
         settings = NamingSettings(**window, **wanted.said())
-        return train_naming(NamingTask(lessons, wanted.base, out, settings, seed, device, fresh), watch).card
+        return train_naming(NamingTask(training, wanted.base, out, settings, seed, device, fresh), watch).card
     usual = READERS[wanted.kind]
     reading = usual.reading if wanted.maxlen is None else replace(usual.reading, longest=wanted.maxlen)
     reader = replace(usual, reading=reading, **wanted.said())
-    return train_reader(ReaderTask(lessons, out, reader, wanted.base, seed, device, fresh), watch).card
+    return train_reader(ReaderTask(training, out, reader, wanted.base, seed, device, fresh), watch).card
 
 
 def tell_guesser(out: Path, card: Mapping[str, Any], data: Path | None, story: str | None) -> None:

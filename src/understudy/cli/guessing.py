@@ -24,7 +24,19 @@ from understudy.cli.judging import (
 )
 from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import Column, Screen, bar, clean, heading, indented, print_json, screen, short, table, voice
+from understudy.cli.show import (
+    Column,
+    Screen,
+    bar,
+    clean,
+    heading,
+    indented,
+    print_json,
+    print_table,
+    screen,
+    short,
+    voice,
+)
 
 __all__ = ["agreement", "guess", "guess_bench", "voices"]
 
@@ -65,17 +77,18 @@ def guess(
     """
     if scene is not None and since is not None:
         raise click.UsageError("--scene asks about one scene, --from about all later ones: give one of them")
-    from understudy.bench.guess_story import Question, guess_later, guess_scene
+    from understudy.guessing.story import GuessSettings, guess_later, guess_scene
+    from understudy.training.guessing.registry import guesser_named
 
-    question = Question(model, most, names, seed)
+    settings, factory = GuessSettings(model, most, names, seed), guesser_named(model, names)
     opened = read_showing(story)
     if scene is not None:
         with working("Learning from what came before"):
-            document = guess_scene(opened, scene, question)
+            document = guess_scene(opened, scene, settings, factory)
         print_json(document) if as_json else _print_scene(document)
         return
     with watching() as watch:
-        document = guess_later(opened, since, question, watch)
+        document = guess_later(opened, since, settings, factory, watch)
     if as_json:
         print_json(document)
         return
@@ -89,7 +102,7 @@ def _print_scene(document: Document) -> None:
     if document["setting"]:
         out.print(clean(document["setting"]), style="dim")
     out.print()
-    masks = [found["mask"] for found in document["guesses"]]
+    masks = [guess["mask"] for guess in document["guesses"]]
     for line in document["lines"]:
         if line["speaker"] is None:
             out.print(indented(Text(clean(line["text"]), style="dim italic")))
@@ -97,21 +110,21 @@ def _print_scene(document: Document) -> None:
         style = f"bold {voice(line['speaker'])}" if line["speaker"] in masks else "bold"
         said = Text(f": {clean(line['text'])}", style="not bold default")
         out.print(Text(clean(line["speaker"]), style=style).append(said))
-    right = sum(found["guess"] == found["truth"] for found in document["guesses"])
+    right = sum(guess["guess"] == guess["truth"] for guess in document["guesses"])
     out.print(heading(f"\nWho is who? {right} of {len(masks)} right, learned from {document['learned_from']:,} scenes"))
-    for found in document["guesses"]:
-        _print_guess(out, found)
+    for guess in document["guesses"]:
+        _print_guess(out, guess)
 
 
-def _print_guess(out: Screen, found: Document) -> None:
-    sure = next(iter(found["probabilities"].values()))
-    verdict = Text("right", "green") if found["guess"] == found["truth"] else Text(f"it is {found['truth']}", "red")
-    told = Text(f"{found['mask']}: ", style=f"bold {voice(found['mask'])}")
-    out.print(told.append(Text(f"{found['guess']} {sure:.2f} ", "not bold default")).append(verdict))
-    others = list(found["probabilities"].items())[1:4]
-    if others:
-        out.print(indented(Text("not " + ", ".join(f"{name} {share:.2f}" for name, share in others), "dim")))
-    for reason in found["evidence"][:REASONS]:
+def _print_guess(out: Screen, guess: Document) -> None:
+    sure = next(iter(guess["probabilities"].values()))
+    verdict = Text("right", "green") if guess["guess"] == guess["truth"] else Text(f"it is {guess['truth']}", "red")
+    headline = Text(f"{guess['mask']}: ", style=f"bold {voice(guess['mask'])}")
+    out.print(headline.append(Text(f"{guess['guess']} {sure:.2f} ", "not bold default")).append(verdict))
+    rivals = list(guess["probabilities"].items())[1:4]
+    if rivals:
+        out.print(indented(Text("not " + ", ".join(f"{name} {share:.2f}" for name, share in rivals), "dim")))
+    for reason in guess["evidence"][:REASONS]:
         out.print(indented(f"{reason['kind']}: {clean(short(reason['text'], SHOWN))}"))
 
 
@@ -128,12 +141,12 @@ def voices(story: str, most: int, seed: int, pairs: int, as_json: bool) -> None:
     Example:
         understudy voices demo
     """
-    from understudy.bench.guess_story import Question
-    from understudy.bench.voices import voices_of
+    from understudy.guessing.story import GuessSettings
+    from understudy.guessing.voices import voices_of
 
     opened = read_showing(story)
     with watching() as watch:
-        document = voices_of(opened, Question(most=most, seed=seed), watch)
+        document = voices_of(opened, GuessSettings(most=most, seed=seed), watch)
     if as_json:
         print_json(document)
         return
@@ -142,18 +155,25 @@ def voices(story: str, most: int, seed: int, pairs: int, as_json: bool) -> None:
 
 def _print_voices(document: Document, most: int) -> None:
     out = screen()
-    told = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
+    by_model = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
     out.print(heading(f"{document['story']}: who can be told apart"))
-    for model, row in told.items():
+    for model, row in by_model.items():
+        by = _AS_TOLD.get(model, model)
+        if row["value"] is None:
+            out.print(indented(f"no figure for {by}: {row.get('reason') or 'nothing was asked'}"))
+            continue
         low = "" if row["low"] is None else f" ({row['low']:.2f}-{row['high']:.2f})"
-        out.print(indented(f"{row['value']:.2f}{low} of {row['n']} parts told right by {_AS_TOLD[model]}"))
+        out.print(indented(f"{row['value']:.2f}{low} of {row['n']} parts told right by {by}"))
     rows = [
         (f"{pair['pair'][0]}, {pair['pair'][1]}", bar(min(2 * pair["alike"], 1.0), 12), f"{pair['alike']:.2f}",
          f"{pair['told_apart']:.2f}")
         for pair in document["pairs"][:most] if pair["alike"] is not None
     ]  # fmt: skip
+    unheard = [pair for pair in document["pairs"][:most] if pair["alike"] is None]
     out.print(heading("\nThe most alike (0.5: nobody could tell)"))
-    out.print(indented(table(["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)))
+    print_table(out, ["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)
+    for pair in unheard:
+        out.print(indented(f"{', '.join(pair['pair'])}: {pair['reason']}"))
     for pair in document["pairs"][:most]:
         if not pair["lines"]:
             continue
@@ -200,7 +220,7 @@ def guess_bench(
         understudy bench guess --data tvshowguess --report out.html
         understudy bench guess --data tvshowguess --models joint,mine:guesser
     """
-    from understudy.bench.guess import MODELS, bench_guess
+    from understudy.bench.guess.bench import MODELS, bench_guess
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -226,7 +246,7 @@ def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json:
     Example:
         understudy bench agreement friends.tsv friends-again.tsv
     """
-    from understudy.bench.annotation_agreement import annotation_agreement
+    from understudy.bench.guess.agreement import annotation_agreement
     from understudy.bench.manifest import manifest_of
     from understudy.readers.annotations import read_annotations
 
@@ -249,4 +269,4 @@ def _print_agreement(document: Document) -> None:
         )
         for row in document["rows"]
     )
-    screen().print(indented(table(columns, lines)))
+    print_table(screen(), columns, lines)

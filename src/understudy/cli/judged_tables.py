@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from understudy.cli.show import Column, heading, indented, screen, table
+from understudy.cli.show import Column, heading, print_table, screen
 
 __all__ = ["RIGHT", "p_value", "print_consistency", "print_personachat", "print_profiles"]
 
@@ -27,11 +27,11 @@ def print_personachat(document: Document) -> None:
         columns += [("hits@5", RIGHT), ("mrr", RIGHT), ("n", RIGHT)]
         lines = []
         for condition in dict.fromkeys(row["condition"] for row in of_agent):
-            found = {row["metric"]: row for row in of_agent if row["condition"] == condition}
-            first = found["hits@1"]
-            figures = (_share(found["hits@5"]["value"]), _share(found["mrr"]["value"]), f"{first['n']:,}")
+            by_metric = {row["metric"]: row for row in of_agent if row["condition"] == condition}
+            first = by_metric["hits@1"]
+            figures = (_share(by_metric["hits@5"]["value"]), _share(by_metric["mrr"]["value"]), f"{first['n']:,}")
             lines.append((condition, _share(first["value"]), _range(first), _share(first["paper"]), *figures))
-        out.print(indented(table(columns, lines)))
+        print_table(out, columns, lines)
         out.print()
     if any(row["paper"] is not None for row in rows):
         settings = document["manifest"]["settings"]
@@ -51,7 +51,7 @@ def _print_comparisons(comparisons: Sequence[Document], on: str) -> None:
         (row[on], " - ".join(row["agents"]), f"{row['difference']:+.3f}", _range(row, "+.3f"), p_value(row))
         for row in shown
     )
-    out.print(indented(table(columns, lines)))
+    print_table(out, columns, lines)
 
 
 def print_profiles(document: Document) -> None:
@@ -64,11 +64,11 @@ def print_profiles(document: Document) -> None:
         for row in rows:
             if row["scorer"] == scorer:
                 whose = f"{row['profile']} {'profile' if row['unit'] == 'profile' else 'sentences'}"
-                heard = "the whole" if row["length"] == "whole" else f"the first {row['length']}"
+                span = "the whole" if row["length"] == "whole" else f"the first {row['length']}"
                 speaker = {"both": "either", "A": "first speaker", "B": "second speaker"}[row["speaker"]]
                 error = (_share(row["value"]), _range(row), _share(row["paper"]))
-                lines.append((speaker, whose, heard, *error, f"{row['n']:,}"))
-        out.print(indented(table(columns, lines)))
+                lines.append((speaker, whose, span, *error, f"{row['n']:,}"))
+        print_table(out, columns, lines)
         out.print()
     settings = document["manifest"]["settings"]
     out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
@@ -81,10 +81,10 @@ def print_consistency(document: Document) -> None:
         out.print(heading(name))
         lines = []
         for agent in dict.fromkeys(row["agent"] for row in rows):
-            found = {row["metric"]: row for row in rows if (row["set"], row["agent"]) == (name, agent)}
-            figures = [f"{_share(found[metric]['value'])} ({_range(found[metric])})" for metric in metrics]
+            by_metric = {row["metric"]: row for row in rows if (row["set"], row["agent"]) == (name, agent)}
+            figures = [f"{_share(by_metric[metric]['value'])} ({_range(by_metric[metric])})" for metric in metrics]
             lines.append((agent, *figures))
-        out.print(indented(table([("agent", {}), *((metric, {}) for metric in metrics)], lines)))
+        print_table(out, [("agent", {}), *((metric, {}) for metric in metrics)], lines)
         out.print()
     _print_comparisons(document["comparisons"], "set")
 

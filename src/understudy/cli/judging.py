@@ -18,7 +18,7 @@ from understudy.cli.show import print_json
 from understudy.errors import InputError
 
 if TYPE_CHECKING:
-    from understudy.bench.manifest import Watch
+    from understudy.progress import Progress
 
 __all__ = ["BENCHES", "consistency", "personachat", "profiles"]
 
@@ -71,7 +71,7 @@ def personachat(
         understudy bench personachat --data data/personachat --report out.html
         understudy bench personachat --data pc/ --agents tfidf,mine:agent
     """
-    from understudy.bench.personachat import bench_personachat
+    from understudy.bench.personachat.bench import bench_personachat
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -108,7 +108,7 @@ def profiles(
     Example:
         understudy bench profiles --data data/personachat
     """
-    from understudy.bench.profiles import bench_profiles
+    from understudy.bench.personachat.profiles import bench_profiles
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -141,7 +141,7 @@ def consistency(
     Example:
         understudy bench consistency --data data/dnli
     """
-    from understudy.bench.consistency import bench_consistency
+    from understudy.bench.personachat.consistency import bench_consistency
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -153,20 +153,20 @@ BENCHES = (personachat, profiles, consistency)
 """What `understudy bench` has from here."""
 
 
-def listed(given: Sequence[str]) -> list[str]:
+def listed(values: Sequence[str]) -> list[str]:
     """Names given with commas, or one by one, or both."""
-    return [name.strip() for one in given for name in one.split(",") if name.strip()]
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
-def places_checked(*places: Path | None) -> None:
+def places_checked(*paths: Path | None) -> None:
     """Said before an hour's judging, not after it."""
-    for path in places:
+    for path in paths:
         if path is not None and not path.parent.is_dir():
             raise InputError("cannot be written: there is no such folder", path)
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
+def watching() -> Iterator[Progress]:
     """A bar for what is being judged: on a terminal, on stderr, and nowhere else."""
     if not sys.stderr.isatty():
         yield lambda _doing, _done, _total: None

@@ -16,7 +16,7 @@ from understudy.story import Moment
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
-    from understudy.bench.profiling import Trait
+    from understudy.bench.personachat.profiling import ProfileTrait
 
 __all__ = ["profile"]
 
@@ -84,8 +84,8 @@ NOTHING_CHOSEN = "None of the sentences has anything to do with what was said."
 NOTHING_SAID = "Says nothing of themselves in so many words: give sentences to choose from with --profiles."
 
 
-def _of_themselves(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[Trait]]:
-    from understudy.bench.self_descriptions import self_descriptions
+def _of_themselves(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[ProfileTrait]]:
+    from understudy.bench.personachat.self_descriptions import self_descriptions
 
     if story.language != "en":
         raise InputError("the encoder that ships reads English: say what to choose from, --profiles FILE or --data DIR")
@@ -95,8 +95,8 @@ def _of_themselves(story: Story, said: Mapping[str, Sequence[str]], top: int) ->
 
 def _chosen(
     said: Mapping[str, Sequence[str]], profiles: Path | None, data: Path | None, top: int
-) -> dict[str, list[Trait]]:
-    from understudy.bench.profiling import profile_of, sentences_in, training_in
+) -> dict[str, list[ProfileTrait]]:
+    from understudy.bench.personachat.profiling import profile_of, sentences_in, training_in
 
     with working("Reading profiles"):
         training = None if data is None else training_in(data)

@@ -37,14 +37,14 @@ def score_rows(file: Path, metrics: Sequence[LineMetric], explained: float, skip
 def _scored(texts: list[str], first: int, metrics: Sequence[LineMetric], explained: float) -> Iterator[Row]:
     lines = metrics[0].samples.cut(texts)
     values = [metric.values(lines).tolist() for metric in metrics]
-    for place, (text, found) in enumerate(zip(texts, zip(*values))):
-        scores = {metric.name: None if math.isnan(value) else value for metric, value in zip(metrics, found)}
+    for index, (text, row_values) in enumerate(zip(texts, zip(*values))):
+        scores = {metric.name: None if math.isnan(value) else value for metric, value in zip(metrics, row_values)}
         reasons = {
-            metric.name: metric.reason(lines, place, value)
-            for metric, value in zip(metrics, found)
-            if first + place <= explained or math.isnan(value)
+            metric.name: metric.reason(lines, index, value)
+            for metric, value in zip(metrics, row_values)
+            if first + index <= explained or math.isnan(value)
         }
-        yield {"line": first + place, "text": text, "scores": scores, **({"reasons": reasons} if reasons else {})}
+        yield {"line": first + index, "text": text, "scores": scores, **({"reasons": reasons} if reasons else {})}
 
 
 class Summary:
@@ -120,7 +120,7 @@ def _row(line: bytes, number: int, output: Path) -> Row:
     ours = isinstance(row, dict) and row.get("line") == number and isinstance(row.get("text"), str)
     scores = row.get("scores") if ours else None
     _must_be_ours(
-        isinstance(scores, dict) and all(one is None or isinstance(one, float | int) for one in scores.values()),
+        isinstance(scores, dict) and all(value is None or isinstance(value, float | int) for value in scores.values()),
         output, number,
     )  # fmt: skip
     return cast(Row, row)
@@ -135,10 +135,12 @@ def _must_agree(written: Row, row: Row, output: Path) -> None:
     if list(written["scores"]) != list(row["scores"]):
         raise InputError(f"was written with other metrics: {FORCE}", output, row["line"])
     pairs = zip(written["scores"].values(), row["scores"].values())
-    if written["text"] != row["text"] or not all(_equal(one, other) for one, other in pairs):
+    if written["text"] != row["text"] or not all(_equal(before, after) for before, after in pairs):
         message = f"was written from other lines, or for another character or moment: {FORCE}"
         raise InputError(message, output, row["line"])
 
 
-def _equal(one: float | None, other: float | None) -> bool:
-    return one is other if one is None or other is None else math.isclose(one, other, rel_tol=SAME, abs_tol=1e-9)
+def _equal(before: float | None, after: float | None) -> bool:
+    return (
+        before is after if before is None or after is None else math.isclose(before, after, rel_tol=SAME, abs_tol=1e-9)
+    )

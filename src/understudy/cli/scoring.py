@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from understudy.cli.options import at_option, facing_option, force_option, json_option
@@ -30,6 +31,8 @@ EXPLAINED = 10  # lines, up to which each is shown with its reasons
 LONGEST = 240  # characters of a line
 LISTED = 500  # lines, up to which they are shown at all
 RIGHT = {"no_wrap": True, "justify": "right"}
+LINE_NUMBER, GAP = 6, 2  # columns of a table
+TEXT_ROOM = 36  # columns for the line itself, below which a table cannot be read
 
 
 @click.command(short_help="How much like a character are these lines?")
@@ -85,8 +88,8 @@ def score(
     if output is not None:
         _place_checked(file, output, engine)
     names = _names(wanted)
-    of_sets = tuple(one for one in names if one in SETS)
-    of_lines = tuple(one for one in names if one not in SETS)
+    of_sets = tuple(metric for metric in names if metric in SETS)
+    of_lines = tuple(metric for metric in names if metric not in SETS)
     _refuse(of_lines, of_sets, file, output, engine, model, labelled)
     opened = read_showing(story)
     situation = situation_at(opened, name, at, facing)
@@ -98,8 +101,8 @@ def score(
         from understudy.cli.scaled import score_scaled
 
         ranked = None if glove is None else anywhere(str(glove))
-        asked = Asked(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
-        summary = score_scaled(str(file), asked, opened, persona, output, cluster, force)
+        request = Asked(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
+        summary = score_scaled(str(file), request, opened, persona, output, cluster, force)
     else:
         grounds = Grounds(opened, situation, author=True)
         with working("Getting ready"):
@@ -129,7 +132,9 @@ def score(
     _print_summary(persona, summary, sets)
     if output is not None:
         click.echo(f"Every line's scores are in {output}.")
-    elif of_lines and summary.count > len(rows):
+    elif of_lines and len(rows) > EXPLAINED:
+        screen().print(f"Reasons are shown for up to {EXPLAINED} lines: --json has them, -o OUT --why writes them.")
+    if output is None and of_lines and summary.count > len(rows):
         click.echo(f"The first {len(rows):,} lines are shown: -o OUT.jsonl writes them all.")
 
 
@@ -204,18 +209,55 @@ def _counting() -> Iterator[Any]:
 
 
 def _print_rows(rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Few lines with the reason of every score; many as a table, or beneath one another where a table has no room."""
     out = screen()
     if len(rows) <= EXPLAINED:
         for row in rows:
-            number, text = Text(f"{row['line']}  ", style="dim"), clean(short(row["text"], LONGEST))
-            out.print(number.append(text, style="bold default"))
-            told = ((name, _figure(value), row["reasons"][name]) for name, value in row["scores"].items())
-            out.print(indented(grid(told)))
+            out.print(_headline(row))
+            scores = ((name, _figure(value), row["reasons"][name]) for name, value in row["scores"].items())
+            out.print(indented(grid(scores)))
         return
-    columns: list[Column] = [("line", RIGHT), ("", {})]
-    columns += [(name, RIGHT) for name in names]
-    shown = ((str(row["line"]), short(row["text"], 60), *map(_figure, row["scores"].values())) for row in rows)
-    out.print(table(columns, shown))
+    widths = [max(len(_figure(row["scores"][name])) for row in rows) for name in names]
+    missing = any(value is None for row in rows for value in row["scores"].values())
+    room = out.width - LINE_NUMBER - sum(max(len(name), width) + GAP for name, width in zip(names, widths))
+    if room >= TEXT_ROOM and not missing:
+        columns: list[Column] = [("line", RIGHT), ("", {}), *((name, RIGHT) for name in names)]
+        shown = ((str(row["line"]), short(row["text"], 60), *map(_figure, row["scores"].values())) for row in rows)
+        out.print(table(columns, shown))
+        return
+    for row in rows:
+        out.print(_headline(row))
+        cells = [f"{name} {_figure(row['scores'][name]):<{width}}" for name, width in zip(names, widths)]
+        for line in _wrapped(cells, out.width - 2 * GAP):
+            out.print(indented(line))
+        for reason, without in _missing(row).items():
+            out.print(indented(Text(f"no {', '.join(without)}: {clean(reason)}", "dim")))
+
+
+def _headline(row: Row) -> Table:
+    """The line itself; what is wrapped stands beneath its beginning."""
+    text = clean(short(row["text"], LONGEST))
+    return grid([(Text(str(row["line"]), style="dim"), Text(text, style="bold"))])
+
+
+def _missing(row: Row) -> dict[str, list[str]]:
+    """By its reason, the metrics that have no value."""
+    reasons: dict[str, list[str]] = {}
+    for name, value in row["scores"].items():
+        if value is None:
+            reasons.setdefault(row["reasons"][name], []).append(name)
+    return reasons
+
+
+def _wrapped(cells: Sequence[str], room: int) -> list[str]:
+    """Cells in as many lines as they take; none is broken."""
+    lines: list[str] = []
+    for cell in cells:
+        if lines and len(lines[-1]) + GAP + len(cell) <= room:
+            lines[-1] += " " * GAP + cell
+        else:
+            lines.append(cell)
+    return lines
 
 
 def _figure(value: float | None) -> str:
@@ -227,7 +269,7 @@ def _print_summary(persona: Persona, summary: Summary | Tally, sets: Sequence[Sc
     out.print()
     out.print(heading(f"{summary.count:,} lines as {persona.name} at {when(persona.moment)}"))
     columns: list[Column] = ["metric", ("mean", RIGHT), ("without", RIGHT)]
-    rows = [(name, _figure(one["mean"]), f"{one['missing']:,}") for name, one in summary.document().items()]
+    rows = [(name, _figure(figures["mean"]), f"{figures['missing']:,}") for name, figures in summary.document().items()]
     if rows:
         out.print(indented(table(columns, rows)))
     if sets:

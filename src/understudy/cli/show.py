@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment
@@ -28,6 +29,7 @@ __all__ = [
     "heading",
     "indented",
     "print_json",
+    "print_table",
     "screen",
     "short",
     "shows_letters",
@@ -39,6 +41,8 @@ __all__ = [
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_red")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a script must not drive the reader's terminal
+FLEXIBLE = 16  # columns that a cell which may be wrapped is given at least
+GAP = 2  # columns between two cells
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
@@ -108,6 +112,36 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text]]) -> Ta
     for row in cells:
         shown.add_row(*row)
     return shown
+
+
+def print_table(out: Screen, columns: Sequence[Column], rows: Iterable[Sequence[str | Text]], indent: int = 2) -> None:
+    """A table; where its columns do not fit side by side, several, each beginning with the first column again."""
+    lines = [list(row) for row in rows]
+    for number, part in enumerate(_fitting(columns, lines, out.width - indent)):
+        if number:
+            out.print()
+        picked = [columns[index] for index in part]
+        out.print(indented(table(picked, ([row[index] for index in part] for row in lines)), indent))
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str | Text]], room: int) -> list[list[int]]:
+    """The columns of each table, by their indices."""
+    heads = [column if isinstance(column, str) else column[0] for column in columns]
+    fixed = [not isinstance(column, str) and column[1].get("no_wrap") is True for column in columns]
+    longest = [max((cell_len(str(row[index])) for row in rows), default=0) for index in range(len(columns))]
+    widths = [
+        max(width, len(head)) if keeps else max(min(width, FLEXIBLE), max(map(len, head.split()), default=0))
+        for width, head, keeps in zip(longest, heads, fixed)
+    ]
+    parts = [[0]]
+    taken = widths[0]
+    for index in range(1, len(columns)):
+        if taken + GAP + widths[index] > room and len(parts[-1]) > 1:
+            parts.append([0])
+            taken = widths[0]
+        parts[-1].append(index)
+        taken += GAP + widths[index]
+    return parts
 
 
 def short(text: str, longest: int) -> str:

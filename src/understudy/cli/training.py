@@ -120,9 +120,9 @@ def train(
     }  # fmt: skip
     _refuse(agent, told)
     if agent == GUESSER:
-        from understudy.cli.guesser_training import Wanted, checked, taught, tell_guesser, trained_guesser
+        from understudy.cli.guesser_training import GuesserOptions, checked, taught, tell_guesser, trained_guesser
 
-        wanted = Wanted(kind or KINDS[0], base, maxlen, epochs, batch, held_back)
+        wanted = GuesserOptions(kind or KINDS[0], base, maxlen, epochs, batch, held_back)
         checked(out, device, fresh)
         lessons = taught(data, listed(shows), judge, story, at, most)
         with _bar(agent) as progress:

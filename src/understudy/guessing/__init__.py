@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from understudy.guessing.assignment import Assigned
+from understudy.guessing.baselines import RankerGuesser, Vanilla
 from understudy.guessing.joint import Joint
-from understudy.guessing.learning import Assigned, Guesses, Lessons, Remembering, guess_in_order
 from understudy.guessing.masking import MOST, NAMES, Masked, Masking, main_characters
-from understudy.guessing.names import Names
-from understudy.guessing.ranker import RankerGuesser
+from understudy.guessing.mentions import with_learned_names
+from understudy.guessing.names import CharacterNames
 from understudy.guessing.reasons import Reason, reasons_for
-from understudy.guessing.stretches import stretches
-from understudy.guessing.vanilla import Vanilla
+from understudy.guessing.registry import GuesserFactory, named_guesser
+from understudy.guessing.scenes import Guesses, Remembering, TrainingScenes, guess_in_order, split_long_scenes
 
 __all__ = [
     "MOST",
     "NAMES",
     "Assigned",
+    "CharacterNames",
+    "GuesserFactory",
     "Guesses",
     "Joint",
-    "Lessons",
     "Masked",
     "Masking",
-    "Names",
     "RankerGuesser",
     "Reason",
     "Remembering",
+    "TrainingScenes",
     "Vanilla",
     "guess_in_order",
     "main_characters",
+    "named_guesser",
     "reasons_for",
-    "stretches",
+    "split_long_scenes",
+    "with_learned_names",
 ]

@@ -6,26 +6,53 @@
 
 With six people there are 720 assignments, and all are looked at. Beyond some thousands the probabilities come from
 rescaling rows and columns until each sums to one (Sinkhorn), and the best assignment from shortest augmenting paths.
+
+Where a score is a weighted sum of clues, s[m, c] = w . f(m, c), the weights are learned from whole scenes:
+
+    w = argmin  - sum over scenes of ln P(the right assignment)  +  regularisation |w - w0|^2 / 2
+
+w0 are weights to begin with: where there is little to learn from, a clue counts as much as it usually does.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
 
+from understudy.dialogue import Guesser
+from understudy.guessing.scenes import Guesses, Remembering
+from understudy.lexical.descent import least
 from understudy.lexical.rows import Ints, Reals
+from understudy.persona import Persona
+from understudy.story import Scene
 
-__all__ = ["all_assignments", "best_assignment", "can_list", "marginals"]
+__all__ = [
+    "LEAST",
+    "Assigned",
+    "SceneClues",
+    "all_assignments",
+    "best_assignment",
+    "can_list",
+    "fit_weights",
+    "marginals",
+    "named",
+    "spread_over",
+]
 
 LISTED = 5040  # assignments that are looked at one by one: seven people
 ROUNDS = 200
+LEAST = 1e-9  # a probability below it counts as this
+TOLERANCE = 1e-6  # what a scene's loss may still fall
+STEPS = 200
 
 
 def can_list(masks: int, candidates: int | None = None) -> bool:
-    """Are there few enough assignments to look at each? Unless it is said, there are as many candidates as masks."""
+    """Are there few enough assignments to look at each? By default there are as many candidates as masks."""
     return math.perm(masks if candidates is None else candidates, masks) <= LISTED
 
 
@@ -43,34 +70,56 @@ def marginals(scores: Reals) -> Reals:
     if not masks:
         return scores
     if not can_list(masks, candidates):
-        return _balanced(scores)
-    ways = all_assignments(masks, candidates)
-    total = scores[np.arange(masks), ways].sum(axis=1)
-    return spread_over(ways, _softmax(total), candidates)
+        return _sinkhorn(scores)
+    assignments = all_assignments(masks, candidates)
+    totals = scores[np.arange(masks), assignments].sum(axis=1)
+    return spread_over(assignments, _softmax(totals), candidates)
 
 
-def spread_over(ways: Ints, probabilities: Reals, candidates: int) -> Reals:
+def spread_over(assignments: Ints, probabilities: Reals, candidates: int) -> Reals:
     """From probabilities of whole assignments to those of each candidate for each mask."""
-    return np.stack([np.bincount(column, probabilities, minlength=candidates) for column in ways.T])
+    return np.stack([np.bincount(column, probabilities, minlength=candidates) for column in assignments.T])
 
 
 def best_assignment(scores: Reals) -> Ints:
     """The candidate of each mask in the assignment with the largest sum."""
     masks, candidates = scores.shape
     if can_list(masks, candidates):
-        ways = all_assignments(masks, candidates)
-        best: Ints = ways[scores[np.arange(masks), ways].sum(axis=1).argmax()]
+        assignments = all_assignments(masks, candidates)
+        best: Ints = assignments[scores[np.arange(masks), assignments].sum(axis=1).argmax()]
         return best
     return _by_paths(-scores)
 
 
+class Assigned:
+    """Any guesser, with one person behind each mask and nobody behind two."""
+
+    def __init__(self, guesser: Guesser) -> None:
+        self._guesser = guesser
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
+        guesses = self._guesser.guess(masked, personas)
+        candidates = [persona.name for persona in personas]
+        scores = np.log([[max(guesses[mask][name], LEAST) for name in candidates] for mask in guesses])
+        return named(list(guesses), candidates, marginals(scores)) if guesses else guesses
+
+    def remember(self, scene: Scene) -> None:
+        if isinstance(self._guesser, Remembering):
+            self._guesser.remember(scene)
+
+
+def named(masks: Sequence[str], candidates: Sequence[str], probabilities: Reals) -> dict[str, dict[str, float]]:
+    """A table of masks and candidates under their names."""
+    return {mask: dict(zip(candidates, row.tolist())) for mask, row in zip(masks, probabilities)}
+
+
 def _softmax(values: Reals) -> Reals:
     raised = np.exp(values - values.max())
-    found: Reals = raised / raised.sum()
-    return found
+    shares: Reals = raised / raised.sum()
+    return shares
 
 
-def _balanced(scores: Reals) -> Reals:
+def _sinkhorn(scores: Reals) -> Reals:
     masks, candidates = scores.shape
     square = np.zeros((candidates, candidates))  # what no mask takes is taken by rows that prefer nobody
     square[:masks] = scores - scores.max(axis=1, keepdims=True)
@@ -83,30 +132,92 @@ def _balanced(scores: Reals) -> Reals:
 def _by_paths(costs: Reals) -> Ints:
     """Least total cost, one row after another, each along its shortest augmenting path."""
     rows, columns = costs.shape
-    price_row, price_column = np.zeros(rows), np.zeros(columns)
+    row_price, column_price = np.zeros(rows), np.zeros(columns)
     owner = np.full(columns, -1)
     for row in range(rows):
         distance, before = np.full(columns, np.inf), np.full(columns, -1)
         done = np.zeros(columns, dtype=np.bool_)
-        here, at, reached = row, -1, 0.0
+        current_row, column, reached = row, -1, 0.0
         while True:
-            through = reached + costs[here] - price_row[here] - price_column
+            through = reached + costs[current_row] - row_price[current_row] - column_price
             shorter = ~done & (through < distance)
-            distance[shorter], before[shorter] = through[shorter], at
-            at = int(np.where(done, np.inf, distance).argmin())
-            reached = float(distance[at])
-            done[at] = True
-            if owner[at] < 0:
+            distance[shorter], before[shorter] = through[shorter], column
+            column = int(np.where(done, np.inf, distance).argmin())
+            reached = float(distance[column])
+            done[column] = True
+            if owner[column] < 0:
                 break
-            here = int(owner[at])
-        price_row[row] += reached
-        crossed = np.flatnonzero(done & (np.arange(columns) != at))
-        price_row[owner[crossed]] += reached - distance[crossed]
-        price_column[crossed] -= reached - distance[crossed]
-        while at >= 0:
-            previous = int(before[at])
-            owner[at] = row if previous < 0 else owner[previous]
-            at = previous
-    taken = np.empty(rows, dtype=np.int64)
-    taken[owner[owner >= 0]] = np.flatnonzero(owner >= 0)
-    return taken
+            current_row = int(owner[column])
+        row_price[row] += reached
+        crossed = np.flatnonzero(done & (np.arange(columns) != column))
+        row_price[owner[crossed]] += reached - distance[crossed]
+        column_price[crossed] -= reached - distance[crossed]
+        while column >= 0:
+            previous = int(before[column])
+            owner[column] = row if previous < 0 else owner[previous]
+            column = previous
+    assigned = np.empty(rows, dtype=np.int64)
+    assigned[owner[owner >= 0]] = np.flatnonzero(owner >= 0)
+    return assigned
+
+
+@dataclass(frozen=True, slots=True)
+class SceneClues:
+    """The clues of one scene, `table[mask, candidate, clue]`, and which candidate each mask is."""
+
+    table: Reals
+    answers: Ints
+
+
+def fit_weights(scenes: Sequence[SceneClues], start: Reals, regularisation: Reals | float = 1.0) -> Reals:
+    """The weight of each clue. Scenes have as many candidates as masks, few enough to look at all assignments."""
+    groups = [_SameSize(same) for same in _by_size(scenes)]
+    penalty = np.broadcast_to(np.asarray(regularisation, dtype=np.float64), start.shape)
+
+    def objective(weights: Reals) -> tuple[float, Reals]:
+        away = weights - start
+        loss, gradient = float(penalty @ away**2) / 2, penalty * away
+        for group in groups:
+            group_loss, group_gradient = group.objective(weights)
+            loss += group_loss
+            gradient += group_gradient
+        return loss, gradient
+
+    diagonal = sum((group.variances() for group in groups), np.zeros(len(start)))
+    return least(objective, start.astype(np.float64), penalty + diagonal, TOLERANCE * max(len(scenes), 1), STEPS)
+
+
+class _SameSize:
+    """Scenes of the same number of masks, looked at together."""
+
+    def __init__(self, scenes: Sequence[SceneClues]) -> None:
+        masks = len(scenes[0].answers)
+        # Candidates are put in the order of the masks they are behind, so that the right assignment is 0, 1, 2, ...
+        self._tables = np.stack([scene.table[:, scene.answers] for scene in scenes])
+        self._assignments = all_assignments(masks, masks)
+        self._masks = np.arange(masks)
+
+    def objective(self, weights: Reals) -> tuple[float, Reals]:
+        scores = self._tables @ weights
+        totals = scores[:, self._masks, self._assignments].sum(axis=2)
+        totals -= totals.max(axis=1, keepdims=True)
+        log_shares = totals - np.log(np.exp(totals).sum(axis=1, keepdims=True))
+        right = int(np.flatnonzero((self._assignments == self._masks).all(axis=1))[0])
+        shares = np.exp(log_shares)
+        errors = np.empty(scores.shape)
+        for candidate in self._masks:
+            errors[:, :, candidate] = shares @ (self._assignments == candidate)
+        errors[:, self._masks, self._masks] -= 1
+        return -float(log_shares[:, right].sum()), np.einsum("smc,smcf->f", errors, self._tables)
+
+    def variances(self) -> Reals:
+        """Of each clue over the candidates: about how much its weight bends the loss."""
+        variances: Reals = self._tables.var(axis=2).sum(axis=(0, 1))
+        return variances
+
+
+def _by_size(scenes: Sequence[SceneClues]) -> list[list[SceneClues]]:
+    sizes: dict[int, list[SceneClues]] = {}
+    for scene in scenes:
+        sizes.setdefault(len(scene.answers), []).append(scene)
+    return [same for size, same in sorted(sizes.items()) if size > 1]

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from understudy.errors import StoryError
-from understudy.guessing.names import Names, derangement
+from understudy.guessing.names import CharacterNames, derangement
 from understudy.story import Line, Scene
 from understudy.storyfile import Story
 
-__all__ = ["MOST", "NAMES", "Masked", "Masking", "main_characters"]
+__all__ = ["MOST", "NAMES", "Masked", "Masking", "is_mask", "main_characters", "masks_of"]
 
 MOST = 6
 NAMES = ("keep", "mask", "swap")
@@ -28,11 +28,11 @@ TOGETHER = re.compile(r"(\s*(?:,|&|/|\band\b)\s*)")
 
 def main_characters(story: Story, most: int = MOST) -> tuple[str, ...]:
     """Those who speak most, at least once; groups are nobody."""
-    found = tuple(member.character.name for member in story.cast() if member.lines)[:most]
-    if len(found) < 2:
-        who = f"only {found[0]} speaks" if found else "nobody speaks"
+    main = tuple(member.character.name for member in story.cast() if member.lines)[:most]
+    if len(main) < 2:
+        who = f"only {main[0]} speaks" if main else "nobody speaks"
         raise StoryError(f"{who} in '{story.title}': guessing takes two speakers or more")
-    return found
+    return main
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,20 @@ class Masked:
         return tuple(sorted(self.answers.values()))
 
 
+def masks_of(scene: Scene) -> tuple[str, ...]:
+    """The masks of a scene in the order in which they first speak."""
+    spoken = dict.fromkeys(line.speaker for line in scene.lines if line.speaker is not None)
+    return tuple(who for who in spoken if is_mask(who))
+
+
+def is_mask(who: str) -> bool:
+    return who[0] == "P" and who[1:].isdigit()
+
+
 class Masking:
     """Hides the main characters of a story, everywhere in the same way."""
 
-    def __init__(self, main: Sequence[str], names: Names, how: str = "keep", seed: int = 0) -> None:
+    def __init__(self, main: Sequence[str], names: CharacterNames, how: str = "keep", seed: int = 0) -> None:
         if how not in NAMES:
             raise StoryError(f"names can be {', '.join(NAMES)}, not '{how}'")
         self.main, self.names, self.how, self.seed = tuple(main), names, how, seed
@@ -62,7 +72,7 @@ class Masking:
         """The main characters by the names they go by here."""
         return tuple(self._called[who] for who in self.main)
 
-    def told(self, scene: Scene) -> Scene:
+    def with_names(self, scene: Scene) -> Scene:
         """A scene as history: nobody is hidden, but texts and names are as in the masked scenes."""
         if self.how == "keep":
             return scene
@@ -73,7 +83,7 @@ class Masking:
         speaking = dict.fromkeys(line.speaker for line in scene.lines if line.speaker in self._called)
         behind = [who for who in speaking if who is not None]
         np.random.default_rng([self.seed, *scene.moment.numbers]).shuffle(behind)
-        label = {who: f"P{place}" for place, who in enumerate(behind)}
+        label = {who: f"P{index}" for index, who in enumerate(behind)}
         return Masked(self._written(scene, label), {mask: self._called[who] for who, mask in label.items()})
 
     def scenes(self, scenes: Iterable[Scene], fewest: int = 2) -> Iterator[Masked]:

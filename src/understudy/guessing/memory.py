@@ -1,4 +1,4 @@
-"""What each main character has said and heard so far, fading with every scene.
+"""What each main character has said and heard so far, with exponential decay scene by scene.
 
 An addition of some scenes ago counts 2 ** (-scenes / h), for several half-lives h. From that come two kinds of clues:
 
@@ -7,8 +7,8 @@ An addition of some scenes ago counts 2 ** (-scenes / h), for several half-lives
     topics    the cosine of the tf-idf weighted words of this scene with those of the past, said and heard crosswise:
               who goes on about what was talked of lately is likely to be who talked of it
 
-A memory is asked about a scene before it is told who was who in it: it knows what came earlier and nothing else, so
-what is learned about how far to believe it needs no scenes held back.
+A memory is asked about a scene before it is given the names of it: it knows what came earlier and nothing else, so the
+weights of its clues need no scenes held back.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from understudy.guessing.terms import Terms
+from understudy.guessing.features import Terms
 from understudy.lexical.rows import Ints, Reals, Rows
 
-__all__ = ["SAYINGS", "TOPICS", "Memory", "Sayings", "Topics"]
+__all__ = ["SAYINGS", "TOPICS", "PhraseMemory", "SceneMemory", "TopicMemory"]
 
 SPACES = ("own", "heard", "answer")
 LONG_LIVES = (100.0, 4000.0)  # scenes: some episodes, or all
@@ -29,7 +29,7 @@ SAYINGS = {f"{space}, as in the last {half:g} scenes": 0.3 for half in LONG_LIVE
 LOOKS = ((0, 0), (1, 1), (0, 1), (1, 0))  # said with said, heard with heard, and crosswise
 TOPICS = {f"{'heard' if a else 'said'} {'heard' if b else 'said'} in the last {half:g} scenes": 0.0
           for half in LIVES for a, b in LOOKS}  # fmt: skip
-"""Clues, and what each weighs before anything is learned."""
+"""SceneClues, and what each weighs before anything is learned."""
 
 SMOOTHING = 8.0  # a term must be said often before it is believed to be somebody's
 OFTENEST = 3  # times that a term counts in one scene
@@ -38,11 +38,11 @@ LEAST = 0.3  # of a memory's length: of somebody who said little lately, little 
 LARGEST = 1e12
 
 
-class Memory:
+class SceneMemory:
     """Both kinds of clues, of the people in the order given."""
 
     def __init__(self, terms: Terms, people: int) -> None:
-        self._parts = Sayings(terms, people), Topics(terms, people)
+        self._parts = PhraseMemory(terms, people), TopicMemory(terms, people)
 
     def clues(self, counted: Rows) -> Reals:
         """`[row, person, clue]`: a row of counts for each mask."""
@@ -54,15 +54,15 @@ class Memory:
             part.remember(counted, people)
 
 
-class _Fading:
-    """Instead of fading, what is added grows; when read, all is divided by what an addition is worth by now."""
+class _Decay:
+    """Exponential decay without touching what is stored: additions grow, and what is read is divided by `worth`."""
 
     def __init__(self, lives: Sequence[float]) -> None:
         self._growth = 2.0 ** (1 / np.array(lives))
         self.worth = np.ones(len(lives))
 
     def pass_on(self) -> Reals | None:
-        """A scene later; where numbers have grown too large, what everything is to be divided by."""
+        """The next scene; where numbers have grown too large, what everything stored is to be divided by."""
         self.worth = self.worth * self._growth
         if self.worth.max() < LARGEST:
             return None
@@ -70,10 +70,10 @@ class _Fading:
         return too_large
 
 
-class Sayings:
+class PhraseMemory:
     def __init__(self, terms: Terms, people: int) -> None:
         self._spaces = np.array([SPACES.index(space) if space in SPACES else -1 for space in terms.space_of()])
-        self._time = _Fading(LONG_LIVES)
+        self._time = _Decay(LONG_LIVES)
         self._said = np.zeros((len(LONG_LIVES), people, len(terms)))
         self._total = np.ones((len(LONG_LIVES), people, len(SPACES)))
 
@@ -81,18 +81,18 @@ class Sayings:
         lives, people, _ = self._said.shape
         table = np.zeros((len(counted), people, lives * len(SPACES)))
         share = self._total / self._total.sum(axis=1, keepdims=True)
-        for place, (columns, counts) in enumerate(_each(counted)):
+        for row, (columns, counts) in enumerate(_each(counted)):
             spaces = self._spaces[columns]
             columns, counts, spaces = columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
             said = self._said[:, :, columns] / self._time.worth[:, None, None]
             often = said.sum(axis=1, keepdims=True)
-            held = SMOOTHING * np.sqrt(often) + 1e-3
+            prior = SMOOTHING * np.sqrt(often) + 1e-3
             own = share[:, :, spaces]
-            ratio = np.log((said + own * held) / (own * (often + held))) * np.minimum(counts, OFTENEST)
+            ratio = np.log((said + own * prior) / (own * (often + prior))) * np.minimum(counts, OFTENEST)
             length = np.sqrt(1 + np.bincount(spaces, counts, minlength=len(SPACES)))
             for space in range(len(SPACES)):
-                found = ratio[:, :, spaces == space].sum(axis=2) / length[space]
-                table[place, :, space :: len(SPACES)] = found.T
+                clue = ratio[:, :, spaces == space].sum(axis=2) / length[space]
+                table[row, :, space :: len(SPACES)] = clue.T
         return table
 
     def remember(self, counted: Rows, people: Sequence[int]) -> None:
@@ -106,47 +106,47 @@ class Sayings:
             self._total /= too_large[:, None, None]
 
 
-class Topics:
+class TopicMemory:
     def __init__(self, terms: Terms, people: int) -> None:
         self._word, self._rarity = terms.words("own")
         self._rarity = self._rarity**RARITY
         self._heard = np.array([space in ("heard", "answer") for space in terms.space_of()], dtype=np.bool_)
         self._own = np.array([space == "own" for space in terms.space_of()], dtype=np.bool_)
-        self._time = _Fading(LIVES)
-        self._kept = np.zeros((2, len(LIVES), people, len(self._rarity)))
+        self._time = _Decay(LIVES)
+        self._vectors = np.zeros((2, len(LIVES), people, len(self._rarity)))
         self._squares = np.zeros((2, len(LIVES), people))
 
     def clues(self, counted: Rows) -> Reals:
-        table = np.zeros((len(counted), self._kept.shape[2], len(LIVES) * len(LOOKS)))
+        table = np.zeros((len(counted), self._vectors.shape[2], len(LIVES) * len(LOOKS)))
         lengths = np.sqrt(self._squares) + LEAST * self._time.worth[:, None]
-        for place, row in enumerate(_each(counted)):
-            rows = self._rows(*row)
+        for row, terms in enumerate(_each(counted)):
+            rows = self._rows(*terms)
             for look, (now, then) in enumerate(LOOKS):
                 words, values = rows[now]
-                found = self._kept[then][:, :, words] @ values / lengths[then]
-                table[place, :, look :: len(LOOKS)] = found.T
+                cosine = self._vectors[then][:, :, words] @ values / lengths[then]
+                table[row, :, look :: len(LOOKS)] = cosine.T
         return table
 
     def remember(self, counted: Rows, people: Sequence[int]) -> None:
         worth = self._time.worth
         for who, row in zip(people, _each(counted)):
             for kind, (words, values) in enumerate(self._rows(*row)):
-                before = self._kept[kind, :, who][:, words]
+                before = self._vectors[kind, :, who][:, words]
                 self._squares[kind, :, who] += 2 * worth * (before @ values) + worth**2 * (values @ values)
-                self._kept[kind, :, who, words] += worth * values[:, None]
+                self._vectors[kind, :, who, words] += worth * values[:, None]
         if (too_large := self._time.pass_on()) is not None:
-            self._kept /= too_large[:, None, None]
+            self._vectors /= too_large[:, None, None]
             self._squares /= too_large[:, None] ** 2
 
     def _rows(self, columns: Ints, counts: Reals) -> list[tuple[Ints, Reals]]:
         """Words said, and words heard and answered: each once, weighted, of length 1."""
-        found = []
+        rows = []
         for kind in (self._own, self._heard):
-            here = kind[columns] & (self._word[columns] >= 0)
-            words, places = np.unique(self._word[columns[here]], return_inverse=True)
-            values = (1 + np.log(np.bincount(places, counts[here], minlength=len(words)))) * self._rarity[words]
-            found.append((words, values / (np.sqrt(values @ values) or 1.0)))
-        return found
+            of_kind = kind[columns] & (self._word[columns] >= 0)
+            words, inverse = np.unique(self._word[columns[of_kind]], return_inverse=True)
+            values = (1 + np.log(np.bincount(inverse, counts[of_kind], minlength=len(words)))) * self._rarity[words]
+            rows.append((words, values / (np.sqrt(values @ values) or 1.0)))
+        return rows
 
 
 def _each(rows: Rows) -> Iterator[tuple[Ints, Reals]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.storyfile import Story
 
-__all__ = ["HIDDEN", "Call", "Names", "derangement"]
+__all__ = ["HIDDEN", "CharacterNames", "NameMatch", "derangement"]
 
 HIDDEN = "[name]"
 UNSPACED = frozenset({"ja", "zh"})
@@ -22,7 +22,7 @@ TITLES = frozenset({"a", "and", "captain", "dr", "lady", "lord", "miss", "mr", "
 SHORTEST = 2  # letters of a name
 
 
-class Call(NamedTuple):
+class NameMatch(NamedTuple):
     """A name in a text: where it stands, and whose it is (None: it may be several people's)."""
 
     start: int
@@ -30,34 +30,43 @@ class Call(NamedTuple):
     who: str | None
 
 
-class Names:
-    """What each of some characters is called; `forms` has the ways for each, their full name first."""
+class CharacterNames:
+    """What each of some characters is called; `forms` has all names of each, the full name first."""
 
     def __init__(self, forms: Mapping[str, Sequence[str]], language: str = "en") -> None:
         self.people = tuple(forms)
-        self._forms = {who: _ways(who, ways, language) for who, ways in forms.items()}
+        self._language = language
+        self._forms = {who: _all_forms(who, given_forms, language) for who, given_forms in forms.items()}
         owners: dict[str, list[str]] = {}
-        for who, ways in self._forms.items():
-            for way in ways:
-                owners.setdefault(way, []).append(who)
-        self._owner = {way: whose[0] if len(whose) == 1 else None for way, whose in owners.items()}
-        self._pattern = _one_of(self._owner, language)
+        for who, own_forms in self._forms.items():
+            for form in own_forms:
+                owners.setdefault(form, []).append(who)
+        self._owner = {form: whose[0] if len(whose) == 1 else None for form, whose in owners.items()}
+        # a name that is shouted is the same name
+        self._written = {form.upper(): whose for form, whose in self._owner.items()} | self._owner
+        self._pattern = _pattern_of(self._written, language)
 
     @classmethod
-    def of_story(cls, story: Story, people: Sequence[str]) -> Names:
+    def of_story(cls, story: Story, people: Sequence[str]) -> CharacterNames:
         """The names and aliases that a story's cast has."""
         cast = [story.character(name) for name in people]
-        return cls({one.name: (one.name, *one.aliases) for one in cast}, story.language)
+        return cls({character.name: (character.name, *character.aliases) for character in cast}, story.language)
+
+    def extended(self, more: Mapping[str, Sequence[str]]) -> CharacterNames:
+        """The same people with further names."""
+        return CharacterNames({who: (*own, *more.get(who, ())) for who, own in self._forms.items()}, self._language)
 
     def words(self) -> Iterator[tuple[str, str | None]]:
         """Names of one word, and whose each is (None: several people's)."""
-        return ((way, who) for way, who in self._owner.items() if not re.search(r"\s", way))
+        return ((form, who) for form, who in self._owner.items() if not re.search(r"\s", form))
 
-    def calls(self, text: str) -> list[Call]:
+    def calls(self, text: str) -> list[NameMatch]:
         """Every name in a text, in order."""
         if self._pattern is None:
             return []
-        return [Call(found.start(), found.end(), self._owner[found[0]]) for found in self._pattern.finditer(text)]
+        return [
+            NameMatch(match.start(), match.end(), self._written[match[0]]) for match in self._pattern.finditer(text)
+        ]
 
     def hidden(self, text: str) -> str:
         """The text with every name covered."""
@@ -69,17 +78,17 @@ class Names:
         A name that several share stays: nobody can tell whose place it would take.
         """
 
-        def another(found: re.Match[str]) -> str:
-            who = self._owner[found[0]]
-            return found[0] if who is None else self._like(found[0], who, instead[who])
+        def another(match: re.Match[str]) -> str:
+            who = self._written[match[0]]
+            return match[0] if who is None else self._like(match[0], who, instead[who])
 
         return text if self._pattern is None else self._pattern.sub(another, text)
 
-    def _like(self, way: str, who: str, other: str) -> str:
-        own, new = who.split(), other.split()
-        if way == who:
-            return other
-        if way == own[-1] and len(own) > 1:
+    def _like(self, form: str, who: str, new_name: str) -> str:
+        own, new = who.split(), new_name.split()
+        if form.casefold() == who.casefold():
+            return new_name
+        if form.casefold() == own[-1].casefold() and len(own) > 1:
             return new[-1]
         return new[0]
 
@@ -88,19 +97,19 @@ def derangement(people: Sequence[str], seed: int) -> dict[str, str]:
     """Everybody gets another's name, nobody keeps their own: a seeded circle."""
     circle = list(people)
     np.random.default_rng(seed).shuffle(circle)
-    return {one: circle[(place + 1) % len(circle)] for place, one in enumerate(circle)}
+    return {who: circle[(index + 1) % len(circle)] for index, who in enumerate(circle)}
 
 
-def _ways(who: str, ways: Iterable[str], language: str) -> tuple[str, ...]:
+def _all_forms(who: str, given_forms: Iterable[str], language: str) -> tuple[str, ...]:
     """Names, and the parts of names that stand for a person by themselves."""
-    whole = dict.fromkeys(way.strip() for way in (who, *ways) if way.strip())
-    parts = (part for way in whole for part in re.split(r"[\s.]+", way) if language not in UNSPACED)
-    kept = dict.fromkeys((*whole, *(part for part in parts if part.lower() not in TITLES)))
-    return tuple(way for way in kept if len(way) >= SHORTEST and any(map(str.isalpha, way)))
+    whole = dict.fromkeys(form.strip() for form in (who, *given_forms) if form.strip())
+    parts = (part for form in whole for part in re.split(r"[\s.]+", form) if language not in UNSPACED)
+    forms = dict.fromkeys((*whole, *(part for part in parts if part.lower() not in TITLES)))
+    return tuple(form for form in forms if len(form) >= SHORTEST and any(map(str.isalpha, form)))
 
 
-def _one_of(ways: Iterable[str], language: str) -> re.Pattern[str] | None:
-    longest_first = sorted(map(re.escape, ways), key=len, reverse=True)
+def _pattern_of(forms: Iterable[str], language: str) -> re.Pattern[str] | None:
+    longest_first = sorted(map(re.escape, forms), key=len, reverse=True)
     if not longest_first:
         return None
     either = "|".join(longest_first)

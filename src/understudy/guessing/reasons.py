@@ -15,12 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.guessing.cues import CONTEXT, CUES
-from understudy.guessing.facts import FACTS, shared_facts
-from understudy.guessing.joint import CLUES, Joint
+from understudy.guessing.clues import CONTEXT, CUES, FACTS, shared_facts
+from understudy.guessing.features import SceneFeatures
+from understudy.guessing.joint import CLUES, SUB_MODELS, Joint
 from understudy.guessing.memory import SAYINGS, TOPICS
-from understudy.guessing.opinions import OPINIONS
-from understudy.guessing.parts import Parts
 from understudy.lexical import TfIdf
 from understudy.persona import Persona
 from understudy.story import Scene
@@ -28,7 +26,7 @@ from understudy.text import stop_words
 
 __all__ = ["Reason", "reasons_for"]
 
-AS_TOLD = {
+CUE_TEXTS = {
     "calls": "is called by this one",
     "talks of": "is talked of by this one",
     "talks of theirs": "has something of theirs talked of by this one",
@@ -60,11 +58,11 @@ AS_TOLD = {
 }
 """Each cue as a sentence about whom it names, told of the mask it is about."""
 
-NAMED = 2  # cues that are told
+NAMED = 2  # cues that are given
 REMEMBERED = 200  # scenes back
-LONGEST = 70  # letters of a line that is told
+LONGEST = 70  # letters of a line that is quoted
 PHRASES = 4  # terms
-LEAST = 0.25  # what a clue must add to be told
+LEAST = 0.25  # what a clue must add to be given
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,48 +75,54 @@ class Reason:
 
 
 def reasons_for(
-    joint: Joint, masked: Scene, personas: Sequence[Persona], taken: Mapping[str, str], earlier: Sequence[Scene]
+    joint: Joint, masked: Scene, personas: Sequence[Persona], chosen: Mapping[str, str], earlier: Sequence[Scene]
 ) -> dict[str, list[Reason]]:
     """For each mask, why it is taken for whom it is; the strongest reason first. `earlier` is what came before."""
-    parts, table = joint.clues(masked, personas)
+    scene, table = joint.clues(masked, personas)
     names = [persona.name for persona in personas]
-    weighed = table * joint.weights
-    found: dict[str, list[Reason]] = {}
-    for row, mask in enumerate(parts.speakers):
-        own = names.index(taken[mask])
-        others = [place for place in range(len(names)) if place != own]
-        rival = max(others, key=lambda place: float(weighed[row, place].sum())) if others else own
-        apart = dict(zip(CLUES, (weighed[row, own] - weighed[row, rival]).tolist()))
+    weighted = table * joint.weights
+    reasons: dict[str, list[Reason]] = {}
+    for row, mask in enumerate(scene.speakers):
+        own = names.index(chosen[mask])
+        rivals = [index for index in range(len(names)) if index != own]
+        rival = max(rivals, key=lambda index: float(weighted[row, index].sum())) if rivals else own
+        apart = dict(zip(CLUES, (weighted[row, own] - weighted[row, rival]).tolist()))
         against = {clue for clue, a, b in zip(CLUES, table[row, own], table[row, rival]) if a < b}
-        told = [
-            *_named(joint, parts, mask, taken[mask], names[rival], apart, against),
-            *_phrases(joint, parts, mask, taken[mask], names[rival], apart),
-            *_remembered(joint.language, parts, mask, taken[mask], earlier, apart),
-            *_known(parts, mask, personas[own], apart),
+        of_mask = [
+            *_named(joint, scene, mask, chosen[mask], names[rival], apart, against),
+            *_phrases(joint, scene, mask, chosen[mask], names[rival], apart),
+            *_remembered(joint.language, scene, mask, chosen[mask], earlier, apart),
+            *_known(scene, mask, personas[own], apart),
         ]
-        told.sort(key=lambda reason: -reason.weight)
-        found[mask] = told or [Reason("exclusion", "everybody else is likelier behind another mask", 0.0)]
-    return found
+        of_mask.sort(key=lambda reason: -reason.weight)
+        reasons[mask] = of_mask or [Reason("exclusion", "everybody else is likelier behind another mask", 0.0)]
+    return reasons
 
 
 def _named(
-    joint: Joint, parts: Parts, mask: str, who: str, rival: str, apart: Mapping[str, float], against: Collection[str]
+    joint: Joint,
+    scene: SceneFeatures,
+    mask: str,
+    who: str,
+    rival: str,
+    apart: Mapping[str, float],
+    against: Collection[str],
 ) -> Iterator[Reason]:
     """Cues, with the words in which the name stands; those `against` the rival are told of the rival."""
     strongest = sorted((clue for clue in CUES if apart[clue] > LEAST), key=lambda clue: -apart[clue])[:NAMED]
     for clue in strongest:
         about = rival if clue in against else who
-        where = _where(joint, parts, mask, about, clue) if clue in CONTEXT else ""
-        yield Reason("called", f"{about} {AS_TOLD[clue]}{where}", apart[clue])
+        where = _where(joint, scene, mask, about, clue) if clue in CONTEXT else ""
+        yield Reason("called", f"{about} {CUE_TEXTS[clue]}{where}", apart[clue])
 
 
-def _where(joint: Joint, parts: Parts, mask: str, who: str, clue: str) -> str:
+def _where(joint: Joint, scene: SceneFeatures, mask: str, who: str, clue: str) -> str:
     if clue.startswith("setting"):
-        return f": '{_short(parts.scene.setting)}'"
+        return f": '{_short(scene.scene.setting)}'"
     described = clue.startswith(("described", "comes in"))
-    lines = parts.scene.lines
-    for place, line in enumerate(lines):
-        beside = {near.speaker for near in lines[max(place - 2, 0) : place + 3]}
+    lines = scene.scene.lines
+    for index, line in enumerate(lines):
+        beside = {near.speaker for near in lines[max(index - 2, 0) : index + 3]}
         fits = (line.speaker is None) == described and line.speaker != mask
         if fits and mask in beside and who in joint.named_in(line.text):
             return f": '{_short(line.text)}'"
@@ -126,13 +130,13 @@ def _where(joint: Joint, parts: Parts, mask: str, who: str, clue: str) -> str:
 
 
 def _phrases(
-    joint: Joint, parts: Parts, mask: str, who: str, rival: str, apart: Mapping[str, float]
+    joint: Joint, scene: SceneFeatures, mask: str, who: str, rival: str, apart: Mapping[str, float]
 ) -> Iterator[Reason]:
-    weight = sum(apart[clue] for clue in (*OPINIONS, *SAYINGS) if "says" in clue or clue.startswith("own"))
+    weight = sum(apart[clue] for clue in (*SUB_MODELS, *SAYINGS) if "says" in clue or clue.startswith("own"))
     light = stop_words(joint.language)
     telling = [
         term.strip("<> ")
-        for term in joint.telling(parts, mask, who, rival)
+        for term in joint.telling_terms(scene, mask, who, rival)
         if ":" not in term and any(word[0].isalnum() and word not in light for word in term.split())
     ]
     if weight > LEAST and telling:
@@ -140,26 +144,26 @@ def _phrases(
 
 
 def _remembered(
-    language: str, parts: Parts, mask: str, who: str, earlier: Sequence[Scene], apart: Mapping[str, float]
+    language: str, scene: SceneFeatures, mask: str, who: str, earlier: Sequence[Scene], apart: Mapping[str, float]
 ) -> Iterator[Reason]:
     """The earlier scene in which this one spoke most like the mask does now."""
     weight = sum(apart[clue] for clue in TOPICS)
-    spoken = [(scene, [line.text for line in scene.lines if line.speaker == who]) for scene in earlier[-REMEMBERED:]]
-    spoken = [(scene, said) for scene, said in spoken if said]
+    spoken = [(past, [line.text for line in past.lines if line.speaker == who]) for past in earlier[-REMEMBERED:]]
+    spoken = [(past, texts) for past, texts in spoken if texts]
     if weight <= LEAST or not spoken:
         return
-    index = TfIdf([" ".join(said) for _, said in spoken], language)
-    query = " ".join(parts.texts(mask))
-    best = int(np.argmax(index.scores(query)))
-    shared = [word for word, _ in index.shared_terms(query, best) if word not in stop_words(language)][:PHRASES]
+    search = TfIdf([" ".join(texts) for _, texts in spoken], language)
+    query = " ".join(scene.texts(mask))
+    best = int(np.argmax(search.scores(query)))
+    shared = [word for word, _ in search.shared_terms(query, best) if word not in stop_words(language)][:PHRASES]
     if shared:
-        scene = spoken[best][0]
-        yield Reason("memory", f"spoke of {', '.join(shared)} at {scene.moment.dotted}", weight)
+        past = spoken[best][0]
+        yield Reason("memory", f"spoke of {', '.join(shared)} at {past.moment.dotted}", weight)
 
 
-def _known(parts: Parts, mask: str, persona: Persona, apart: Mapping[str, float]) -> Iterator[Reason]:
+def _known(scene: SceneFeatures, mask: str, persona: Persona, apart: Mapping[str, float]) -> Iterator[Reason]:
     weight = sum(apart[clue] for clue in FACTS)
-    shared = shared_facts(parts, mask, persona)
+    shared = shared_facts(scene, mask, persona)
     if weight > LEAST and shared:
         sentence, common = shared[0]
         kind = "relation" if sentence in persona.feelings() else "profile"

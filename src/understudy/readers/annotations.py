@@ -23,6 +23,7 @@ from typing import NamedTuple, NoReturn
 
 from understudy.errors import InputError
 from understudy.readers.source import SourceFile
+from understudy.readers.tvshowguess import EPISODE
 
 __all__ = ["COARSE", "EVIDENCE", "HISTORY", "REASONING", "Annotation", "Instance", "Rationale", "read_annotations"]
 
@@ -60,7 +61,7 @@ NEEDED = {
     "Character Code": ("charactercode",),
 }
 EVIDENCE_HEAD = re.compile(r"evidence\W*([a-z])\W*\d*", re.IGNORECASE)
-SCENE = re.compile(r"\s*(\d{1,4})x(\d{1,4})\s+(\d{1,9})(?!\d)", re.IGNORECASE)
+SCENE = re.compile(rf"\s*{EPISODE.pattern}\s+(\d{{1,9}})(?!\d)", re.IGNORECASE)
 CODE = re.compile(r"p(\d{1,3})", re.IGNORECASE)
 SAYS = re.compile(r"\bP(\d{1,3}) *:")
 

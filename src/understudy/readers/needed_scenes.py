@@ -7,17 +7,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from understudy.readers.annotations import Instance
 from understudy.readers.jsonstream import json_lines
 from understudy.readers.source import SourceFile
+from understudy.readers.tvshowguess import EPISODE
 
 __all__ = ["read_needed_scenes"]
-
-EPISODE = re.compile(r"(\d{1,4})x(\d{1,4})", re.IGNORECASE)
 
 
 def read_needed_scenes(path: Path) -> dict[Instance, frozenset[int]]:

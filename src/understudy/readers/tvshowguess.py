@@ -30,7 +30,9 @@ __all__ = ["READER", "ShowScene", "events", "recognises", "show_scenes"]
 
 LEVELS = ("show", "season", "episode", "scene", "line")
 TELLING = (b'"show"', b'"episode_id"', b'"lines"')
-EPISODE = re.compile(r"(\d{1,4})x(\d{1,4})", re.IGNORECASE)
+EPISODE = re.compile(r"(\d{1,4})x(\d{1,4})(?:\s*[/&,+-]\s*(?:\d{1,4}x)?\d{1,4})*", re.IGNORECASE)
+"""'09x22/23' is one recording of two episodes, and counts as the first of them."""
+
 BREAK = re.compile(r"\W*SCENE_BREAK\W*")
 SCENE_LABEL = re.compile(r"(?:act \w+\W+)?scene\b(?:\s*:|(?: \w+)?\s*(?:[:–-]|$))\s*", re.IGNORECASE)
 BACKGROUND = "background"
@@ -142,7 +144,7 @@ def _scene(source: SourceFile, spot: Spot, record: Any) -> ShowScene:
         raise problem('"show" should be the name of a show')
     match = EPISODE.fullmatch(episode.strip()) if isinstance(episode, str) else None
     if match is None:
-        raise problem('"episode_id" should look like "09x01"')
+        raise problem('"episode_id" should look like "09x01", or "09x22/23" for two in one')
     if season is not None and (isinstance(season, bool) or season != int(match[1])):
         raise problem(f'"season" is {season!r:.20}, but "episode_id" is {episode!r}')
     number, title, lines = record.get("scene_id", 0), record.get("title") or "", record.get("lines")

@@ -12,8 +12,8 @@ import pytest
 from speakers import CAST, lessons, scene, talk
 from understudy.errors import AgentError, InputError, StoryError
 from understudy.guessing import Guesses
-from understudy.guessing.learning import named
-from understudy.guessing.pieces import masks_of
+from understudy.guessing.assignment import named
+from understudy.guessing.masking import masks_of
 from understudy.modelfolder import CARD, FORMAT
 from understudy.persona import Persona
 from understudy.story import Moment, Scene

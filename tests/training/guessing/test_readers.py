@@ -12,7 +12,7 @@ import pytest
 from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError
-from understudy.guessing import Lessons, Masking
+from understudy.guessing import Masking, TrainingScenes
 from understudy.modelfolder import CARD
 from understudy.persona import Persona
 from understudy.story import Scene
@@ -39,7 +39,7 @@ def settings(kind: str, epochs: int = 5) -> ReaderSettings:
     )
 
 
-def right(guesser: Guesser, told: Lessons, scenes: Sequence[Scene]) -> float:
+def right(guesser: Guesser, told: TrainingScenes, scenes: Sequence[Scene]) -> float:
     """The share of masks whose likeliest candidate is who they are."""
     masking, hits = Masking(told.main, told.names, seed=99), list[bool]()
     for masked in masking.scenes(scenes):

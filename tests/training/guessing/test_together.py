@@ -10,8 +10,8 @@ import pytest
 from speakers import CAST, lessons, talk
 from understudy.errors import InputError
 from understudy.guessing import Guesses, Masked, Masking
-from understudy.guessing.learning import named
-from understudy.guessing.pieces import masks_of
+from understudy.guessing.assignment import named
+from understudy.guessing.masking import masks_of
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.guessing.together import Together, weighed_together
@@ -86,5 +86,5 @@ def test_what_is_told_reaches_those_who_remember() -> None:
 def test_each_guesser_needs_a_weight_and_there_must_be_scenes_to_weigh_by() -> None:
     with pytest.raises(InputError, match="2 guessers and 1 weights"):
         Together([Listener(), Misled()], [1.0])
-    with pytest.raises(InputError, match="no scene to weigh"):
+    with pytest.raises(InputError, match="no scene to fit_weights"):
         weighed_together([Listener()], [], [[]])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.dialogue import Guesser
-from understudy.guessing import Lessons
+from understudy.guessing import TrainingScenes
 from understudy.modelfolder import ModelFolder, new_folder, write_card
 from understudy.story import Scene
 from understudy.training.checkpoint import Checkpoint, place_of
@@ -34,7 +34,7 @@ class Task(Protocol):
     """What is to be trained; `settings` say how, and have a `descent`."""
 
     @property
-    def lessons(self) -> Mapping[str, Lessons]: ...
+    def lessons(self) -> Mapping[str, TrainingScenes]: ...
     @property
     def out(self) -> Path: ...
     @property
@@ -62,7 +62,7 @@ class Learner:
 
 
 def finished(
-    task: Task, learner: Learner, casts: Casts, taught: Mapping[str, Lessons],
+    task: Task, learner: Learner, casts: Casts, taught: Mapping[str, TrainingScenes],
     held: Mapping[str, Sequence[Scene]], on: device, begun: float, progress: Progress,
 ) -> ModelFolder:  # fmt: skip
     """Train to the end, from where it was stopped if it was, and write the folder with its card and figures."""

@@ -13,9 +13,8 @@ import numpy as np
 
 from understudy.dialogue import Guesser
 from understudy.errors import InputError
-from understudy.guessing import Guesses, Lessons, Masked, Masking, guess_in_order
-from understudy.guessing.assignment import best_assignment
-from understudy.guessing.learning import LEAST
+from understudy.guessing import Guesses, Masked, Masking, TrainingScenes, guess_in_order
+from understudy.guessing.assignment import LEAST, best_assignment
 from understudy.persona import Persona
 from understudy.story import Scene
 
@@ -30,7 +29,7 @@ def share_checked(share: float) -> None:
         raise InputError(f"held_back is a share from 0 to below 1, not {share}")
 
 
-def held_back(lessons: Mapping[str, Lessons], share: float) -> tuple[dict[str, Lessons], Held]:
+def held_back(lessons: Mapping[str, TrainingScenes], share: float) -> tuple[dict[str, TrainingScenes], Held]:
     """Of each story what is learned from, and the last scenes, a share of all."""
     taught, held = {}, {}
     for title, told in lessons.items():
@@ -40,7 +39,7 @@ def held_back(lessons: Mapping[str, Lessons], share: float) -> tuple[dict[str, L
     return taught, held
 
 
-def learned(lessons: Mapping[str, Lessons]) -> dict[str, Any]:
+def learned(lessons: Mapping[str, TrainingScenes]) -> dict[str, Any]:
     """What a card says of the lessons, story by story; `last` is the moment of the last scene."""
     return {
         title: {
@@ -53,7 +52,7 @@ def learned(lessons: Mapping[str, Lessons]) -> dict[str, Any]:
 
 
 def figures_of(
-    opened: Callable[[Sequence[str]], Guesser], lessons: Mapping[str, Lessons], held: Held
+    opened: Callable[[Sequence[str]], Guesser], lessons: Mapping[str, TrainingScenes], held: Held
 ) -> dict[str, Any]:
     """The share of speakers told right in scenes held back, and with one person behind each mask (`assigned`)."""
     hits: dict[str, list[tuple[bool, bool]]] = {}

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.guessing import Guesses, Lessons
-from understudy.guessing.assignment import spread_over
-from understudy.guessing.learning import named
-from understudy.guessing.pieces import masks_of
+from understudy.guessing import Guesses, TrainingScenes
+from understudy.guessing.assignment import named, spread_over
+from understudy.guessing.masking import masks_of
 from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.neural import CAUSAL, Transformer, open_transformer
 from understudy.modelfolder import ModelFolder, card_of
@@ -77,9 +76,9 @@ class NamingSettings:
 
 @dataclass(frozen=True, slots=True)
 class NamingTask:
-    """Lessons by the title of their story, the causal model to begin with, and where the trained one goes."""
+    """TrainingScenes by the title of their story, the causal model to begin with, and where the trained one goes."""
 
-    lessons: Mapping[str, Lessons]
+    lessons: Mapping[str, TrainingScenes]
     base: str | Path
     out: Path
     settings: NamingSettings

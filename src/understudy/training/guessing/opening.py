@@ -7,7 +7,7 @@ from pathlib import Path
 
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError, UnknownMoment
-from understudy.guessing import Lessons
+from understudy.guessing import TrainingScenes
 from understudy.modelfolder import agent_of, card_of
 from understudy.story import Moment
 from understudy.training.guessing import naming, readers
@@ -21,7 +21,7 @@ OPENERS: dict[str, Callable[[Path, Sequence[str], str], Guesser]] = {
 }
 
 
-def open_guesser(folder: Path, lessons: Lessons, device: str = "auto") -> Guesser:
+def open_guesser(folder: Path, lessons: TrainingScenes, device: str = "auto") -> Guesser:
     """The guesser in a folder. `lessons` are all that comes before what it will be asked about."""
     last = learned_until(folder, lessons)
     if lessons.scenes[-1].moment < last:
@@ -32,7 +32,7 @@ def open_guesser(folder: Path, lessons: Lessons, device: str = "auto") -> Guesse
     return OPENERS[agent_of(folder)](folder, lessons.main, device)
 
 
-def learned_until(folder: Path, lessons: Lessons) -> Moment:
+def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:
     """The moment of the last scene that the guesser in a folder has learned from, in the story of these lessons."""
     agent = agent_of(folder)
     if agent not in OPENERS:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.guessing import Guesses, Lessons, Masking
-from understudy.guessing.learning import named
-from understudy.guessing.pieces import masks_of
+from understudy.guessing import Guesses, Masking, TrainingScenes
+from understudy.guessing.assignment import named
+from understudy.guessing.masking import masks_of
 from understudy.modelfolder import ModelFolder, read_tensors, write_tensors
 from understudy.modelfolder import card_of as checked_card
 from understudy.persona import Persona
@@ -86,9 +86,9 @@ READERS: dict[str, ReaderSettings] = {
 
 @dataclass(frozen=True, slots=True)
 class ReaderTask:
-    """Lessons by the title of their story, and where the model goes; without a base it begins with MiniLM."""
+    """TrainingScenes by the title of their story, and where the model goes; without a base it begins with MiniLM."""
 
-    lessons: Mapping[str, Lessons]
+    lessons: Mapping[str, TrainingScenes]
     out: Path
     settings: ReaderSettings
     base: str | Path | None = None
@@ -128,7 +128,7 @@ def train_reader(task: ReaderTask, progress: Progress = unwatched) -> ModelFolde
     return finished(task, learner, casts, taught, held, on, begun, progress)
 
 
-def _with_masks(lessons: Lessons) -> list[Scene]:
+def _with_masks(lessons: TrainingScenes) -> list[Scene]:
     main = set(lessons.main)
     return [scene for scene in lessons.scenes if any(line.speaker in main for line in scene.lines)]
 

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from understudy.errors import InputError
-from understudy.guessing.pieces import fitting, masks_of
+from understudy.guessing.encoded import windows_of_lines
+from understudy.guessing.masking import masks_of
 from understudy.story import Line, Scene
 from understudy.training.guessing.trunk import Trunk
 
@@ -131,7 +132,7 @@ def _add_windows(script: Script, scene: Scene, heading: str, reading: Reading, t
     def size(line: Line) -> int:
         return min(len(trunk.tokens(f" {line.text}")) + QUESTION, room)
 
-    for lines in fitting(scene.lines, size, room, reading.longest, len(setting)):
+    for lines in windows_of_lines(scene.lines, size, room, reading.longest, len(setting)):
         tokens = head + (setting if not script.sequences else [])
         owners = [NOBODY] * len(tokens)
         for line in lines:

@@ -14,9 +14,7 @@ import numpy as np
 from understudy.dialogue import Guesser
 from understudy.errors import InputError
 from understudy.guessing import Guesses, Masked, Remembering
-from understudy.guessing.assignment import can_list, marginals
-from understudy.guessing.learning import LEAST, named
-from understudy.guessing.weighing import Clues, weigh
+from understudy.guessing.assignment import LEAST, SceneClues, can_list, fit_weights, marginals, named
 from understudy.lexical.rows import Reals
 from understudy.persona import Persona
 from understudy.story import Scene
@@ -56,11 +54,11 @@ def weighed_together(
         candidates = list(masked.candidates)
         if len(candidates) > 1 and can_list(len(candidates)):
             answers = np.array([candidates.index(masked.answers[mask]) for mask in found[0]], dtype=np.int64)
-            scenes.append(Clues(_table(found, candidates), answers))
+            scenes.append(SceneClues(_table(found, candidates), answers))
     if not scenes:
-        raise InputError("there is no scene to weigh guessers by: hold back some with two masks or more")
+        raise InputError("there is no scene to fit_weights guessers by: hold back some with two masks or more")
     begin = np.full(len(guessers), 1.0 / len(guessers))
-    return Together(guessers, weigh(scenes, begin, HOLD).clip(min=0).tolist())
+    return Together(guessers, fit_weights(scenes, begin, HOLD).clip(min=0).tolist())
 
 
 def _table(found: Sequence[Guesses], candidates: Sequence[str]) -> Reals:

@@ -1,0 +1,187 @@
+"""Who is speaking? Guessers on the scenes of shows, learned from earlier episodes.
+
+A scene is guessed from what its masks say and from everything that came before it: transcripts of earlier episodes, and
+the scenes of the judged file that come earlier. A guesser never sees anything later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.bench.guess.annotated import annotation_groupings, flows, shows_of
+from understudy.bench.guess.history import history_gain, ranked_scenes, retrieval_rows
+from understudy.bench.items import Items, write_items
+from understudy.bench.manifest import manifest_of
+from understudy.bench.published import add_paper
+from understudy.dialogue import Guesser
+from understudy.errors import UnknownCharacter
+from understudy.guessing import CharacterNames, Joint, Masking, TrainingScenes, guess_in_order, with_learned_names
+from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
+from understudy.guessing.encoded import TextEncoder, shipped_encoder
+from understudy.guessing.joint import ABLATIONS
+from understudy.guessing.registry import GuesserFactory
+from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
+from understudy.persona import Persona, persona_at
+from understudy.progress import Progress, ignore_progress
+from understudy.readers.annotations import Instance, read_annotations
+from understudy.readers.needed_scenes import read_needed_scenes
+from understudy.story import Scene
+from understudy.training.guessing.registry import guesser_named
+
+__all__ = ["MODELS", "bench_guess"]
+
+MODELS = ("random", "vanilla", "vanilla+assigned", "joint", "joint without history")
+BY_WORDS, BY_MEANING = "scenes alike in words", "scenes alike in meaning"
+SHARES = {"an eighth": 8, "a quarter": 4, "half": 2}
+ENOUGH = 30  # speakers of a show, for its curve to say anything
+LESS = "joint from {} of the lessons"
+ANNOTATED, NEEDED = "human_annotation", "needed_scenes.jsonl"
+
+
+def bench_guess(
+    data: Path,
+    judge: Path | None = None,
+    models: Sequence[str] = MODELS,
+    names: str = "keep",
+    limit: int | None = None,
+    seed: int = 0,
+    progress: Progress = ignore_progress,
+    items: Path | None = None,
+    ablations: bool = False,
+    curve: bool = False,
+) -> dict[str, Any]:
+    """Rows, comparisons, confusions, flows and manifest. `ablations` and `curve` judge more models, made from joint."""
+    wanted = dict.fromkeys((*models, *((f"joint without {part}" for part in ABLATIONS) if ablations else ())))
+    # a wrong name is reported before anything is read
+    factories = {model: guesser_named(model, names) for model in wanted}
+    if curve:
+        factories |= {LESS.format(name): _less(share) for name, share in SHARES.items()}
+    guessed: list[GuessedSpeaker] = []
+    recalled: dict[str, dict[Instance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
+    left_out: dict[str, int] = {}
+    splits: dict[str, str | None] = {}
+    annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
+    needed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
+    for show in shows_in(data, judge, progress):
+        left_out[show.name], splits[show.name] = show.left_out, show.split
+        sampled = _sampled(show, limit, seed)
+        masking = Masking(show.main, _names(show, names), names, seed)
+        earlier = [masking.with_names(scene) for scene in show.earlier]
+        training = TrainingScenes(earlier, masking.people, masking.names, show.story.language)
+        for model, factory in factories.items():
+            progress(f"{show.title}: {model}", 0, len(sampled))
+            guessed += _guessed(model, sampled, masking, factory(training), show, progress)
+        for how, ranked in recalled.items():
+            ranked |= _recalled(show, needed, _reader(how) if needed else None)
+    document = analyse(guessed, seed, annotation_groupings(guessed, annotations))
+    document["flows"] = flows(annotations, shows_of(guessed, annotations))
+    rows = add_paper(document["rows"], splits)
+    if {"joint", "joint without history"} <= factories.keys():
+        rows += history_gain(guessed, annotations, "joint", "joint without history", seed)
+    for how, ranked in recalled.items():
+        rows += retrieval_rows(how, ranked, needed, seed)
+    learning = _learning(rows) if curve else []
+    settings = {"models": list(factories), "names": names, "left out": left_out}
+    manifest = manifest_of("guess", [judge or data / JUDGED], seed, limit, settings)
+    if items is not None:
+        write_items(items, _items(guessed), manifest)
+    return {**document, "rows": rows, "learning": learning, "manifest": manifest}
+
+
+def _names(show: Show, how: str) -> CharacterNames:
+    """What is covered or swapped: all that main characters are called anywhere, in judged scenes too."""
+    if how == "keep":
+        return show.names
+    scenes = [*show.earlier, *(judged.scene for judged in show.file)]
+    return with_learned_names(show.names, scenes, show.story.language)
+
+
+def _less(share: int) -> GuesserFactory:
+    """Joint, from the last part of the training scenes only."""
+    return lambda training: Joint(replace(training, scenes=training.scenes[-max(len(training.scenes) // share, 1) :]))
+
+
+def _learning(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Accuracy by the share of the training scenes that it learned from, for each show."""
+    shares = {"joint": 1.0} | {LESS.format(name): 1 / share for name, share in SHARES.items()}
+    return [
+        {"show": row["show"], "share": shares[row["model"]], **{key: row[key] for key in ("value", "low", "high", "n")}}
+        for row in rows
+        if row["metric"] == "accuracy" and row["model"] in shares and row["n"] >= ENOUGH
+    ]
+
+
+def _reader(how: str) -> TextEncoder | None:
+    return shipped_encoder() if how == BY_MEANING else None
+
+
+def _recalled(
+    show: Show, needed: Mapping[Instance, frozenset[int]], encoder: TextEncoder | None
+) -> dict[Instance, tuple[int, ...]]:
+    """For every speaker of whom it is known which scenes were needed: the last ones, those most alike first."""
+    scenes = [judged.scene for judged in show.file]
+    ranked: dict[Instance, tuple[int, ...]] = {}
+    for index, scene in enumerate(scenes):
+        *episode, number = scene.moment.numbers
+        instances = [instance for instance in needed if (*instance.episode, instance.scene) == (*episode, number)]
+        if instances:
+            alike = ranked_scenes(scene, scenes[:index], show.story.language, encoder)
+            ranked |= dict.fromkeys(instances, tuple(earlier.moment.numbers[-1] for earlier in alike))
+    return ranked
+
+
+def _guessed(
+    model: str, scenes: Sequence[JudgedScene], masking: Masking, guesser: Guesser, show: Show, progress: Progress
+) -> Iterator[GuessedSpeaker]:
+    personas = _personas(show, masking)
+    total = sum(judged.judged for judged in scenes)
+    results = guess_in_order(guesser, ((judged.scene, judged.judged) for judged in scenes), masking, personas)
+    for done, (masked, guesses) in enumerate(results, 1):
+        progress(f"{show.title}: {model}", done, total)
+        yield from guessed_speakers(model, show.name, masked, guesses)
+
+
+def _personas(show: Show, masking: Masking) -> Callable[[Sequence[str], Scene], Sequence[Persona]]:
+    """The candidates as they are when the judged episodes begin; without a past where they go by other names."""
+
+    @lru_cache(len(show.main))
+    def known(name: str) -> Persona:
+        try:
+            return Persona(name) if masking.how != "keep" else persona_at(show.story, name, show.first)
+        except UnknownCharacter:  # the judged file has somebody whom the transcripts have not
+            return Persona(name)
+
+    return lambda names, scene: [replace(known(name), moment=scene.moment) for name in names]
+
+
+def _sampled(show: Show, limit: int | None, seed: int) -> list[JudgedScene]:
+    """Of the judged scenes a seeded sample; what is not asked about stays history."""
+    indices = [index for index, scene in enumerate(show.file) if scene.judged]
+    if limit is None or limit >= len(indices):
+        return list(show.file)
+    sample = set(np.random.default_rng(seed).choice(indices, limit, replace=False).tolist())
+    return [replace(scene, judged=index in sample) for index, scene in enumerate(show.file)]
+
+
+def _items(guessed: Sequence[GuessedSpeaker]) -> list[Items]:
+    """Speaker by speaker: the rank of the right name among the candidates."""
+    by_model: dict[tuple[str, str], list[GuessedSpeaker]] = {}
+    for speaker in guessed:
+        by_model.setdefault((speaker.model, speaker.show), []).append(speaker)
+    return [
+        Items({"agent": model, "show": show}, [speaker.key for speaker in speakers], [*map(_rank, speakers)])
+        for (model, show), speakers in by_model.items()
+    ]
+
+
+def _rank(speaker: GuessedSpeaker) -> int:
+    if speaker.right:
+        return 1
+    own = speaker.probabilities[speaker.who]
+    return max(2, 1 + sum(share > own for share in speaker.probabilities.values()))

@@ -1,0 +1,144 @@
+"""Putting questions to an agent: its scores for the candidates, however it gives them.
+
+An agent is asked for the scores of many questions at once if it offers that (`score_many`), else one question at a
+time (`score`). One that only replies is judged by its reply: a candidate's score is then its unigram F1 with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+
+from understudy.agents import AGENTS, agent_named
+from understudy.bench.manifest import sha256
+from understudy.dialogue import Agent, Example, Ranker, Situation, Turn
+from understudy.errors import AgentError
+from understudy.lexical import TfIdf
+from understudy.metrics.overlap import unigram_f1
+from understudy.progress import Progress, ignore_progress
+from understudy.readers.personachat import examples
+from understudy.readers.source import SourceFile
+
+__all__ = ["BY_REPLY", "JudgedAgent", "ManyRanker", "RankingQuestion", "judged_agent", "scores_of"]
+
+BATCH = 256
+BY_REPLY = "unigram F1 with the agent's reply"
+
+RankingQuestion = tuple[Situation, Sequence[Turn], Sequence[str]]
+Scores = list[list[float]]
+
+
+@runtime_checkable
+class ManyRanker(Protocol):
+    """A ranker that is faster with many questions at once; the same scores as one at a time."""
+
+    def score_many(self, questions: Sequence[RankingQuestion]) -> Sequence[Sequence[float]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAgent:
+    """An agent to be judged: as it was named, what kind of model it is, and what it was trained on."""
+
+    name: str
+    agent: object
+    model: str
+    trained_on: str | None = None
+
+    @property
+    def judged_by(self) -> str | None:
+        """How candidates are scored, where the agent does not do it itself."""
+        return None if isinstance(self.agent, ManyRanker | Ranker) else BY_REPLY
+
+
+def judged_agent(spec: str, training: Path | None = None) -> JudgedAgent:
+    """The agent of a name, a model folder or a `module:factory`; a word weighs what it does in the training data."""
+    if spec == "tfidf" and training is not None:
+        utterances = (turn for example in examples(SourceFile(training)) for turn in _newest(example))
+        agent: object = AGENTS["tfidf"](background=TfIdf(utterances))
+    else:
+        agent = agent_named(spec)
+    card: Any = getattr(agent, "card", None)
+    fields = card if isinstance(card, dict) else {}
+    return JudgedAgent(spec, agent, str(fields.get("agent", spec)), fields.get("trained_on"))
+
+
+def scores_of(
+    judged: JudgedAgent,
+    questions: Sequence[Example],
+    watch: Progress = ignore_progress,
+    cache: Path | None = None,
+    data: Path | None = None,
+) -> Scores:
+    """The agent's score for every candidate of every question.
+
+    With `cache` they are kept in that folder, by agent and questions, and not asked for again. What an agent of
+    yours would now say is not known to it: empty the folder when you change the agent.
+    """
+    cached = None if cache is None else cache / f"{_fingerprint(judged, questions, data)}.npz"
+    if cached is not None and cached.is_file():
+        return _unpacked(cached)
+    scores: Scores = []
+    for start in range(0, len(questions), BATCH):
+        batch = questions[start : start + BATCH]
+        for example, row in zip(batch, _asked(judged.agent, batch), strict=True):
+            scores.append(_checked(judged.name, example, row))
+        watch(judged.name, len(scores), len(questions))
+    if cached is not None:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        _pack(cached, scores)
+    return scores
+
+
+def _asked(agent: object, batch: Sequence[Example]) -> Iterator[Sequence[float]]:
+    if isinstance(agent, ManyRanker):
+        yield from agent.score_many([(example.situation, example.history, example.candidates) for example in batch])
+    elif isinstance(agent, Ranker):
+        for example in batch:
+            yield agent.score(example.situation, example.history, example.candidates)
+    else:
+        for example in batch:
+            said = cast(Agent, agent).reply(example.situation, example.history).text
+            yield [unigram_f1(said, text, example.situation.persona.language) for text in example.candidates]
+
+
+def _checked(name: str, example: Example, scores: Sequence[float]) -> list[float]:
+    row = [float(score) for score in scores]
+    if len(row) != len(example.candidates):
+        raise AgentError(f"'{name}' gave {len(row)} scores for {len(example.candidates)} candidates ({example.name})")
+    if any(math.isnan(score) for score in row):
+        raise AgentError(f"'{name}' gave a score that is not a number for question {example.name}")
+    return row
+
+
+def _newest(example: Example) -> list[str]:
+    """What a question adds to those before it in its dialogue: the message and the reply."""
+    reply = example.candidates[min(example.gold)]
+    own = example.situation.persona.name
+    return [*(turn.text for turn in example.history[-1:] if turn.speaker != own), reply]
+
+
+def _fingerprint(judged: JudgedAgent, questions: Sequence[Example], data: Path | None) -> str:
+    payload = [[example.name, example.situation.persona.profile, example.candidates] for example in questions]
+    card = getattr(judged.agent, "card", None)
+    text = json.dumps([judged.name, card, payload, data and sha256(data)], default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _pack(path: Path, scores: Scores) -> None:
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as file:
+        np.savez_compressed(file, scores=np.concatenate([np.array(row) for row in scores]), sizes=[*map(len, scores)])
+    partial.replace(path)  # whole or not at all, should it be stopped while writing
+
+
+def _unpacked(path: Path) -> Scores:
+    with np.load(path, allow_pickle=False) as packed:
+        cuts = np.cumsum(packed["sizes"])[:-1]
+        return [row.tolist() for row in np.split(packed["scores"], cuts)]

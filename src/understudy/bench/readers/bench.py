@@ -1,0 +1,248 @@
+"""How faithfully the readers read: against lines that others prepared from the same transcripts.
+
+`line_speaker_match`: share of the prepared dialogue lines that our reading of the raw file has too, with the same
+speaker and the same words (a fuzzy ratio of at least 90), aligned in order within the episode so that no line of ours
+is used twice.
+
+`scene_start_f1`: F1 of the positions at which scenes begin, a position being a scene's first line of dialogue.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy import __version__
+from understudy.bench.readers.alignment import FUZZY, Episode, aligned, common_starts, who, words
+from understudy.errors import InputError
+from understudy.readers import reader_of, speeches, transcript
+from understudy.readers.events import Event, Heading, SceneStart, Speech, Unread
+from understudy.readers.reader import Reader
+from understudy.readers.source import SourceFile
+
+__all__ = ["bench_readers"]
+
+SEED = 0
+RESAMPLES = 1000
+SAME_WORDING = 0.75  # an episode with fewer lines in common was prepared from another transcript of it
+MANY_SCENES = 5  # scenes we find in an episode that was prepared as one: its marks were passed over
+PREPARED = "tvshowguess/dev.jsonl"
+SHOWS = {
+    "FRIENDS": ("friends", transcript.READER),
+    "The_Big_Bang_Theory": ("the_big_bang_theory", transcript.READER),
+    "Gilmore_Girls": ("gilmore_girls", transcript.READER),
+    "The_Office": ("the_office", transcript.READER),
+    "Frasier": ("frasier.jsonl", speeches.READER),
+}
+OTHER_FILES = ("tvshowguess/dev.jsonl", "shakespeare/*.xml", "personachat/*_*.txt", "hpd/*.json", "hpd/*.xlsx")
+NO_SCENES = {"Frasier": "its source has no scene marks", "The_Office": "its source has no scene marks"}
+
+Row = dict[str, Any]
+Table = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class ShowReading:
+    """What came of one show's raw files."""
+
+    episodes: dict[tuple[int, ...], Episode] = field(default_factory=dict)
+    files: int = 0
+    units: int = 0
+    unread: int = 0
+    taken: int = 0
+    seconds: float = 0.0
+
+
+def read_show(path: Path, reader: Reader) -> ShowReading:
+    """Read a show's folder or file as it lies there; of two files for one episode the first is judged."""
+    reading = ShowReading()
+    begun = time.process_time()
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        source = SourceFile(file)
+        _take(reading, reader.events(source))
+        reading.files += 1
+        reading.units += source.units
+    reading.seconds = time.process_time() - begun
+    return reading
+
+
+def _take(reading: ShowReading, events: Iterable[Event]) -> None:
+    episode = Episode()
+    for event in events:
+        match event:
+            case Heading(numbers=numbers) if numbers is not None:
+                episode = Episode()
+                reading.episodes.setdefault(numbers, episode)
+                episode.begin_scene()
+            case SceneStart():
+                episode.begin_scene()
+            case Speech(speakers=speakers, text=text):
+                episode.lines.append((who(" and ".join(speakers)), words(text)))
+            case Unread(takes=takes):
+                reading.unread += takes
+        reading.taken += getattr(event, "takes", 0)
+
+
+def prepared_episodes(path: Path) -> dict[str, dict[tuple[int, ...], Episode]]:
+    """The episodes of the prepared file, by show."""
+    shows: dict[str, dict[tuple[int, ...], Episode]] = defaultdict(dict)
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            scene = json.loads(line)
+            season, number = (int(part) for part in scene["episode_id"].split("x"))
+            episode = shows[scene["show"]].setdefault((season, number), Episode())
+            episode.begin_scene()
+            for speaker, text in scene["lines"]:
+                if speaker != "background":
+                    label, _, said = text.partition(":")
+                    episode.lines.append((who(label), words(said)))
+    return shows
+
+
+def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dict[str, Any]:
+    """Rows and manifest for every reader that has something to be judged against in `data`."""
+    prepared = data / PREPARED
+    if not prepared.is_file():
+        raise InputError(f"holds no {PREPARED}: name the folder that has it", data)
+    rows: list[Row] = []
+    rows += _transcript_rows(data, limit, seed)
+    rows += _accounted_rows(data)
+    manifest = {
+        "bench": "readers",
+        "version": __version__,
+        "data": {PREPARED: hashlib.sha256(prepared.read_bytes()).hexdigest()},
+        "seed": seed,
+        "limit": limit,
+        "settings": {"fuzzy": FUZZY, "resamples": RESAMPLES},
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+    }
+    return {"rows": rows, "manifest": manifest}
+
+
+def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:
+    prepared = prepared_episodes(data / PREPARED)
+    rows: list[Row] = []
+    for show, (where, reader) in SHOWS.items():
+        reading = read_show(data / "tvshowguess" / "transcripts" / where, reader)
+        what = {"reader": reader.name, "show": show}
+        rows += _judged(what, prepared.get(show, {}), reading, limit, seed)
+        share = reading.unread / reading.units if reading.units else None
+        for metric, value in (
+            ("unread_share", share),
+            ("lines_accounted_for", reading.taken / reading.units if reading.units else None),
+            ("files", reading.files),
+            ("source_lines", reading.units),
+            ("seconds", round(reading.seconds, 3)),
+        ):
+            rows.append(_figure(what, metric, value, reading.units))
+    return rows
+
+
+def _accounted_rows(data: Path) -> list[Row]:
+    """For files that are not judged against another reading: what share of them is accounted for, and unread."""
+    rows: list[Row] = []
+    for pattern in OTHER_FILES:
+        for path in sorted(data.glob(pattern)):
+            file = path.relative_to(data).as_posix()
+            source = SourceFile(path)
+            begun = time.process_time()
+            counted = Counter[str]()
+            try:
+                reader = reader_of(source)
+                for event in reader.events(source):
+                    counted[type(event).__name__] += getattr(event, "takes", 0)
+            except InputError as error:
+                rows.append(_missing({"reader": None, "file": file}, "lines_accounted_for", error.message))
+                continue
+            what = {"reader": reader.name, "file": file}
+            seconds = round(time.process_time() - begun, 3)
+            rows.append(_figure(what, "unread_share", counted["Unread"] / source.units, source.units))
+            rows.append(_figure(what, "lines_accounted_for", counted.total() / source.units, source.units))
+            rows.append(_figure(what, "seconds", seconds, source.units))
+    return rows
+
+
+def _judged(
+    what: Row, theirs: dict[tuple[int, ...], Episode], reading: ShowReading, limit: int | None, seed: int
+) -> list[Row]:
+    both = sorted(numbers for numbers in theirs if numbers in reading.episodes)
+    if limit is not None and len(both) > limit:
+        both = sorted(both[i] for i in np.random.default_rng(seed).choice(len(both), limit, replace=False))
+    missing = sorted(set(theirs) - set(reading.episodes))
+    if not both:
+        reason = "none of the prepared episodes is among the raw transcripts"
+        return [_missing(what, metric, reason) for metric in ("line_speaker_match", "scene_start_f1")]
+    table = np.array([_counts(theirs[numbers], reading.episodes[numbers]) for numbers in both], dtype=float)
+    rows = [_match(what, table, seed)]
+    worded_alike = table[:, 5] >= SAME_WORDING * table[:, 1]
+    if not worded_alike.all() and worded_alike.any():
+        rows.append(
+            _match({**what, "condition": "without episodes prepared from another wording"}, table[worded_alike], seed)
+        )
+    if what["show"] in NO_SCENES:
+        rows.append(_missing(what, "scene_start_f1", NO_SCENES[what["show"]]))
+    else:
+        rows.append(_starts(what, table, seed))
+        parted = (table[:, 3] > 1) | (table[:, 4] < MANY_SCENES)
+        if not parted.all() and parted.any():
+            rows.append(_starts({**what, "condition": "without episodes prepared as one scene"}, table[parted], seed))
+    for (season, number), line in zip(both, table):
+        keys = {**what, "episode": f"{season:02}x{number:02}"}
+        rows.append(_figure(keys, "line_speaker_match", float(line[0] / line[1]), int(line[1])))
+    rows += [
+        _missing({**what, "episode": f"{a:02}x{b:02}"}, "line_speaker_match", "no raw transcript of this episode")
+        for a, b in missing
+    ]
+    return rows
+
+
+def _counts(theirs: Episode, ours: Episode) -> tuple[int, ...]:
+    """Lines matched, lines there are, scene starts in common, theirs, ours, and lines matched whoever says them."""
+    return (
+        len(aligned(theirs.lines, ours.lines)),
+        len(theirs.lines),
+        common_starts(theirs, ours),
+        len(theirs.scene_starts),
+        len(ours.scene_starts),
+        len(aligned(theirs.lines, ours.lines, same_speaker=False)),
+    )
+
+
+def _match(what: Row, table: Table, seed: int) -> Row:
+    n = int(table[:, 1].sum())
+    return _estimate(what, "line_speaker_match", table[:, :2], lambda total: float(total[0] / total[1]), n, seed)
+
+
+def _starts(what: Row, table: Table, seed: int) -> Row:
+    return _estimate(what, "scene_start_f1", table[:, 2:5], _f1, int(table[:, 3].sum()), seed)
+
+
+def _f1(totals: Table) -> float:
+    return float(2 * totals[0] / (totals[1] + totals[2]))
+
+
+def _estimate(what: Row, metric: str, table: Table, value: Callable[[Table], float], n: int, seed: int) -> Row:
+    """A figure over the episodes, with a 95% bootstrap interval."""
+    picks = np.random.default_rng(seed).integers(0, len(table), (RESAMPLES, len(table)))
+    low, high = np.percentile([value(table[pick].sum(axis=0)) for pick in picks], [2.5, 97.5])
+    return _figure(what, metric, float(value(table.sum(axis=0))), n, float(low), float(high))
+
+
+def _figure(
+    what: Row, metric: str, value: float | None, n: int, low: float | None = None, high: float | None = None
+) -> Row:
+    return {**what, "metric": metric, "value": value, "low": low, "high": high, "n": n, "paper": None}
+
+
+def _missing(what: Row, metric: str, reason: str) -> Row:
+    return {**_figure(what, metric, None, 0), "reason": reason}

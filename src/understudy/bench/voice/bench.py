@@ -1,0 +1,248 @@
+"""Which score agrees with people about who sounds like whom?
+
+For each judged character and scorer: `spearman`, the correlation of ranks with the human score, and `aupr`, average
+precision of finding replies that are unfit (at most one of five people said 'likely') by a low score. All scorers are
+signed so that the larger is the closer. Scores are made from the character's sample lines and those of the others in
+the same novel; a reply without a score counts as the least close. Intervals are bootstraps over replies; p values of
+spearman are adjusted after Holm over all characters and scorers, those of comparisons over the scorers.
+
+Beside it, can the speakers be told apart at all? Every tenth line is held back:
+
+    precision   of the held-back lines given to a character, the share that is its own
+    recall      of a character's held-back lines, the share given to it
+    uppl        mean perplexity of a character's held-back lines under a model of the same or another character
+
+Characters count alike, however many lines they have, so both are 1 / characters by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.bench.manifest import manifest_of
+from understudy.bench.published import paper_figure
+from understudy.bench.voice.judged_lines import UNFIT, JudgedReplies, judged_in
+from understudy.lexical import Lines
+from understudy.lexical.logistic import evened
+from understudy.lexical.rows import Reals
+from understudy.metrics import Samples, Speakers, maxbleu, psprob, ptsal, uppl
+from understudy.metrics.agreement import average_precision, precision_recall, spearman, spearman_p
+from understudy.metrics.significance import RESAMPLES, holm, interval, paired_p
+from understudy.metrics.voice import Cast, voice
+from understudy.progress import Progress, ignore_progress
+
+__all__ = ["SCORERS", "bench_voice", "classifier_rows", "cross_rows"]
+
+Row = dict[str, Any]
+Scores = dict[str, Reals]
+
+SCORERS = ("voice", "psprob", "ptsal", "uppl", "maxbleu", "length")
+MEAN = "mean of all"
+HELD_BACK = 10  # every tenth line
+NONE = {"precision": "no line was given to it", "recall": "it has too few lines to hold one back"}
+SHUFFLES = 100_000  # of replies: p is at least 1 / (1 + SHUFFLES), and after Holm still below .001 for 99 tests
+
+
+def bench_voice(
+    data: Path, judge: Path | None = None, seed: int = 0, progress: Progress = ignore_progress
+) -> dict[str, Any]:
+    """Rows, precision-recall curves, comparisons and manifest."""
+    judged = sorted(judged_in(judge or data / "evaluation", data), key=lambda replies: (replies.novel, replies.file))
+    scored: list[tuple[JudgedReplies, Scores]] = []
+    rows: list[Row] = []
+    done = 0
+    for novel, group in groupby(judged, key=lambda replies: replies.novel):
+        samples, members = Samples.load(novel), list(group)
+        cast = Cast(samples) if samples.language == "ja" else None
+        for replies in members:
+            scored.append((replies, _scores(samples, replies, cast)))
+            done += 1
+            progress("Judging", done, len(judged))
+        rows += classifier_rows(samples, [replies.character for replies in members], novel.name)
+    rows = [*_judged_rows(scored, seed), *rows, *cross_rows(judged)]
+    settings = {
+        "scorers": list(SCORERS),
+        "unfit": UNFIT,
+        "resamples": RESAMPLES,
+        "shuffles": SHUFFLES,
+        "paper": "other characters",
+    }
+    files = [*{replies.novel for replies in judged}, *(replies.file for replies in judged)]
+    return {
+        "rows": rows,
+        "curves": [_curve(replies, scorer, scores[scorer]) for replies, scores in scored for scorer in SCORERS],
+        "comparisons": _comparisons(rows, seed),
+        "manifest": manifest_of("voice", files, seed, None, settings),
+    }
+
+
+def _scores(samples: Samples, judged: JudgedReplies, cast: Cast | None) -> Scores:
+    """For each scorer a value for each reply, the larger the closer."""
+    lines = samples.cut(judged.replies)
+    name = judged.character
+    scorers: Mapping[str, Callable[[Lines], Reals]] = {
+        "voice": voice(samples, name, cast).values,
+        "psprob": psprob(samples, name).values,
+        "ptsal": ptsal(samples, name).values,
+        "uppl": lambda lines: -uppl(samples, name).values(lines),
+        "maxbleu": maxbleu(samples, name).values,
+        "length": lambda lines: -lines.plain.lengths.astype(np.float64),
+    }
+    return {scorer: _filled(scorers[scorer](lines)) for scorer in SCORERS}
+
+
+def _filled(values: Reals) -> Reals:
+    """Where there is no score, the least."""
+    missing = np.isnan(values)
+    return np.where(missing, 0.0 if missing.all() else np.nanmin(values), values) if missing.any() else values
+
+
+def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], seed: int) -> list[Row]:
+    rows: list[Row] = []
+    for scorer in SCORERS:
+        drawn: dict[str, list[Reals]] = {"spearman": [], "aupr": []}
+        for judged, scores in scored:
+            for metric, figure in (("spearman", _spearman), ("aupr", _aupr)):
+                value, resampled = _with_interval(figure, scores[scorer], judged, seed)
+                drawn[metric].append(resampled)
+                row = _row(scorer, judged.character, metric, value, resampled, len(judged.scores))
+                row["paper"] = paper_figure(metric, scorer, judged.file.stem)
+                if metric == "spearman":
+                    row["p"] = spearman_p(scores[scorer], judged.scores, seed, SHUFFLES)
+                rows.append(row)
+        for metric, all_drawn in drawn.items():
+            values = [row["value"] for row in rows if row["scorer"] == scorer and row["metric"] == metric]
+            known = [value for value in values if value is not None]
+            mean = float(np.mean(known)) if known else None
+            total = sum(len(judged.scores) for judged, _ in scored)
+            rows.append(_row(scorer, MEAN, metric, mean, np.nanmean(np.stack(all_drawn), axis=0), total))
+    tested = [row for row in rows if "p" in row]
+    for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
+        row["p_adjusted"] = adjusted
+    return rows
+
+
+def _spearman(scores: Reals, judged: JudgedReplies, indices: np.ndarray[Any, np.dtype[np.int64]]) -> float:
+    return spearman(scores[indices], judged.scores[indices])
+
+
+def _aupr(scores: Reals, judged: JudgedReplies, indices: np.ndarray[Any, np.dtype[np.int64]]) -> float:
+    unfit = judged.unfit[indices]
+    return average_precision(-scores[indices], unfit) if unfit.any() else float("nan")
+
+
+def _with_interval(
+    figure: Callable[..., float], scores: Reals, judged: JudgedReplies, seed: int
+) -> tuple[float | None, Reals]:
+    """The figure, and what it would have been for replies drawn with replacement."""
+    rng = np.random.default_rng(seed)
+    size = len(scores)
+    drawn = np.array([figure(scores, judged, rng.integers(0, size, size)) for _ in range(RESAMPLES)])
+    value = figure(scores, judged, np.arange(size))
+    return (None if np.isnan(value) else value), drawn
+
+
+def _row(scorer: str, character: str, metric: str, value: float | None, drawn: Reals, n: int) -> Row:
+    keys = {"scorer": scorer, "character": character, "metric": metric, "value": value, "low": None, "high": None}
+    row: Row = {**keys, "n": n, "paper": None}
+    if value is None:
+        row["reason"] = "all scores are equal" if metric == "spearman" else "no reply is unfit"
+    else:
+        low, high = np.nanpercentile(drawn, [2.5, 97.5])
+        row["low"], row["high"] = float(low), float(high)
+    return row
+
+
+def _curve(judged: JudgedReplies, scorer: str, scores: Reals) -> Row:
+    """Points of precision against recall, from the strictest threshold."""
+    keys = {"scorer": scorer, "character": judged.character, "chance": float(judged.unfit.mean())}
+    if not judged.unfit.any():
+        return {**keys, "precision": [], "recall": []}
+    precision, recall = precision_recall(-scores, judged.unfit)
+    return {**keys, "precision": precision.round(4).tolist(), "recall": recall.round(4).tolist()}
+
+
+def _comparisons(rows: Sequence[Row], seed: int) -> list[Row]:
+    """`voice` with each other scorer, over the characters."""
+    comparisons: list[Row] = []
+    for metric in ("spearman", "aupr"):
+        figures: dict[str, dict[str, float]] = {}
+        for row in rows:
+            if row["metric"] == metric and row["character"] != MEAN and row["value"] is not None:
+                figures.setdefault(row["scorer"], {})[row["character"]] = row["value"]
+        compared: list[Row] = []
+        for scorer in SCORERS[1:]:
+            both = [name for name in figures.get("voice", {}) if name in figures.get(scorer, {})]
+            if len(both) < 2:
+                continue
+            ours, theirs = (np.array([figures[which][name] for name in both]) for which in ("voice", scorer))
+            apart = interval(ours - theirs, seed=seed)
+            p = paired_p(ours, theirs, seed=seed)
+            compared.append(
+                {"metric": metric, "set": f"{len(both)} characters", "agents": ["voice", scorer],
+                 "difference": apart.value, "low": apart.low, "high": apart.high, "p": p}
+            )  # fmt: skip
+        for row, adjusted in zip(compared, holm([row["p"] for row in compared])):
+            row["p_adjusted"] = adjusted
+        comparisons += compared
+    return comparisons
+
+
+def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> list[Row]:
+    """Precision and recall of each character among the speakers of its novel that are told apart."""
+    learned = Samples({name: _parted(samples.lines(name))[0] for name in samples.names}, samples.language)
+    rows: list[Row] = []
+    for name in characters:
+        speakers = Speakers(learned, always=name)
+        keys = {"scorer": "speaker classifier", "character": name, "novel": novel}
+        if name not in speakers:
+            rows += [
+                {**keys, "metric": metric, "value": None, "low": None, "high": None, "n": 0, "paper": None,
+                 "reason": "too few lines to be told apart"}
+                for metric in ("precision", "recall")
+            ]  # fmt: skip
+            continue
+        held_back = {speaker: _parted(samples.lines(speaker))[1] for speaker in speakers.names}
+        lines = [line for some in held_back.values() for line in some]
+        predicted = speakers.probabilities(learned.cut(lines))[:, : len(held_back)].argmax(axis=1)
+        own = np.repeat(np.arange(len(held_back)), [len(some) for some in held_back.values()])
+        counts = evened(own, len(held_back))
+        it = speakers.names.index(name)
+        for metric, among in (("precision", predicted == it), ("recall", own == it)):
+            right = counts[among & (predicted == own)].sum()
+            value = float(right / counts[among].sum()) if among.any() else None
+            row: Row = {**keys, "metric": metric, "value": value, "low": None, "high": None}
+            row |= {"n": int(among.sum()), "paper": None, "chance": 1 / len(held_back)}
+            rows.append(row if among.any() else {**row, "reason": NONE[metric]})
+    return rows
+
+
+def cross_rows(judged: Sequence[JudgedReplies]) -> list[Row]:
+    """uPPL of every judged character's held-back lines under every judged character's model."""
+    parted = {replies.character: _parted(Samples.load(replies.novel).lines(replies.character)) for replies in judged}
+    rows: list[Row] = []
+    for replies in judged:
+        samples = Samples.load(replies.novel)
+        learned = Samples(
+            {name: parted[name][0] if name in parted else samples.lines(name) for name in samples.names},
+            samples.language,
+        )
+        model = uppl(learned, replies.character)
+        for reference in judged:
+            values = model.values(learned.cut(parted[reference.character][1]))
+            rows.append(
+                {"scorer": "uppl", "character": reference.character, "under": replies.character, "metric": "uppl",
+                 "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}
+            )  # fmt: skip
+    return rows
+
+
+def _parted(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those kept, those held back."""
+    held_back = list(lines[HELD_BACK - 1 :: HELD_BACK])
+    return [line for number, line in enumerate(lines, 1) if number % HELD_BACK], held_back

@@ -1,0 +1,199 @@
+"""Clues that are the same in every story: who is named where, and what is known of a candidate.
+
+Cues of names. Nobody calls themselves; whoever is called answers, or has just spoken. 'I'm Ross' is Ross, '(to Ross)'
+is somebody else, '[Ross enters]' is followed by Ross. The table has a number for each mask, candidate and cue: how
+often it comes up, as ln(1 + n).
+
+Facts, beside what a candidate said:
+
+    known of them    words of meaning shared by what is said and profile, attributes and ties  /  sqrt(1 + words said)
+    tied to them     how often the mask names somebody the candidate has a tie to, as ln(1 + n)
+
+A story that has only a script has no facts; then both are 0, and their weights cannot be learned from scenes alone. So
+they are fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from understudy.guessing.features import SceneFeatures
+from understudy.guessing.mentions import ReadLine, ReadScene, named_in
+from understudy.lexical.rows import Reals
+from understudy.persona import Persona
+from understudy.text import fold, stop_words, words
+
+__all__ = ["CONTEXT", "CUES", "FACTS", "cue_table", "fact_table", "shared_facts"]
+
+CUES = {
+    # the mask itself names the candidate
+    "calls": -1.5, "talks of": -0.8, "talks of theirs": -0.8, "says 'I am'": 0.5, "turns to": -1.0, "aside names": 0.3,
+    # somebody names the candidate next to what the mask says
+    "called before it speaks": 1.0, "called after it spoke": 0.6, "called two before": 0.2, "called two after": 0.2,
+    "talked of before": -0.2, "talked of after": -0.1, "turned to before": 0.8, "turned to after": 0.5,
+    "aside before": 0.0, "aside after": 0.0, "called between two of its lines": 0.3, "called by name alone": 0.3,
+    # a description next to it names the candidate
+    "described before": 0.6, "described before, not first": 0.1, "described after": 0.3,
+    "described after, not first": 0.0, "comes in before": 0.5,
+    # the setting names the candidate
+    "setting, speaks first": 0.2, "setting, not first": 0.0, "setting, speaks late": 0.0,
+    # of all who name the candidate it is the one that does not
+    "never names": 0.5, "never calls": 0.3,
+}  # fmt: skip
+"""Each cue, and what it weighs before anything is learned."""
+
+ALONE = ("calls", "talks of", "talks of theirs", "says 'I am'", "turns to", "aside names", "never names", "never calls")
+CONTEXT = frozenset(CUES.keys() - set(ALONE))
+"""Cues that are not in what the mask itself says."""
+
+NUMBER = {cue: index for index, cue in enumerate(CUES)}
+TURNING = frozenset(("to", "at", "hugs", "kisses", "with"))
+COMING = frozenset(("comes", "walks", "runs", "returns", "opens", "answers"))
+
+
+def cue_table(scene: ReadScene, masks: Sequence[str], candidates: Sequence[str], meant: Mapping[str, str]) -> Reals:
+    """`[mask, candidate, cue]`; `meant` says whom a word names."""
+    return _CueCounter(scene, masks, candidates, meant).filled()
+
+
+class _CueCounter:
+    def __init__(
+        self, scene: ReadScene, masks: Sequence[str], candidates: Sequence[str], meant: Mapping[str, str]
+    ) -> None:
+        self._scene = scene
+        self._mask = {mask: index for index, mask in enumerate(masks)}
+        self._candidate = {who: index for index, who in enumerate(candidates)}
+        self._meant = {word: who for word, who in meant.items() if who in self._candidate}
+        self._counts = np.zeros((len(masks), len(candidates), len(CUES)))
+
+    def filled(self) -> Reals:
+        if self._meant:
+            spoken = self._scene.spoken()
+            self._named = np.zeros((2, *self._counts.shape[:2]))  # anyhow, and called
+            self._total = np.zeros((2, len(self._candidate)))
+            for index, line in enumerate(spoken):
+                self._count_line(line, [_speaker(spoken, index, line, step) for step in (-2, -1, 1, 2)])
+            self._count_descriptions()
+            self._count_setting(spoken)
+            counts = np.log1p(self._counts)
+            for cue, named, total in zip(("never names", "never calls"), self._named, self._total):
+                counts[:, :, NUMBER[cue]] = (named == 0) * np.log1p(total)
+            self._counts = counts
+        return self._counts
+
+    def _add(self, speaker: str | None, who: str, cue: str, amount: float = 1.0) -> None:
+        if speaker in self._mask:
+            self._counts[self._mask[speaker], self._candidate[who], NUMBER[cue]] += amount
+
+    def _count_line(self, line: ReadLine, near: Sequence[str | None]) -> None:
+        before_that, before, after, after_that = near
+        own = None if line.speaker is None else self._mask.get(line.speaker)
+        for mention in line.mentions:
+            who = self._meant.get(mention.word)
+            if who is None:
+                continue
+            called = mention.kind == "called"
+            for kind in (0, 1) if called else (0,):
+                self._total[kind, self._candidate[who]] += 1
+                if own is not None:
+                    self._named[kind, own, self._candidate[who]] += 1
+            if mention.kind == "introduced":
+                self._add(line.speaker, who, "says 'I am'")
+            elif called:
+                self._add(line.speaker, who, "calls")
+                self._add(after, who, "called before it speaks")
+                self._add(before, who, "called after it spoke")
+                self._add(after_that if after_that != after else None, who, "called two before")
+                self._add(before_that if before_that != before else None, who, "called two after")
+                self._add(after if after == before else None, who, "called between two of its lines")
+                self._add(after if len(line.words) <= 3 else None, who, "called by name alone")
+            else:
+                self._add(line.speaker, who, "talks of theirs" if mention.owned else "talks of")
+                self._add(after, who, "talked of before")
+                self._add(before, who, "talked of after")
+        for aside in line.asides:
+            for who, word_before, _ in named_in(aside, self._meant):
+                turning = word_before in TURNING
+                self._add(line.speaker, who, "turns to" if turning else "aside names")
+                self._add(after, who, "turned to before" if turning else "aside before")
+                self._add(before, who, "turned to after" if turning else "aside after")
+
+    def _count_descriptions(self) -> None:
+        lines = self._scene.lines
+        before: str | None = None
+        for index, line in enumerate(lines):
+            if line.speaker is not None:
+                before = line.speaker
+                continue
+            after = next((later.speaker for later in lines[index + 1 :] if later.speaker is not None), None)
+            for nth, (who, _, word_after) in enumerate(named_in(line.asides[0], self._meant)):
+                self._add(after, who, "described before, not first" if nth else "described before")
+                self._add(before, who, "described after, not first" if nth else "described after")
+                if word_after.startswith("enter") or word_after in COMING:
+                    self._add(after, who, "comes in before")
+
+    def _count_setting(self, spoken: Sequence[ReadLine]) -> None:
+        order = [who for who in dict.fromkeys(line.speaker for line in spoken) if who in self._mask]
+        for nth, (who, _, _) in enumerate(named_in(self._scene.setting, self._meant)):
+            for entrance, mask in enumerate(order):
+                if entrance == 0:
+                    self._add(mask, who, "setting, not first" if nth else "setting, speaks first")
+                self._add(mask, who, "setting, speaks late", float(entrance))
+
+
+def _speaker(spoken: Sequence[ReadLine], index: int, line: ReadLine, step: int) -> str | None:
+    """Who speaks so many lines away, if it is somebody else."""
+    neighbour = index + step
+    who = spoken[neighbour].speaker if 0 <= neighbour < len(spoken) else None
+    return None if who == line.speaker else who
+
+
+FACTS = {"known of them": 2.0, "tied to them": 0.5}
+"""SceneClues, and what each weighs."""
+
+
+def fact_table(scene: SceneFeatures, personas: Sequence[Persona]) -> Reals:
+    """`[mask, candidate, clue]`."""
+    table = np.zeros((len(scene.speakers), len(personas), len(FACTS)))
+    for column, persona in enumerate(personas):
+        if not persona.profile and not persona.attributes and not persona.relations:
+            continue
+        ties = {fold(part) for tie in persona.relations for part in tie.to.split()}
+        for row, mask in enumerate(scene.speakers):
+            said = _own_words(scene, mask)
+            table[row, column, 0] = len(said & _known(persona)) / math.sqrt(1 + len(said))
+            named = sum(fold(word) in ties for word in scene.named_by(mask))
+            table[row, column, 1] = math.log1p(named)
+    return table
+
+
+def shared_facts(scene: SceneFeatures, mask: str, persona: Persona) -> list[tuple[str, list[str]]]:
+    """The sentences of a profile that share words with what a mask says, and the words; the most telling first."""
+    said = _own_words(scene, mask)
+    matches = [
+        (sentence, sorted(shared))
+        for sentence in (*persona.profile, *persona.feelings())
+        if (shared := said & _telling(sentence, persona) - _own_name(persona))
+    ]
+    return sorted(matches, key=lambda match: -len(match[1]))
+
+
+def _own_words(scene: SceneFeatures, mask: str) -> set[str]:
+    return {word for word in scene.bags[mask]["own"] if word[0].isalnum() and " " not in word and ":" not in word}
+
+
+def _known(persona: Persona) -> set[str]:
+    values = [value for several in persona.attributes.values() for value in several]
+    sentences = (*persona.profile, *persona.feelings(), *values)
+    return {word for sentence in sentences for word in _telling(sentence, persona)} - _own_name(persona)
+
+
+def _telling(sentence: str, persona: Persona) -> set[str]:
+    return set(words(sentence, persona.language)) - stop_words(persona.language)
+
+
+def _own_name(persona: Persona) -> set[str]:
+    return {part.lower() for part in persona.name.split()}

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import judged
+from realdata import folder
+from understudy.bench.items import load_items
+from understudy.bench.personachat.bench import DISTRACTORS, bench_personachat, files_of, questions_in
+from understudy.bench.personachat.judging import BY_REPLY, JudgedAgent, judged_agent, scores_of
+from understudy.bench.published import CONDITIONS, hits_at_1
+from understudy.errors import AgentError, InputError
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return judged.personachat(tmp_path / "data")
+
+
+def figures(document: dict[str, Any], agent: str, condition: str = "self_original") -> dict[str, Any]:
+    return {row["metric"]: row for row in document["rows"] if (row["agent"], row["condition"]) == (agent, condition)}
+
+
+def test_figures_by_hand(data: Path) -> None:
+    """The clockmaker finds its own trade, and is led astray by clocks twice."""
+    document = bench_personachat(data, agents=["judged:clock"])
+    results = figures(document, "judged:clock")
+    # Places of the right reply: 1; 3 (the longest); 3; 3 (the longest).
+    assert results["hits@1"]["value"] == pytest.approx(1 / 4)
+    assert results["hits@5"]["value"] == 1.0
+    assert results["mrr"]["value"] == pytest.approx((1 + 1 / 3 + 1 / 3 + 1 / 3) / 4)
+    for row in results.values():
+        assert row["low"] <= row["value"] <= row["high"]
+        assert (row["n"], row["split"], row["paper"], row["trained_on"]) == (4, "valid", None, None)
+    assert {row["condition"] for row in document["rows"]} == {"none", "self_original"}
+    assert json.loads(json.dumps(document)) == document
+
+
+def test_the_manifest_says_what_was_read(data: Path) -> None:
+    manifest = bench_personachat(data, agents=["tfidf"], limit=3, seed=5)["manifest"]
+    assert (manifest["seed"], manifest["limit"]) == (5, 3)
+    assert set(manifest["data"]) == {path.name for path in data.iterdir()}
+    assert manifest["settings"]["split"] == "valid"
+    assert "test split" in manifest["settings"]["paper"]
+    assert manifest["settings"]["conditions"]["none"]["candidates"] == [3]
+
+
+def test_the_papers_figures_stand_where_it_has_them(data: Path) -> None:
+    document = bench_personachat(data, agents=["tfidf"])
+    assert figures(document, "tfidf")["hits@1"]["paper"] == 0.410
+    assert figures(document, "tfidf", "none")["hits@1"]["paper"] == 0.214
+    assert figures(document, "tfidf")["mrr"]["paper"] is None
+    assert hits_at_1("profile-memory", "revised", "self_revised") == 0.354
+    assert hits_at_1("kv-memory", "original", "none") is None
+    assert hits_at_1("encoder", None, "none") is None
+
+
+def test_agents_are_compared_two_by_two(data: Path) -> None:
+    document = bench_personachat(data, agents=["judged:clock", "judged:many_clocks", "judged:blind"])
+    rows = [row for row in document["comparisons"] if row["metric"] == "mrr" and row["condition"] == "self_original"]
+    assert [row["agents"] for row in rows] == [
+        ["judged:clock", "judged:many_clocks"],
+        ["judged:clock", "judged:blind"],
+        ["judged:many_clocks", "judged:blind"],
+    ]
+    assert (rows[0]["difference"], rows[0]["p_value"], rows[0]["p_adjusted"]) == (0.0, 1.0, 1.0)
+    assert rows[1]["difference"] == pytest.approx((1 - 1 / 3) / 4)
+    assert rows[1]["low"] <= rows[1]["difference"] <= rows[1]["high"]
+
+
+def test_scoring_everything_alike_never_finds_the_right_reply(data: Path) -> None:
+    results = figures(bench_personachat(data, agents=["judged:blind"]), "judged:blind")
+    assert (results["hits@1"]["value"], results["mrr"]["value"]) == (0.0, pytest.approx(1 / 3))
+
+
+def test_an_agent_that_only_replies_is_judged_by_its_reply(data: Path) -> None:
+    document = bench_personachat(data, agents=["judged:baker"])
+    results = figures(document, "judged:baker")
+    assert results["hits@1"]["judged_by"] == BY_REPLY
+    # Only of being up at four the right reply says most; 'i bake bread .' and 'i sail at dawn .' have more of it twice.
+    assert results["hits@1"]["value"] == pytest.approx(1 / 4)
+
+
+def test_many_at_once_gives_the_same_scores(data: Path) -> None:
+    questions = questions_in(files_of(data, "valid")["none"], "none").examples
+    many = judged.ManyClocks()
+    assert scores_of(JudgedAgent("many", many, "many"), questions) == scores_of(
+        JudgedAgent("one", judged.Clock(), "one"), questions
+    )
+    assert many.batches == [4]
+
+
+def test_the_worst_mistakes_tell_the_whole_question(data: Path) -> None:
+    mistakes = bench_personachat(data, agents=["judged:clock"])["mistakes"]
+    assert {item["item"] for item in mistakes} == {"1.2", "2.1", "2.2"}
+    worst = mistakes[0]
+    assert worst["gold_rank"] == 3
+    assert worst["chosen_score"] >= worst["gold_score"]
+    content = next(item for item in mistakes if item["item"] == "2.1")
+    assert (content["condition"], content["persona"]) == ("self_original", ["i bake bread."])
+    assert (content["gold"], content["chosen"]) == ("i am up at four to bake .", "i mend clocks .")
+    assert content["history"] == [["Person 2A", "do you sleep well ?"]]
+
+
+def test_without_candidates_others_are_drawn_from_other_dialogues(tmp_path: Path) -> None:
+    lines = []
+    for dialogue in range(30):
+        lines += [f"1 hello {dialogue}\treply {dialogue}a", f"2 and {dialogue} ?\treply {dialogue}b"]
+    path = tmp_path / "test_none_original_no_cands.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    questions = questions_in(files_of(tmp_path, "test")["none"], "none", seed=1)
+    assert questions.drawn
+    for example in questions.examples:
+        (right,) = (example.candidates[index] for index in example.gold)
+        number = right.removeprefix("reply ")[:-1]
+        assert len(set(example.candidates)) == len(example.candidates) == DISTRACTORS + 1
+        assert all(text == right or text[:-1] != f"reply {number}" for text in example.candidates)
+    offered = [example.candidates for example in questions.examples]
+    assert [example.candidates for example in questions_in(path, "none", seed=1).examples] == offered
+    assert [example.candidates for example in questions_in(path, "none", seed=2).examples] != offered
+    document = bench_personachat(tmp_path, "test", agents=["judged:blind"])
+    assert document["rows"][0]["split"] == "test"
+    assert document["manifest"]["settings"]["conditions"]["none"]["drawn"] is True
+
+
+def test_a_sample_is_the_same_questions_on_every_condition(data: Path) -> None:
+    files = files_of(data, "valid")
+    names = [
+        [example.name for example in questions_in(path, condition, 2, 7).examples] for condition, path in files.items()
+    ]
+    assert len(names[0]) == 2
+    assert names[0] == names[1]
+
+
+def test_items_are_saved_for_comparison(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "items.json"
+    document = bench_personachat(data, agents=["judged:clock"], conditions=["self_original"], save_items=path)
+    (items,) = load_items(path)
+    assert (items.names, items.ranks) == (["1.1", "1.2", "2.1", "2.2"], [1, 3, 3, 3])
+    assert document["items"] == [items.document()]
+
+
+def test_scores_are_kept_and_not_asked_for_again(data: Path, tmp_path: Path) -> None:
+    questions = questions_in(files_of(data, "valid")["none"], "none").examples
+    agent = judged.ManyClocks()
+    first = scores_of(JudgedAgent("many", agent, "many"), questions, cache=tmp_path / "kept")
+    second = scores_of(JudgedAgent("many", agent, "many"), questions, cache=tmp_path / "kept")
+    assert first == second
+    assert agent.batches == [4]
+    scores_of(JudgedAgent("many", agent, "many"), questions[:2], cache=tmp_path / "kept")
+    assert agent.batches == [4, 2]
+
+
+def test_what_cannot_be_judged_is_said(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="choose from none"):
+        bench_personachat(data, conditions=["mine"])
+    with pytest.raises(InputError, match="other_revised"):
+        bench_personachat(data, conditions=["other_revised"])
+    with pytest.raises(InputError, match="valid_none_original"):
+        bench_personachat(tmp_path)
+    with pytest.raises(InputError, match="at least one agent"):
+        bench_personachat(data, agents=[])
+    with pytest.raises(AgentError, match="neither reply nor score"):
+        judged_agent("judged:nameless")
+    questions = questions_in(files_of(data, "valid")["none"], "none").examples
+
+    class Short(judged.Clock):
+        def score(self, *_: object) -> list[float]:
+            return [1.0]
+
+    class NotANumber(judged.Clock):
+        def score(self, *_: object) -> list[float]:
+            return [1.0, float("nan"), 0.0]
+
+    for agent, message in ((Short(), "1 scores for 3"), (NotANumber(), "not a number")):
+        with pytest.raises(AgentError, match=message):
+            scores_of(JudgedAgent("wrong", agent, "wrong"), questions)
+
+
+def test_every_condition_of_the_real_data() -> None:
+    document = bench_personachat(folder("personachat"), agents=["tfidf"], limit=100)
+    results = {row["condition"]: row for row in document["rows"] if row["metric"] == "hits@1"}
+    assert list(results) == list(CONDITIONS)
+    assert all(row["n"] == 100 and row["paper"] is not None for row in results.values())
+    assert results["self_original"]["value"] > results["none"]["value"] > 1 / 20
+    assert len(document["mistakes"]) == 10
