@@ -58,7 +58,7 @@ def make_metrics() -> None:
 
 
 def score_piece(texts: list[str]) -> pa.Table:
-    lines = metrics[0].samples.cut(texts)
+    lines = metrics[0].samples.tokenize(texts)
     values = {metric.name: pa.array(metric.values(lines), from_pandas=True) for metric in metrics}
     return pa.table({"text": texts, **values})
 

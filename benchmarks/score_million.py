@@ -112,7 +112,7 @@ def japanese(data: Path) -> None:
     cut = tokenizer("ja")
 
     def whole() -> None:
-        said = samples.cut(lines)
+        said = samples.tokenize(lines)
         for metric in metrics:
             metric.values(said)
 

@@ -54,7 +54,7 @@ def test_who_is_not_told_apart_is_one_of_the_others() -> None:
     samples = Samples(SAID)
     (score,) = psprob(samples, "Mara", Speakers(samples))(["Light the lamp!"])
     assert (score.value, score.reason) == (None, "Mara is not among those told apart")
-    assert Speakers(samples).probabilities(samples.cut(["Light the lamp!"])).argmax() == 2
+    assert Speakers(samples).probabilities(samples.tokenize(["Light the lamp!"])).argmax() == 2
 
 
 def test_marks_are_part_of_how_somebody_talks() -> None:
@@ -89,7 +89,7 @@ def test_unheard_words_are_said_to_be() -> None:
 
 def test_lines_cut_once_serve_every_metric() -> None:
     samples = Samples(SAID)
-    lines = samples.cut(["The key.", "The boat."])
+    lines = samples.tokenize(["The key.", "The boat."])
     metric = psprob(samples, "Ines")
     assert [score.value for score in metric(lines)] == metric.values(lines).tolist()
     assert metric([]) == []

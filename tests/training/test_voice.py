@@ -49,7 +49,7 @@ def test_what_is_trained_hears_characters_it_has_not_met(model: Path) -> None:
     ear = EarModel.of(found)
     samples = Samples(speaking.novel(50, 30), "ja")
     metric = voice(samples, "爺", Cast(samples, ear))
-    own, other = (metric.values(samples.cut(speaking.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
+    own, other = (metric.values(samples.tokenize(speaking.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
     assert own > other
 
 

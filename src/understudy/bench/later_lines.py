@@ -41,11 +41,11 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
     if len(names) < 2 or not asked:
         raise InputError(f"has no lines of at least two people before and after {since}: choose another moment")
     texts, own = [text for text, _ in asked], np.array([names.index(name) for _, name in asked])
-    lines = samples.cut(texts)
+    lines = samples.tokenize(texts)
     heard = np.stack([voice(samples, name).values(lines) for name in names], axis=1)
     heard = np.where(np.isnan(heard), 0.0, heard)
     speakers = Speakers(Samples({name: samples.lines(name) for name in names}, samples.language))
-    psprob = speakers.probabilities(speakers.samples.cut(texts))[:, [speakers.names.index(name) for name in names]]
+    psprob = speakers.probabilities(speakers.samples.tokenize(texts))[:, [speakers.names.index(name) for name in names]]
     rows = [
         *_rows("voice", heard, own, names, seed),
         *_rows("psprob", psprob, own, names, seed),
@@ -62,7 +62,7 @@ def _said_since(story: Story, at: Moment, names: Sequence[str], samples: Samples
         for line in scene.lines
         if line.speaker is not None and line.speaker in names and not line.moment < at
     ]
-    lengths = samples.cut([text for text, _ in found]).plain.lengths
+    lengths = samples.tokenize([text for text, _ in found]).plain.lengths
     return [one for one, length in zip(found, lengths.tolist()) if length >= SHORTEST]
 
 

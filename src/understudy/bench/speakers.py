@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.judged_lines import Judged
-from understudy.lexical.logistic import evened
+from understudy.lexical.logistic import balanced_weights
 from understudy.metrics import Samples, Speakers, uppl
 
 __all__ = ["classifier_rows", "cross_rows"]
@@ -43,9 +43,9 @@ def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> 
             continue
         asked = {other: _parted(samples.lines(other))[1] for other in speakers.names}
         lines = [line for some in asked.values() for line in some]
-        given = speakers.probabilities(kept.cut(lines))[:, : len(asked)].argmax(axis=1)
+        given = speakers.probabilities(kept.tokenize(lines))[:, : len(asked)].argmax(axis=1)
         own = np.repeat(np.arange(len(asked)), [len(some) for some in asked.values()])
-        counts = evened(own, len(asked))
+        counts = balanced_weights(own, len(asked))
         it = speakers.names.index(name)
         for metric, among in (("precision", given == it), ("recall", own == it)):
             right = counts[among & (given == own)].sum()
@@ -68,7 +68,7 @@ def cross_rows(judged: Sequence[Judged]) -> list[Row]:
         )
         model = uppl(kept, one.character)
         for other in judged:
-            values = model.values(kept.cut(parted[other.character][1]))
+            values = model.values(kept.tokenize(parted[other.character][1]))
             rows.append(
                 {"scorer": "uppl", "character": other.character, "under": one.character, "metric": "uppl",
                  "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}

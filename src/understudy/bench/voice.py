@@ -63,7 +63,7 @@ def bench_voice(data: Path, judge: Path | None = None, seed: int = 0, progress: 
 
 def _scores(samples: Samples, one: Judged, cast: Cast | None) -> Scores:
     """For each scorer a value for each reply, the larger the closer."""
-    lines = samples.cut(one.replies)
+    lines = samples.tokenize(one.replies)
     name = one.character
     made: Mapping[str, Callable[[Lines], Reals]] = {
         "voice": voice(samples, name, cast).values,

@@ -136,7 +136,7 @@ def _found(
 def _values(metric: LineMetric, texts: list[str]) -> list[float | None]:
     if metric.missing:
         raise InputError(f"no bound on {metric.name} can be found: {metric.missing}")
-    return [None if math.isnan(value) else value for value in metric.values(metric.samples.cut(texts)).tolist()]
+    return [None if math.isnan(value) else value for value in metric.values(metric.samples.tokenize(texts)).tolist()]
 
 
 def _some(file: Path) -> list[str]:

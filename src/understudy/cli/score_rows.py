@@ -35,7 +35,7 @@ def score_rows(file: Path, metrics: Sequence[LineMetric], explained: float, skip
 
 
 def _scored(texts: list[str], first: int, metrics: Sequence[LineMetric], explained: float) -> Iterator[Row]:
-    lines = metrics[0].samples.cut(texts)
+    lines = metrics[0].samples.tokenize(texts)
     values = [metric.values(lines).tolist() for metric in metrics]
     for place, (text, found) in enumerate(zip(texts, zip(*values))):
         scores = {metric.name: None if math.isnan(value) else value for metric, value in zip(metrics, found)}

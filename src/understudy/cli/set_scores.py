@@ -55,7 +55,7 @@ def score_sets(pieces: Iterable[list[str]], sets: Sequence[OfSet], samples: Samp
     lacks: dict[str, str] = {}
     for piece in pieces:
         count += len(piece)
-        with_words = int((samples.cut(piece).lengths > 0).sum())
+        with_words = int((samples.tokenize(piece).lengths > 0).sum())
         spoken += with_words
         for one in sets:
             score = one.metric(piece)

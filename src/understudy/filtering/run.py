@@ -92,7 +92,7 @@ def filter_lines(
 def _scored(said: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], entry: Entry) -> list[Utterance]:
     if not said:
         return []
-    cut = metrics[0].samples.cut([text for _, text in said])
+    cut = metrics[0].samples.tokenize([text for _, text in said])
     values = {metric.name: metric.values(cut).tolist() for metric in metrics}
     return [
         Utterance(

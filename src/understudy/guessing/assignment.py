@@ -5,7 +5,7 @@
     P(m is c)     = sum of P(a) over the assignments with a(m) = c
 
 With six people there are 720 assignments, and all are looked at. Beyond some thousands the probabilities come from
-rescaling rows and columns until each sums to one (Sinkhorn), and the best assignment from shortest augmenting paths.
+rescaling rows and columns until each sums to one (Sinkhorn), and the best assignment from scipy's solver.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def best_assignment(scores: Reals) -> Ints:
         ways = all_assignments(masks, candidates)
         best: Ints = ways[scores[np.arange(masks), ways].sum(axis=1).argmax()]
         return best
-    return _by_paths(-scores)
+    from scipy.optimize import linear_sum_assignment
+
+    chosen: Ints = linear_sum_assignment(scores, maximize=True)[1].astype(np.int64)
+    return chosen
 
 
 def _softmax(values: Reals) -> Reals:
@@ -78,35 +81,3 @@ def _balanced(scores: Reals) -> Reals:
         square -= np.logaddexp.reduce(square, axis=0, keepdims=True)
         square -= np.logaddexp.reduce(square, axis=1, keepdims=True)
     return np.exp(square[:masks])
-
-
-def _by_paths(costs: Reals) -> Ints:
-    """Least total cost, one row after another, each along its shortest augmenting path."""
-    rows, columns = costs.shape
-    price_row, price_column = np.zeros(rows), np.zeros(columns)
-    owner = np.full(columns, -1)
-    for row in range(rows):
-        distance, before = np.full(columns, np.inf), np.full(columns, -1)
-        done = np.zeros(columns, dtype=np.bool_)
-        here, at, reached = row, -1, 0.0
-        while True:
-            through = reached + costs[here] - price_row[here] - price_column
-            shorter = ~done & (through < distance)
-            distance[shorter], before[shorter] = through[shorter], at
-            at = int(np.where(done, np.inf, distance).argmin())
-            reached = float(distance[at])
-            done[at] = True
-            if owner[at] < 0:
-                break
-            here = int(owner[at])
-        price_row[row] += reached
-        crossed = np.flatnonzero(done & (np.arange(columns) != at))
-        price_row[owner[crossed]] += reached - distance[crossed]
-        price_column[crossed] -= reached - distance[crossed]
-        while at >= 0:
-            previous = int(before[at])
-            owner[at] = row if previous < 0 else owner[previous]
-            at = previous
-    taken = np.empty(rows, dtype=np.int64)
-    taken[owner[owner >= 0]] = np.flatnonzero(owner >= 0)
-    return taken

@@ -142,7 +142,7 @@ class Joint:
         found: list[Clues] = []
         for place, one in enumerate(told):
             rows = np.arange(starts[place], starts[place + 1])
-            people, counted = labels[rows], evidence.counted.some(rows)
+            people, counted = labels[rows], evidence.counted.take(rows)
             if len(people) > 1 and can_list(len(people)):
                 memories = self._memory.clues(counted)[:, people]
                 table = self._table(one, one.speakers, opinions[rows][:, people], memories)

@@ -14,7 +14,7 @@ import numpy as np
 from understudy.guessing.pooling import Vectors, learn_pooling
 from understudy.guessing.terms import Terms
 from understudy.lexical.logistic import fit
-from understudy.lexical.rows import Ints, Reals, Rows, ranges
+from understudy.lexical.rows import Ints, Reals, Rows, index_ranges
 
 __all__ = ["MEANING", "OPINIONS", "Evidence", "Judges", "Regressed"]
 
@@ -27,11 +27,11 @@ class Regressed:
 
     def __init__(self, terms: Terms, counted: Rows, labels: Ints, classes: int, spaces: Sequence[str]) -> None:
         self.view = terms.view(spaces)
-        self.model = fit(self.view.weighed(counted), labels, classes, C, precision=PRECISION)
+        self.model = fit(self.view.weighed(counted), labels, classes, C, tolerance=PRECISION)
 
     def scores(self, counted: Rows) -> Reals:
         """A row for each mask, a column for each main character; larger is likelier."""
-        return self.view.weighed(counted).times(self.model.weights).T + self.model.intercepts
+        return self.view.weighed(counted).product(self.model.weights) + self.model.intercepts
 
 
 OPINIONS: dict[str, Callable[[Terms, Rows, Ints, int], Regressed]] = {
@@ -54,10 +54,10 @@ class Evidence:
 
     def some(self, rows: Ints) -> Evidence:
         if self.vectors is None or self.starts is None:
-            return Evidence(self.counted.some(rows))
+            return Evidence(self.counted.take(rows))
         lengths = np.diff(self.starts)[rows]
-        places = ranges(self.starts[rows], lengths)
-        return Evidence(self.counted.some(rows), self.vectors[places], np.concatenate(([0], np.cumsum(lengths))))
+        places = index_ranges(self.starts[rows], lengths)
+        return Evidence(self.counted.take(rows), self.vectors[places], np.concatenate(([0], np.cumsum(lengths))))
 
 
 class Judges:

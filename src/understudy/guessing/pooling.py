@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.lexical.descent import least
+from understudy.lexical.lbfgs import minimize
 from understudy.lexical.rows import Ints, Reals
 
 __all__ = ["Pooled", "learn_pooling"]
@@ -64,7 +64,7 @@ def learn_pooling(vectors: Vectors, starts: Ints, labels: Ints, classes: int, ho
     start = np.zeros(width + classes * width + classes)
     curvature = np.full(len(start), hold + masks / width / classes)
     curvature[-classes:] = masks / classes
-    return Pooled(*_parts(least(slope, start, curvature, PRECISION * masks, STEPS), classes, width))
+    return Pooled(*_parts(minimize(slope, start, curvature, PRECISION * masks, STEPS), classes, width))
 
 
 def _parts(flat: Reals, classes: int, width: int) -> tuple[Reals, Reals, Reals]:

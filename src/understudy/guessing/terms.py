@@ -110,12 +110,12 @@ class View:
 
     def counts(self, counted: Rows) -> Rows:
         """The counts of these terms alone."""
-        kept = counted.kept(self.idf[counted.columns] > 0)
+        kept = counted.filter_values(self.idf[counted.columns] > 0)
         return Rows(kept.starts, np.searchsorted(self.numbers, kept.columns), kept.values, len(self.numbers))
 
     def weighed(self, counted: Rows) -> Rows:
         """Terms by how much they count."""
-        kept = counted.kept(self.idf[counted.columns] > 0)
+        kept = counted.filter_values(self.idf[counted.columns] > 0)
         values = (1 + np.log(kept.values)) * self.idf[kept.columns]
         stretch = kept.owners * self.spaces + self.which[kept.columns]
         lengths = np.sqrt(np.bincount(stretch, values**2))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.guessing.assignment import all_assignments
-from understudy.lexical.descent import least
+from understudy.lexical.lbfgs import minimize
 from understudy.lexical.rows import Ints, Reals
 
 __all__ = ["Clues", "weigh"]
@@ -47,7 +47,7 @@ def weigh(scenes: Sequence[Clues], begin: Reals, hold: Reals | float = 1.0) -> R
         return loss, gradient
 
     spread = sum((group.spread() for group in groups), np.zeros(len(begin)))
-    return least(slope, begin.astype(np.float64), held + spread, PRECISION * max(len(scenes), 1), STEPS)
+    return minimize(slope, begin.astype(np.float64), held + spread, PRECISION * max(len(scenes), 1), STEPS)
 
 
 class _Group:

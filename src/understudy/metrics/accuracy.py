@@ -40,7 +40,7 @@ def persona_accuracy(expressing: Iterable[str], others: Iterable[str], language:
 
 def _share_of(metric: str, speakers: Speakers, name: str) -> SetMetric:
     def score(lines: Sequence[str] | Lines) -> Score:
-        cut = lines if isinstance(lines, Lines) else speakers.samples.cut(lines)
+        cut = lines if isinstance(lines, Lines) else speakers.samples.tokenize(lines)
         if name not in speakers:
             return Score(metric, None, f"no sample lines to tell '{name}' from others by")
         spoken = cut.plain.lengths > 0

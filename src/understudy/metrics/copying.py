@@ -15,7 +15,7 @@ from itertools import groupby
 import numpy as np
 
 from understudy.lexical import Lines
-from understudy.lexical.rows import Ints, Reals, sums
+from understudy.lexical.rows import Ints, Reals, segment_sums
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
 from understudy.text import tokenizer
@@ -48,7 +48,7 @@ class Copying(LineMetric):
         self._runs = {length: np.array(sorted(keys), dtype=np.int64) for length, keys in runs.items() if keys}
 
     def measured(self, lines: Lines) -> Reals:
-        copied = sums(self._copied(lines)[:-1].astype(np.float64), lines.starts)
+        copied = segment_sums(self._copied(lines)[:-1].astype(np.float64), lines.starts)
         return copied / np.maximum(lines.lengths, 1)
 
     def why(self, lines: Lines, place: int) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.lexical import Lines, Rows
 from understudy.lexical.corpus import BOUNDARY
-from understudy.lexical.rows import Reals, sums
+from understudy.lexical.rows import Reals, segment_sums
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
 from understudy.text import stop_words, tokenizer
@@ -81,11 +81,11 @@ class Described(LineMetric):
     def _told(self, lines: Lines) -> tuple[Rows, Reals]:
         """The words of each line that are no stop words, and how many it shares with each sentence (a row each)."""
         bags = lines.bags()
-        telling = bags.kept(lines.valued(dict.fromkeys(self._stops, 1.0))[bags.columns] == 0)
+        telling = bags.filter_values(lines.valued(dict.fromkeys(self._stops, 1.0))[bags.columns] == 0)
         return telling, np.stack([self._summed(lines, telling, words) for words in self._sentences.values()])
 
     def _summed(self, lines: Lines, telling: Rows, words: frozenset[str]) -> Reals:
-        return sums(lines.valued(dict.fromkeys(words, 1.0))[telling.columns], telling.starts)
+        return segment_sums(lines.valued(dict.fromkeys(words, 1.0))[telling.columns], telling.starts)
 
     def why(self, lines: Lines, place: int) -> str:
         said = frozenset(lines.words(place))
@@ -128,7 +128,7 @@ class PCover(Described):
         found = np.zeros(len(lines))
         for words, common in zip(self._sentences.values(), shared):
             here = lines.valued(dict.fromkeys(words, 1.0)) * weights
-            found = np.maximum(found, sums(here[telling.columns], telling.starts) / np.maximum(common, 1))
+            found = np.maximum(found, segment_sums(here[telling.columns], telling.starts) / np.maximum(common, 1))
         return found
 
     def _worth(self, shared: frozenset[str], words: frozenset[str]) -> float:  # noqa: ARG002

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from understudy.lexical import Lines, Rows
-from understudy.lexical.rows import Ints, Reals, ranges, sums
+from understudy.lexical.rows import Ints, Reals, index_ranges, segment_sums
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
 
@@ -39,9 +39,9 @@ class MaxBLEU(LineMetric):
         self.persona, self.order = persona, order
         own = np.arange(*samples.span(persona))
         self._lengths = samples.corpus.lines.lengths[own]
-        self._bags = [samples.corpus.lines.bags(n).some(own) for n in range(1, order + 1)]
-        self._postings = self._bags[-1].turned()
-        self._work = sums(self._lengths[self._postings.columns].astype(np.float64), self._postings.starts)
+        self._bags = [samples.corpus.lines.bags(n).take(own) for n in range(1, order + 1)]
+        self._postings = self._bags[-1].transpose()
+        self._work = segment_sums(self._lengths[self._postings.columns].astype(np.float64), self._postings.starts)
 
     def measured(self, lines: Lines) -> Reals:
         return self.nearest(lines)[0]
@@ -49,7 +49,7 @@ class MaxBLEU(LineMetric):
     def why(self, lines: Lines, place: int) -> str:
         if lines.lengths[place] < self.order:
             return f"has fewer than {self.order} words"
-        _, (sample,) = self.nearest(self.samples.cut([lines.texts[place]]))
+        _, (sample,) = self.nearest(self.samples.tokenize([lines.texts[place]]))
         if sample < 0:
             run = "word" if self.order == 1 else f"{self.order} words in a row"
             return f"shares no {run} with a line of {self.persona}"
@@ -78,14 +78,14 @@ class MaxBLEU(LineMetric):
         grams = bags.columns[held]
         begins = self._postings.starts[grams]
         lengths = self._postings.starts[grams + 1] - begins
-        places = ranges(begins, lengths)
+        places = index_ranges(begins, lengths)
         shared = np.minimum(np.repeat(bags.values[held], lengths), self._postings.values[places])
         lines = np.repeat(np.repeat(np.arange(first, last), np.diff(bags.starts[first : last + 1])), lengths)
         keys = lines * len(self._lengths) + self._postings.columns[places]
         order = np.argsort(keys)
         changes = np.flatnonzero(np.diff(keys[order], prepend=-1))
         found, samples = np.divmod(keys[order][changes], len(self._lengths))
-        return Pairs(found, samples, sums(shared[order], np.append(changes, len(order))))
+        return Pairs(found, samples, segment_sums(shared[order], np.append(changes, len(order))))
 
     def _most(self, pairs: Pairs, lengths: Ints) -> list[Reals]:
         """How many n-grams of each order a pair shares at most: of lower orders, as many as fit into both."""
@@ -117,7 +117,7 @@ class Pairs:
 def _known(lines: Lines, n: int) -> Rows:
     """The n-grams of each line that the corpus has."""
     bags = lines.bags(n)
-    return bags.kept(bags.columns < lines.corpus.size) if n == 1 else bags
+    return bags.filter_values(bags.columns < lines.corpus.size) if n == 1 else bags
 
 
 def _pieces(before: Reals) -> Iterator[tuple[int, int]]:
@@ -140,11 +140,11 @@ def _shared(pairs: Pairs, ours: Rows, theirs: Rows) -> Reals:
     keys, counts = owners * ours.width + ours.columns[held], ours.values[held]
     begins = theirs.starts[pairs.samples]
     lengths = theirs.starts[pairs.samples + 1] - begins
-    places = ranges(begins, lengths)
+    places = index_ranges(begins, lengths)
     wanted = np.repeat(pairs.lines * ours.width, lengths) + theirs.columns[places]
     found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     both = np.where(keys[found] == wanted, np.minimum(counts[found], theirs.values[places]), 0.0)
-    return sums(both, np.concatenate(([0], np.cumsum(lengths))))
+    return segment_sums(both, np.concatenate(([0], np.cumsum(lengths))))
 
 
 def _bleu(shared: list[Reals], lengths: Ints, theirs: Ints) -> Reals:

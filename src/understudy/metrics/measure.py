@@ -2,7 +2,7 @@
 
 zita = psprob(samples, "Zita")
 zita(["The tide is out."])          a Score each, with its reason
-zita.values(samples.cut(lines))     the values alone, NaN where one is missing: for a million lines
+zita.values(samples.tokenize(lines))     the values alone, NaN where one is missing: for a million lines
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LineMetric(ABC):
 
     def __call__(self, lines: Sequence[str] | Lines) -> list[Score]:
         """A score for each line, in their order, with what made it."""
-        cut = lines if isinstance(lines, Lines) else self.samples.cut(lines)
+        cut = lines if isinstance(lines, Lines) else self.samples.tokenize(lines)
         return [
             Score(self.name, None if math.isnan(value) else value, self.reason(cut, place, value))
             for place, value in enumerate(self.values(cut).tolist())

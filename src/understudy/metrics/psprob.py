@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from understudy.lexical import Lines, Rows
-from understudy.lexical.logistic import evened, fit
+from understudy.lexical.logistic import balanced_weights, fit
 from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
@@ -48,14 +48,14 @@ class Speakers:
         if not self._trained:
             return
         labels = self._labels()
-        bags = samples.corpus.lines.bags().some(np.arange(samples.said))
+        bags = samples.corpus.lines.bags().take(np.arange(samples.said))
         frequencies = np.bincount(bags.columns, minlength=bags.width)
         words = np.flatnonzero(frequencies)
         self._idf = np.log((1 + len(bags)) / (1 + frequencies[words])) + 1
         self._features = np.full(samples.corpus.size, -1)
         self._features[words] = np.arange(len(words))
         classes = int(labels.max()) + 1
-        self._model = fit(self._weighted(bags), labels, classes, c, counts=evened(labels, classes))
+        self._model = fit(self._weighted(bags), labels, classes, c, row_weights=balanced_weights(labels, classes))
 
     def _labels(self) -> Ints:
         """For each sample line the place of its speaker among the names; all others have the place after the last."""
@@ -72,10 +72,10 @@ class Speakers:
 
     def telling(self, name: str, lines: Lines, place: int) -> list[tuple[str, float]]:
         """The words of a line, and how much each speaks for a persona against the others' average; strongest first."""
-        row = self._weighted(lines.bags().some(np.array([place])))
+        row = self._weighted(lines.bags().take(np.array([place])))
         weights = self._model.weights[:, row.columns]
         for_name = (weights[self.names.index(name)] - weights.mean(axis=0)) * row.values
-        known = [number for number in lines.bags().some(np.array([place])).columns.tolist() if self._known(number)]
+        known = [number for number in lines.bags().take(np.array([place])).columns.tolist() if self._known(number)]
         found = zip((lines.word(number) for number in known), for_name.tolist())
         return sorted(found, key=lambda pair: -abs(pair[1]))
 
@@ -86,9 +86,9 @@ class Speakers:
         """Bags of words as tf-idf of length 1, over the words that the personas have said."""
         said = np.zeros(max(bags.width, len(self._features)), dtype=np.bool_)
         said[: len(self._features)] = self._features >= 0
-        known = bags.kept(said[bags.columns])
+        known = bags.filter_values(said[bags.columns])
         columns = self._features[known.columns]
-        return Rows(known.starts, columns, known.values * self._idf[columns], len(self._idf)).unit()
+        return Rows(known.starts, columns, known.values * self._idf[columns], len(self._idf)).normalized()
 
 
 def psprob(samples: Samples, name: str, speakers: Speakers | None = None) -> LineMetric:

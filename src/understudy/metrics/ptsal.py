@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.lexical import Corpus, Lines
-from understudy.lexical.rows import Reals, sums
+from understudy.lexical.rows import Reals, segment_sums
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
 
@@ -45,7 +45,7 @@ class PTSal(LineMetric):
     def measured(self, lines: Lines) -> Reals:
         # A term at a place is the pair of words that begins there; the pair at a line's first place begins with its
         # boundary, that at its last ends with the next.
-        return sums(self._salience[lines.grams(TERM)[:-1]], lines.starts) / (lines.lengths + 1)
+        return segment_sums(self._salience[lines.grams(TERM)[:-1]], lines.starts) / (lines.lengths + 1)
 
     def why(self, lines: Lines, place: int) -> str:
         terms = np.unique(lines.grams(TERM)[lines.starts[place] : lines.starts[place + 1]])

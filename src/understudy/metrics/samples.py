@@ -15,7 +15,7 @@ import numpy as np
 
 from understudy.errors import InputError
 from understudy.lexical import Corpus, Lines
-from understudy.lexical.rows import Ints, Reals, distinct
+from understudy.lexical.rows import Ints, Reals, sorted_unique
 from understudy.sofar import scenes_before
 from understudy.story import Moment
 from understudy.storyfile import Story
@@ -121,11 +121,11 @@ class Samples:
         grams = lines.grams(order)[lines.starts[first] : lines.starts[last]]
         keepers = np.repeat(owners, lines.lengths[first:last] + 1)  # a place for each word, and one for the boundary
         there = (grams >= 0) & (keepers != UNASKED)
-        return np.bincount(distinct(keepers[there] * width + grams[there]) % max(width, 1), minlength=width)
+        return np.bincount(sorted_unique(keepers[there] * width + grams[there]) % max(width, 1), minlength=width)
 
-    def cut(self, lines: Sequence[str]) -> Lines:
+    def tokenize(self, lines: Sequence[str]) -> Lines:
         """Lines to be scored, cut once for all metrics."""
-        return self.corpus.cut(lines)
+        return self.corpus.tokenize(lines)
 
 
 def _is_lines(said: object) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 
 from understudy.dialogue import LanguageModel, Situation, Turn
 from understudy.lexical import Lines
-from understudy.lexical.kneserney import KneserNey, spoken
-from understudy.lexical.rows import Reals, sums
+from understudy.lexical.kneserney import KneserNey, unigram_shares
+from understudy.lexical.rows import Reals, segment_sums
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
 from understudy.persona import Persona
@@ -44,7 +44,7 @@ class PersonaModel:
         self._samples = samples
         own = np.zeros(len(samples.corpus.lines), dtype=np.bool_)
         own[slice(*samples.span(name))] = True
-        self._model = KneserNey(samples.corpus, own, spoken(samples.corpus))
+        self._model = KneserNey(samples.corpus, own, unigram_shares(samples.corpus))
 
     def probabilities(self, lines: Lines) -> Reals:
         """For every place of the lines but the first, how probable its word (or the end of the line) is there."""
@@ -52,7 +52,7 @@ class PersonaModel:
 
     def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:  # noqa: ARG002
         """Of the words of a text and of its end."""
-        found: list[float] = np.log(self.probabilities(self._samples.cut([text]))).tolist()
+        found: list[float] = np.log(self.probabilities(self._samples.tokenize([text]))).tolist()
         return found
 
 
@@ -64,11 +64,11 @@ class NgramPerplexity(LineMetric):
 
     def measured(self, lines: Lines) -> Reals:
         surprise = -np.log(self.model.probabilities(lines))
-        return np.exp(sums(surprise, lines.starts) / (lines.lengths + 1))
+        return np.exp(segment_sums(surprise, lines.starts) / (lines.lengths + 1))
 
     def why(self, lines: Lines, place: int) -> str:
         words = lines.words(place)
-        found = self.model.probabilities(self.samples.cut([lines.texts[place]]))[: len(words)]
+        found = self.model.probabilities(self.samples.tokenize([lines.texts[place]]))[: len(words)]
         least = list(dict.fromkeys(words[at] for at in np.argsort(found, kind="stable").tolist()))[:NAMED]
         return "least expected: " + ", ".join(least)
 

@@ -126,7 +126,7 @@ def _schema(names: Iterable[str]) -> pa.Schema:
 def _table(
     texts: list[str], file: str, first: int, metrics: Sequence[LineMetric], why: bool, schema: pa.Schema
 ) -> pa.Table:
-    lines = metrics[0].samples.cut(texts)
+    lines = metrics[0].samples.tokenize(texts)
     values = [metric.values(lines) for metric in metrics]
     told = [
         [metric.reason(lines, place, value) if why or value != value else None for place, value in enumerate(found)]

@@ -18,7 +18,7 @@ def test_each_character_sounds_most_like_themselves() -> None:
     cast = Cast(SAMPLES)
     later = speaking.novel(2, 12)
     means = {
-        name: {other: voice(SAMPLES, name, cast).values(SAMPLES.cut(said)).mean() for other, said in later.items()}
+        name: {other: voice(SAMPLES, name, cast).values(SAMPLES.tokenize(said)).mean() for other, said in later.items()}
         for name in later
     }
     for name, heard in means.items():
@@ -57,7 +57,9 @@ def test_other_languages_are_heard_against_the_rest_of_the_cast() -> None:
 
 def test_a_lone_japanese_character_is_heard_against_the_cohort() -> None:
     alone = Samples({"ゴンタ": speaking.novel(1)["ゴンタ"]}, "ja")
-    rough, polite = voice(alone, "ゴンタ").values(alone.cut(["俺に任せろ、行くぜ！", "お願いいたしますわ。"])).tolist()
+    rough, polite = (
+        voice(alone, "ゴンタ").values(alone.tokenize(["俺に任せろ、行くぜ！", "お願いいたしますわ。"])).tolist()
+    )
     assert rough > polite
 
 
@@ -73,7 +75,7 @@ def test_people_agree_with_it_about_characters_it_was_not_trained_on() -> None:
     correlations, precisions = [], []
     for one in judged_in(data / "evaluation", data):
         samples = Samples.load(one.novel)
-        values = voice(samples, one.character).values(samples.cut(one.replies))
+        values = voice(samples, one.character).values(samples.tokenize(one.replies))
         correlations.append(spearman(values, one.scores))
         precisions.append(average_precision(-values, one.unfit))
     assert len(correlations) == 12

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.lexical import Lines
-from understudy.lexical.rows import Reals, Rows, sums
+from understudy.lexical.rows import Reals, Rows, segment_sums
 from understudy.metrics.samples import Samples
 from understudy.metrics.voice.weighing import sigmoid, weighed
 
@@ -38,7 +38,7 @@ class Contrast:
     def __init__(self, samples: Samples, name: str) -> None:
         own = np.zeros(samples.said, dtype=np.bool_)
         own[slice(*samples.span(name))] = True
-        bags = [samples.corpus.lines.bags(order).some(np.arange(samples.said)) for order in ORDERS]
+        bags = [samples.corpus.lines.bags(order).take(np.arange(samples.said)) for order in ORDERS]
         nth = np.zeros(samples.said, dtype=np.int64)  # of the character's lines, of the others' lines
         nth[own], nth[~own] = np.arange(own.sum()), np.arange((~own).sum())
         scores = np.zeros(samples.said)
@@ -46,7 +46,7 @@ class Contrast:
             held_back = nth % FIFTHS == fifth
             leanings = [_leanings(bag, own & ~held_back, ~own & ~held_back) for bag in bags]
             places = np.flatnonzero(held_back)
-            scores[places] = _scores([bag.some(places) for bag in bags], leanings)
+            scores[places] = _scores([bag.take(places) for bag in bags], leanings)
         share = np.where(own, 1 / own.sum(), 1 / (~own).sum())
         self.slope, self.shift = weighed(scores[:, None], own.astype(np.float64), share).tolist()
         self._leanings = [_leanings(bag, own, ~own) for bag in bags]
@@ -57,7 +57,7 @@ class Contrast:
 
     def telling(self, lines: Lines, place: int) -> list[tuple[str, float]]:
         """The words of a line that speak for the character (above 0) or against it, strongest first."""
-        row = _said(lines.bags().some(np.array([place])), self._leanings[0])
+        row = _said(lines.bags().take(np.array([place])), self._leanings[0])
         found = zip((lines.word(number) for number in row.columns.tolist()), self._leanings[0][row.columns].tolist())
         return sorted(found, key=lambda pair: -abs(pair[1]))
 
@@ -65,7 +65,7 @@ class Contrast:
 def _leanings(bags: Rows, own: Chosen, others: Chosen) -> Reals:
     """For each term, ln of how much more often the character's lines have it than the others'; NaN if nobody's do."""
     counts, usual = (
-        np.bincount(bags.some(np.flatnonzero(some)).columns, minlength=bags.width).astype(np.float64)
+        np.bincount(bags.take(np.flatnonzero(some)).columns, minlength=bags.width).astype(np.float64)
         for some in (own, others)
     )
     lines, rest = max(int(own.sum()), 1), max(int(others.sum()), 1)
@@ -76,13 +76,13 @@ def _leanings(bags: Rows, own: Chosen, others: Chosen) -> Reals:
 
 def _said(bags: Rows, leanings: Reals) -> Rows:
     """The terms that somebody in the cast has said."""
-    known = bags.kept(bags.columns < len(leanings))
-    return known.kept(~np.isnan(leanings[known.columns]))
+    known = bags.filter_values(bags.columns < len(leanings))
+    return known.filter_values(~np.isnan(leanings[known.columns]))
 
 
 def _scores(bags: Sequence[Rows], leanings: Sequence[Reals]) -> Reals:
     known = [_said(bag, some) for bag, some in zip(bags, leanings)]
-    total = np.sum([sums(some[bag.columns], bag.starts) for bag, some in zip(known, leanings)], axis=0)
+    total = np.sum([segment_sums(some[bag.columns], bag.starts) for bag, some in zip(known, leanings)], axis=0)
     terms = np.sum([np.diff(bag.starts) for bag in known], axis=0)
     found: Reals = total / np.sqrt(terms + FEW_TERMS)
     return found

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from understudy.lexical.rows import Reals, sums
+from understudy.lexical.rows import Reals, segment_sums
 from understudy.metrics.psprob import psprob
 from understudy.metrics.ptsal import ptsal
 from understudy.metrics.samples import Samples
@@ -70,7 +70,7 @@ class Hearing:
         return np.stack(
             [
                 vectors @ self._vector - (against - np.log(2)),
-                sums(self._phrases[speech.marks.columns], speech.marks.starts) / speech.scale,
+                segment_sums(self._phrases[speech.marks.columns], speech.marks.starts) / speech.scale,
                 np.array([_mean(self._first_person, told.first_persons) for told in speech.traits]),
                 np.array([_mean(self._ending, told.endings) for told in speech.traits]),
                 np.array([self._rarities(told.things, told.things & self._own_things) for told in speech.traits]),
@@ -82,7 +82,7 @@ class Hearing:
 
     def _by_words(self, texts: Sequence[str]) -> tuple[Reals, Reals, Reals]:
         """Where a line has no words, or there is nobody else to tell apart, nothing speaks for or against."""
-        lines = self._samples.cut(texts)
+        lines = self._samples.tokenize(texts)
         speaker = np.clip(np.nan_to_num(self._psprob.values(lines), nan=0.5), SURE, 1 - SURE)
         salient = np.nan_to_num(self._ptsal.values(lines), nan=0.0)
         usual = np.nan_to_num(-np.log(self._uppl.values(lines)), nan=0.0)

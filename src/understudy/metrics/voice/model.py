@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.lexical.rows import Ints, Reals, Rows, sums
+from understudy.lexical.rows import Ints, Reals, Rows, segment_sums
 from understudy.metrics.voice.traits import Traits, traits_of
 from understudy.modelfolder import ModelFolder, Tensors, read_model, texts_as_tensor
 
@@ -49,7 +49,7 @@ class Speech:
         return np.bincount(self.marks.columns, minlength=self.marks.width).astype(np.float64)
 
     def some(self, places: Sequence[int]) -> Speech:
-        return Speech(self.marks.some(np.asarray(places, dtype=np.int64)), tuple(self.traits[at] for at in places))
+        return Speech(self.marks.take(np.asarray(places, dtype=np.int64)), tuple(self.traits[at] for at in places))
 
     @property
     def scale(self) -> Reals:
@@ -123,7 +123,7 @@ class EarModel:
         """A row for each line."""
         rows = speech.marks
         return (
-            np.stack([sums(column[rows.columns], rows.starts) for column in self.vectors.T], axis=1)
+            np.stack([segment_sums(column[rows.columns], rows.starts) for column in self.vectors.T], axis=1)
             / (speech.scale[:, None])
         )
 
