@@ -14,7 +14,7 @@ import pytest
 
 from languagemodels import tiny_model, words_of
 from understudy.errors import InputError, MissingExtra
-from understudy.metrics.neural import CAUSAL, MASKED, open_transformer
+from understudy.metrics.transformer_lm import CAUSAL, MASKED, open_transformer
 from understudy.modelfolder import card_of
 from understudy.persona import persona_at
 from understudy.readers import read

@@ -10,8 +10,8 @@ import pytest
 import speaking
 from understudy.errors import InputError
 from understudy.metrics import Samples
-from understudy.metrics.voice import Cast, voice
-from understudy.metrics.voice.model import PARTS, EarModel
+from understudy.metrics.voice import VoiceCast, voice
+from understudy.metrics.voice.model import PARTS, VoiceModel
 from understudy.modelfolder import read_model
 from understudy.training.course import Task
 from understudy.training.loop import unwatched
@@ -46,16 +46,16 @@ def test_what_is_trained_hears_characters_it_has_not_met(model: Path) -> None:
     assert found.card["figures"]["auc"] > 0.9
     assert 0 <= found.card["figures"]["calibration_error"] < 0.5
     assert found.card["parts"] == list(PARTS)
-    ear = EarModel.of(found)
+    ear = VoiceModel.of(found)
     samples = Samples(speaking.novel(50, 30), "ja")
-    metric = voice(samples, "爺", Cast(samples, ear))
+    metric = voice(samples, "爺", VoiceCast(samples, ear))
     own, other = (metric.values(samples.tokenize(speaking.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
     assert own > other
 
 
 def test_the_same_seed_gives_the_same_ear(data: Path, model: Path, tmp_path: Path) -> None:
     train(Task(data, tmp_path / "again", SETTINGS, device="cpu"), unwatched)
-    first, again = (EarModel.of(read_model(folder, "voice")) for folder in (model, tmp_path / "again"))
+    first, again = (VoiceModel.of(read_model(folder, "voice")) for folder in (model, tmp_path / "again"))
     assert np.array_equal(first.vectors, again.vectors)
     assert np.array_equal(first.weights, again.weights)
 

@@ -24,7 +24,7 @@ from understudy.bench.manifest import Watch, manifest_of, unwatched
 from understudy.bench.pairs import compared
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import InputError
-from understudy.metrics.ranking import gold_places
+from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.significance import RESAMPLES, SWAPS, interval
 from understudy.persona import Other, Persona
 
@@ -68,7 +68,7 @@ def bench_consistency(
             scores = scores_of(one, examples, lambda doing, *done, of=name: progress(f"{doing}, {of}", *done))
             firsts = [_first(row, kinds) for row, (_, kinds) in zip(scores, questions)]
             marks = {metric: [float(first == metric) for first in firsts] for metric in METRICS}
-            ranks = [gold_places(row, example.gold)[0] for row, example in zip(scores, examples)]
+            ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, examples)]
             told = {"agent": one.name, "set": name}
             items.append(Items(told, [example.name for example in examples], ranks, marks))
             by_reply = {} if one.judged_by is None else {"judged_by": one.judged_by}

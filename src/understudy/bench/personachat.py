@@ -23,7 +23,7 @@ from understudy.bench.pairs import compared
 from understudy.bench.published import PAPER_IS, hits_at_1
 from understudy.bench.questions import Questions, files_of, questions_in
 from understudy.errors import InputError
-from understudy.metrics.ranking import RANKING, gold_places
+from understudy.metrics.ranking import RANKING, gold_ranks
 from understudy.metrics.significance import RESAMPLES, SWAPS, interval
 
 __all__ = ["bench_personachat"]
@@ -59,7 +59,7 @@ def bench_personachat(
             begun = time.perf_counter()
             scores = scores_of(one, questions.examples, _on(progress, condition), cache, training)
             asked[condition].setdefault("seconds", {})[one.name] = round(time.perf_counter() - begun, 2)
-            places = [gold_places(row, example.gold) for row, example in zip(scores, questions.examples)]
+            places = [gold_ranks(row, example.gold) for row, example in zip(scores, questions.examples)]
             names = [example.name for example in questions.examples]
             result = Items({"agent": one.name, "condition": condition}, names, [place[0] for place in places])
             items.append(result)

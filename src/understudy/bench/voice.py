@@ -25,7 +25,7 @@ from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, maxbleu, psprob, ptsal, uppl
 from understudy.metrics.agreement import average_precision, precision_recall, spearman, spearman_p
 from understudy.metrics.significance import RESAMPLES, holm, interval, paired_p
-from understudy.metrics.voice import Cast, voice
+from understudy.metrics.voice import VoiceCast, voice
 
 __all__ = ["SCORERS", "bench_voice"]
 
@@ -44,7 +44,7 @@ def bench_voice(data: Path, judge: Path | None = None, seed: int = 0, progress: 
     done = 0
     for novel, group in groupby(judged, key=lambda one: one.novel):
         samples, members = Samples.load(novel), list(group)
-        cast = Cast(samples) if samples.language == "ja" else None
+        cast = VoiceCast(samples) if samples.language == "ja" else None
         for one in members:
             found.append((one, _scores(samples, one, cast)))
             done += 1
@@ -61,7 +61,7 @@ def bench_voice(data: Path, judge: Path | None = None, seed: int = 0, progress: 
     }
 
 
-def _scores(samples: Samples, one: Judged, cast: Cast | None) -> Scores:
+def _scores(samples: Samples, one: Judged, cast: VoiceCast | None) -> Scores:
     """For each scorer a value for each reply, the larger the closer."""
     lines = samples.tokenize(one.replies)
     name = one.character

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from understudy.errors import InputError
-from understudy.metrics.measure import LineMetric
-from understudy.scoring.lines import pieces
+from understudy.metrics.line_metric import LineMetric
+from understudy.scoring.inputs import pieces
 
 __all__ = ["Row", "Summary", "score_rows", "write_scores"]
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.filtering import read_labelled
-from understudy.metrics.accuracy import SetMetric, persona_accuracy, personality_classification_accuracy
-from understudy.metrics.grounds import Grounds
-from understudy.metrics.psprob import Speakers
+from understudy.metrics.psprob import SetMetric, Speakers, persona_accuracy, personality_classification_accuracy
+from understudy.metrics.registry import MetricContext
 from understudy.metrics.samples import Samples
 
 __all__ = ["PERSONA", "SETS", "OfSet", "score_sets", "set_metrics"]
@@ -29,7 +28,7 @@ class OfSet:
     chance: float
 
 
-def set_metrics(names: Iterable[str], grounds: Grounds, labelled: Path | None) -> list[OfSet]:
+def set_metrics(names: Iterable[str], grounds: MetricContext, labelled: Path | None) -> list[OfSet]:
     """Metrics by name. `persona_accuracy` is learnt from lines that somebody called fit or unfit."""
     who, samples = grounds.situation.persona.name, grounds.samples
     made = []

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.dialogue import Score
 from understudy.filtering.rules import Rule, judged
-from understudy.metrics.measure import LineMetric
+from understudy.metrics.line_metric import LineMetric
 from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore
 

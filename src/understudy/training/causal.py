@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.metrics.neural import Transformer
+from understudy.metrics.transformer_lm import Transformer
 from understudy.training.loop import Loss
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.metrics.neural import MASKED, Transformer, open_transformer, perplexity
+from understudy.metrics.transformer_lm import MASKED, Transformer, open_transformer, perplexity
 from understudy.modelfolder import ModelFolder, Tensors, new_folder, write_card
 from understudy.persona import persona_at
 from understudy.storyfile import Story

@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from understudy.errors import InputError
+from understudy.lexical.logistic import fit_binary
 from understudy.lexical.rows import Reals
-from understudy.metrics.voice.model import PARTS, EarModel
+from understudy.metrics.voice.model import PARTS, VoiceModel
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.metrics.voice.weighing import weighed
 from understudy.modelfolder import FORMAT, ModelFolder
 from understudy.training.checkpoint import Checkpoint, place_of
 from understudy.training.course import Task, finished, prepared
@@ -62,7 +62,7 @@ def train(task: Task[VoiceSettings], progress: Progress) -> ModelFolder:
         checkpoint.clear()
     novels = [_heard(novel) for novel in texts]
 
-    def learnt(some: Sequence[Novel], nth: int) -> EarModel:
+    def learnt(some: Sequence[Novel], nth: int) -> VoiceModel:
         """From some of the novels; `nth` of the trainings that there are in all, each with a checkpoint of its own."""
         own = Checkpoint(checkpoint.folder / f"{nth}", {**checkpoint.plan, "nth": nth})
         model = _without_vectors(some)
@@ -79,7 +79,7 @@ def train(task: Task[VoiceSettings], progress: Progress) -> ModelFolder:
     for fold in range(THIRDS):
         rest = [novel for place, novel in enumerate(novels) if place % THIRDS != fold]
         questions += questions_of(learnt(rest, fold), novels[fold::THIRDS], fold, task.seed)
-    model = replace(learnt(novels, THIRDS), weights=weighed(*together(questions)))
+    model = replace(learnt(novels, THIRDS), weights=fit_binary(*together(questions)))
     card = {**plan, "parts": PARTS, "novels": len(novels), "figures": figures_of(questions)}
     return finished(task.out, card, model.tensors(), checkpoint, time.perf_counter() - begun)
 
@@ -109,7 +109,7 @@ def _heard(novel: Mapping[str, Sequence[str]]) -> dict[str, list[Traits]]:
     return {name: [traits_of(line) for line in said] for name, said in novel.items() if said}
 
 
-def _without_vectors(novels: Sequence[Novel]) -> EarModel:
+def _without_vectors(novels: Sequence[Novel]) -> VoiceModel:
     """What is counted: how often lines have a mark, how usual a choice is, in how many novels a noun is."""
     lines: Counter[str] = Counter()
     speakers: Counter[str] = Counter()
@@ -131,7 +131,7 @@ def _without_vectors(novels: Sequence[Novel]) -> EarModel:
         if count >= LINES_OF and speakers[mark] >= SPEAKERS_OF and books[mark] >= NOVELS_OF
     )  # fmt: skip
     every = [line for novel in novels for said in novel.values() for line in said]
-    return EarModel(
+    return VoiceModel(
         marks={mark: number for number, mark in enumerate(marks)},
         vectors=np.zeros((len(marks), 1)),
         rates=(np.array([lines[mark] for mark in marks]) + 0.5) / (total + 1),
@@ -150,13 +150,15 @@ def _usual(chosen: Iterable[str]) -> dict[str, float]:
     return {one: count / total for one, count in sorted(counts.items()) if count >= CHOICES}
 
 
-def _telling(model: EarModel) -> Reals:
+def _telling(model: VoiceModel) -> Reals:
     """How rare each mark is, about 1 for one in a hundred lines."""
     return np.clip(-np.log(model.rates), 0.5, None) / 5
 
 
-def _with_cohort(model: EarModel, novels: Sequence[Novel]) -> EarModel:
+def _with_cohort(model: VoiceModel, novels: Sequence[Novel]) -> VoiceModel:
     spoken = [said for novel in novels for said in novel.values() if len(said) >= COMPARED]
     if len(spoken) < 2:
         raise InputError(f"the novels have fewer than two characters with {COMPARED} lines: there is nobody to compare")
-    return replace(model, cohort=np.stack([model.speaker_vector(model.heard(said[:COHORT_LINES])) for said in spoken]))
+    return replace(
+        model, cohort=np.stack([model.speaker_vector(model.encode_traits(said[:COHORT_LINES])) for said in spoken])
+    )

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import InputError
+from understudy.lexical.logistic import fit_binary, sigmoid
 from understudy.lexical.rows import Reals
 from understudy.metrics.agreement import auc, calibration_error
-from understudy.metrics.voice.hearing import Hearing
-from understudy.metrics.voice.model import EarModel, Speech
+from understudy.metrics.voice.model import SpeakerComparison, SpeakerLines, VoiceModel
 from understudy.metrics.voice.traits import Traits
-from understudy.metrics.voice.weighing import sigmoid, weighed
 
 __all__ = ["Novel", "Questions", "figures_of", "questions_of", "together"]
 
@@ -45,9 +44,9 @@ class Questions:
     weights: Reals
 
 
-def questions_of(model: EarModel, novels: Sequence[Novel], fold: int, seed: int) -> list[Questions]:
+def questions_of(model: VoiceModel, novels: Sequence[Novel], fold: int, seed: int) -> list[Questions]:
     """About characters of novels that the model has not learnt from."""
-    heard = [{name: model.heard(said) for name, said in novel.items()} for novel in novels]
+    heard = [{name: model.encode_traits(said) for name, said in novel.items()} for novel in novels]
     rng = np.random.default_rng((seed, fold))
     return [
         _asked(model, heard, number, name, fold, rng)
@@ -58,7 +57,12 @@ def questions_of(model: EarModel, novels: Sequence[Novel], fold: int, seed: int)
 
 
 def _asked(
-    model: EarModel, novels: Sequence[Mapping[str, Speech]], number: int, name: str, fold: int, rng: np.random.Generator
+    model: VoiceModel,
+    novels: Sequence[Mapping[str, SpeakerLines]],
+    number: int,
+    name: str,
+    fold: int,
+    rng: np.random.Generator,
 ) -> Questions:
     said = novels[number][name]
     length = min(len(said), LATEST)
@@ -74,7 +78,7 @@ def _asked(
         for other, speech in novels[number].items()
         if other != name
     ]
-    hearing = Hearing(model, said.some(range(shown)), left)
+    hearing = SpeakerComparison(model, said.some(range(shown)), left)
     parts = [hearing.parts(said.some(own))] if own else []
     for lines in (same, foreign):
         parts += [hearing.parts(novels[at][other].some(places)) for (at, other), places in lines.items()]
@@ -84,7 +88,9 @@ def _asked(
     return Questions(fold, np.concatenate(parts), labels, np.repeat(shares, counts))
 
 
-def _drawn(speakers: Mapping[tuple[int, str], Speech], rng: np.random.Generator) -> dict[tuple[int, str], list[int]]:
+def _drawn(
+    speakers: Mapping[tuple[int, str], SpeakerLines], rng: np.random.Generator
+) -> dict[tuple[int, str], list[int]]:
     """Lines of other speakers, so many in all and at most a few of each."""
     all_lines = [
         (who, place)
@@ -121,7 +127,7 @@ def figures_of(questions: Sequence[Questions]) -> dict[str, Any]:
         rest = [one for one in questions if one.fold != fold]
         if not rest:
             return {}
-        weights = weighed(*together(rest))
+        weights = fit_binary(*together(rest))
         for one in (one for one in questions if one.fold == fold):
             value = sigmoid(one.parts @ weights[:-1] + weights[-1])
             if 0 < one.own.sum() < len(one.own):

@@ -12,7 +12,7 @@ from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking
 from understudy.lexical.rows import Ints, Reals
-from understudy.metrics.neural import open_transformer
+from understudy.metrics.transformer_lm import open_transformer
 from understudy.persona import Persona
 from understudy.training.guessing.likely import DRAWN, namings_scored
 from understudy.training.guessing.naming import NamingGuesser, NamingSettings, NamingTask, open_naming, train_naming

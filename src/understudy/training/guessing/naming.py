@@ -24,7 +24,7 @@ from understudy.guessing.assignment import spread_over
 from understudy.guessing.learning import named
 from understudy.guessing.pieces import masks_of
 from understudy.lexical.rows import Ints, Reals
-from understudy.metrics.neural import CAUSAL, Transformer, open_transformer
+from understudy.metrics.transformer_lm import CAUSAL, Transformer, open_transformer
 from understudy.modelfolder import ModelFolder, card_of
 from understudy.persona import Persona
 from understudy.story import Scene

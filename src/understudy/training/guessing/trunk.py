@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
-from understudy.metrics.neural import WANTED, first_line, located
+from understudy.metrics.transformer_lm import WANTED, first_line, located
 from understudy.training.base import PACKAGE, installed_base
 from understudy.training.bert import precision
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from understudy.report import html_report
-from understudy.report.plot import Bar, panel
+from understudy.report.bars import Bar, panel
 
 NASTY = "<script>alert('x')</script>&\"quoted\""
 
@@ -82,10 +82,10 @@ def test_one_file_that_asks_nothing_of_anybody() -> None:
 
 def test_figures_significance_mistakes_and_manifest_are_there() -> None:
     html = html_report(document(), "A title")
-    for told in ("0.2590", "0.2140", "0.2090", "+0.1590", "&lt; 0.001", "differ", "20 of 20", "0.6683", "abc123"):
-        assert told in html, told
-    for told in ("test split, full training data", "trained on revised", "its reply", "7,801", "valid split"):
-        assert told in html, told
+    for text in ("0.2590", "0.2140", "0.2090", "+0.1590", "&lt; 0.001", "differ", "20 of 20", "0.6683", "abc123"):
+        assert text in html, text
+    for text in ("test split, full training data", "trained on revised", "its reply", "7,801", "valid split"):
+        assert text in html, text
 
 
 def test_text_from_data_is_escaped_everywhere() -> None:
@@ -97,9 +97,9 @@ def test_text_from_data_is_escaped_everywhere() -> None:
 
 @pytest.mark.parametrize("missing", ["comparisons", "mistakes"])
 def test_a_bench_without_some_parts_has_a_report_too(missing: str) -> None:
-    told = document()
-    del told[missing]
-    parsed(html_report(told, "A title"))
+    content = document()
+    del content[missing]
+    parsed(html_report(content, "A title"))
     assert "Manifest" in html_report({"rows": [], "manifest": {}}, "Nothing")
 
 

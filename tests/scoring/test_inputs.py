@@ -10,18 +10,85 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from understudy.errors import InputError
-from understudy.scoring import lines, parts
-from understudy.scoring.parts import Part, matching, parts_of, texts_of
+from understudy.scoring import inputs
+from understudy.scoring.inputs import FilePart, matching, parts_of, pieces, texts_of
+
+
+def read(path: Path) -> list[str]:
+    return [line for piece in pieces(path) for line in piece]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"])), min_size=1), st.data())
+def test_every_line_is_there_whatever_the_pieces(tmp_path: Path, texts: list[str], data: st.DataObject) -> None:
+    path = tmp_path / "lines.txt"
+    ending = data.draw(st.sampled_from(["\n", "\r\n"]))
+    path.write_bytes(b"\xef\xbb\xbf" + ending.join([*texts, ""]).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inputs, "PIECE_LINES", data.draw(st.integers(1, 4)))
+        assert read(path) == texts
+
+
+def test_objects_with_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"text": "The key."}\n{"text": "", "other": 1}\n', encoding="utf-8")
+    assert read(path) == ["The key.", ""]
+
+
+def test_a_line_of_a_megabyte_is_a_piece_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("short\n" + "ha " * 1_500_000 + "\nshort\n", encoding="utf-8")
+    chunks = list(pieces(path))
+    assert [len(piece) for piece in chunks] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "猫がいる、".encode("shift_jis"), r"a.txt:1: is not UTF-8: convert it first"),
+        ("a.txt", b"fine\ncaf\xe9\n", r"a.txt:2: is not UTF-8"),
+        ("a.txt", "hello".encode("utf-16"), r"is UTF-16: convert it"),
+        ("a.txt", b"fine\nno\0ne\n", r"a.txt:2: holds NUL bytes"),
+        ("a.txt", b"", r"is empty"),
+        ("a.jsonl", b'{"text": 1}\n', r"a.jsonl:1: is not an object with a text"),
+        ("a.jsonl", b'["text"]\n', r"a.jsonl:1: is not an object with a text"),
+        ("a.jsonl", b'{"text": "a"}\nnot json\n', r"a.jsonl:2: is not JSON"),
+        ("a.jsonl", b'{"text": "\\ud800"}\n', r"a.jsonl:1: has half a character"),
+    ],
+)
+def test_what_is_no_file_of_lines(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read(path)
+
+
+def test_a_line_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "LONGEST", 1 << 20)
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"a" * (1 << 21))
+    with pytest.raises(InputError, match="a line of over 1 MB"):
+        read(path)
+
+
+def test_wrong_paths(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / "nowhere.txt")
+    with pytest.raises(InputError, match="is a folder"):
+        read(tmp_path)
+
 
 Numbered = list[tuple[str, int, str]]
 
 
-def numbered(found: list[Part]) -> Numbered:
+def numbered(parts: list[FilePart]) -> Numbered:
     """File, number and text of every line of the parts, in their order."""
     return [
         (part.file, number, text)
-        for part in found
-        for number, text in enumerate((text for piece in texts_of(Part.read(str(part))) for text in piece), part.first)
+        for part in parts
+        for number, text in enumerate(
+            (text for piece in texts_of(FilePart.read(str(part))) for text in piece), part.first
+        )
     ]
 
 
@@ -46,21 +113,21 @@ def test_parts_hold_every_line_once_in_order(tmp_path: Path, texts: list[list[st
             files[-1].write_bytes("".join(f"{text}\n" for text in said).encode())
     expected = [(str(file), line, text) for file, said in zip(files, texts) for line, text in enumerate(said, 1)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "PART_LINES", data.draw(st.integers(1, 4)))
-        patch.setattr(parts, "BLOCK", data.draw(st.integers(1, 9)))
-        patch.setattr(parts, "PIECE_LINES", piece := data.draw(st.integers(1, 3)))
-        patch.setattr(lines, "PIECE_LINES", piece)
+        patch.setattr(inputs, "PART_LINES", data.draw(st.integers(1, 4)))
+        patch.setattr(inputs, "BLOCK", data.draw(st.integers(1, 9)))
+        patch.setattr(inputs, "PIECE_LINES", piece := data.draw(st.integers(1, 3)))
+        patch.setattr(inputs, "PIECE_LINES", piece)
         if not expected:
             with pytest.raises(InputError, match="is empty"):
                 parts_of(files)
             return
-        found = parts_of(files)
-        assert numbered(found) == expected
-        assert [part.name for part in found] == sorted({part.name for part in found})
+        parts = parts_of(files)
+        assert numbered(parts) == expected
+        assert [part.name for part in parts] == sorted({part.name for part in parts})
 
 
 def test_a_line_without_an_end_and_an_error_in_a_later_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART_LINES", 2)
+    monkeypatch.setattr(inputs, "PART_LINES", 2)
     path = tmp_path / "lines.jsonl"
     path.write_text('{"text": "a"}\n{"text": "b"}\n{"text": "c"}\nnot json', encoding="utf-8")
     first, second = parts_of([path])
@@ -109,7 +176,7 @@ def test_one_file_of_another_schema_is_told_before_anything_is_scored(
 
 
 def test_rows_without_text_and_files_that_are_not_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART_LINES", 2)
+    monkeypatch.setattr(inputs, "PART_LINES", 2)
     parquet.write_table(pa.table({"text": ["a", "b", "c", None]}), tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"a.parquet:4: has no text"):
         numbered(parts_of([tmp_path / "a.parquet"]))
@@ -123,11 +190,11 @@ def test_rows_without_text_and_files_that_are_not_parquet(tmp_path: Path, monkey
 
 
 def test_a_part_is_called_otherwise_when_its_file_has_changed(tmp_path: Path) -> None:
-    one, other = tmp_path / "a.txt", tmp_path / "b.txt"
-    one.write_text("x\n")
-    other.write_text("y\n")
-    before = parts_of([one, other])
-    other.write_text("yes\n")
-    after = parts_of([one, other])
+    unchanged, changed = tmp_path / "a.txt", tmp_path / "b.txt"
+    unchanged.write_text("x\n")
+    changed.write_text("y\n")
+    before = parts_of([unchanged, changed])
+    changed.write_text("yes\n")
+    after = parts_of([unchanged, changed])
     assert before[0] == after[0]
     assert before[1].name != after[1].name

@@ -11,7 +11,7 @@ NASTY = "<b>&\"'"
 
 
 def plot(bounds: tuple[float, ...] = (0.1, 0.2, 0.4), chosen: float = 0.2, metric: str = "psprob") -> BoundPlot:
-    points = [(bound, place / len(bounds)) for place, bound in enumerate(bounds)]
+    points = [(bound, index / len(bounds)) for index, bound in enumerate(bounds)]
     band = [(bound, max(share - 0.1, 0), share + 0.1) for bound, share in points]
     share = dict(points)[chosen]
     shares = [Share("precision", points, share, band, (share, share + 0.1)), Share("keeps", points, share)]
@@ -23,18 +23,18 @@ def drawn(svg: str) -> ElementTree.Element:
 
 
 def with_class(svg: str, name: str) -> list[ElementTree.Element]:
-    return [one for one in drawn(svg).iter() if name in (one.get("class") or "").split()]
+    return [element for element in drawn(svg).iter() if name in (element.get("class") or "").split()]
 
 
 def test_the_chosen_bound_lies_where_it_is_on_the_axis_and_its_shares_on_the_lines() -> None:
     svg = bound_svg(plot())
     (line, *_) = with_class(svg, "line")
-    places = re.findall(r"[ML]([-\d.]+) ([-\d.]+)", line.get("d") or "")
+    points = re.findall(r"[ML]([-\d.]+) ([-\d.]+)", line.get("d") or "")
     (mark,) = with_class(svg, "chosen")
-    assert (mark.get("d") or "").startswith(f"M{places[1][0]} ")
+    assert (mark.get("d") or "").startswith(f"M{points[1][0]} ")
     dots = with_class(svg, "dot")
-    assert [(dot.get("cx"), dot.get("cy")) for dot in dots] == [places[1]] * 2
-    xs = [float(x) for x, _ in places]
+    assert [(dot.get("cx"), dot.get("cy")) for dot in dots] == [points[1]] * 2
+    xs = [float(x) for x, _ in points]
     assert xs[2] - xs[1] == pytest.approx(2 * (xs[1] - xs[0]), abs=0.3)
     assert len(with_class(svg, "band")) == 1
 
@@ -44,15 +44,17 @@ def test_bounds_of_many_sizes_are_laid_out_by_their_size() -> None:
     (line, *_) = with_class(svg, "line")
     xs = [float(x) for x, _ in re.findall(r"[ML]([-\d.]+) ([-\d.]+)", line.get("d") or "")]
     assert xs[2] - xs[1] == pytest.approx(xs[1] - xs[0], abs=0.3)
-    assert {"10", "100"} <= {one.text for one in with_class(svg, "axis")}
+    assert {"10", "100"} <= {element.text for element in with_class(svg, "axis")}
 
 
 @pytest.mark.parametrize("bounds", [(0.0,), (3.0,), (-1.0, 0.0, 1e-9), (0.0, 5e4), (1e-12, 2e-12)])
 def test_any_bounds_can_be_drawn(bounds: tuple[float, ...]) -> None:
     svg = bound_svg(plot(bounds, bounds[0]))
-    numbers = [float(one) for path in with_class(svg, "line") for one in re.findall(r"[-\d.]+", path.get("d") or "")]
+    numbers = [
+        float(number) for path in with_class(svg, "line") for number in re.findall(r"[-\d.]+", path.get("d") or "")
+    ]
     assert numbers and all(0 <= number <= 400 for number in numbers)
-    labels = [one.text for one in with_class(svg, "axis") if one.get("text-anchor") == "middle"]
+    labels = [element.text for element in with_class(svg, "axis") if element.get("text-anchor") == "middle"]
     assert len(labels) == len(set(labels))
 
 

@@ -12,7 +12,7 @@ from languagemodels import tiny_gguf, tiny_model, words_of
 from understudy.dialogue import LanguageModel, Situation
 from understudy.errors import InputError, MissingExtra
 from understudy.metrics import Samples, uppl
-from understudy.metrics.neural import CAUSAL, MASKED, Transformer, TransformerPerplexity, open_transformer
+from understudy.metrics.transformer_lm import CAUSAL, MASKED, Transformer, TransformerPerplexity, open_transformer
 from understudy.persona import Persona
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
@@ -44,12 +44,12 @@ def test_a_causal_models_values_are_those_worked_out_by_hand(models: dict[str, T
     model = models[CAUSAL]
     ids = [5, *(model.tokenizer.convert_tokens_to_ids(word) for word in "the tide is out".split()), 6]  # <s> ... </s>
     wanted = []
-    for place in range(1, len(ids)):  # each token asked for by itself, with nothing after it
+    for position in range(1, len(ids)):  # each token asked for by itself, with nothing after it
         with torch.no_grad():
-            logits = model.network(input_ids=torch.tensor([ids[:place]])).logits[0, -1].double()
-        wanted.append(float(logits[ids[place]] - torch.logsumexp(logits, 0)))
-    found = model.log_probs(SOMEWHERE, (), "the tide is out")
-    assert found == pytest.approx(wanted, abs=1e-5) and len(found) == 5
+            logits = model.network(input_ids=torch.tensor([ids[:position]])).logits[0, -1].double()
+        wanted.append(float(logits[ids[position]] - torch.logsumexp(logits, 0)))
+    log_probs = model.log_probs(SOMEWHERE, (), "the tide is out")
+    assert log_probs == pytest.approx(wanted, abs=1e-5) and len(log_probs) == 5
     assert model.tokens("the tide is out") == ["the", "tide", "is", "out", "</s>"]
 
 
@@ -59,11 +59,11 @@ def test_a_masked_models_pseudo_perplexity_is_that_worked_out_by_hand(models: di
     model = models[MASKED]
     words = [model.tokenizer.convert_tokens_to_ids(word) for word in "the tide is out".split()]
     wanted = []
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         ids = [2, *words, 3]  # [CLS] ... [SEP]
-        ids[place + 1] = 4  # [MASK]
+        ids[position + 1] = 4  # [MASK]
         with torch.no_grad():
-            logits = model.network(input_ids=torch.tensor([ids])).logits[0, place + 1].double()
+            logits = model.network(input_ids=torch.tensor([ids])).logits[0, position + 1].double()
         wanted.append(float(logits[word] - torch.logsumexp(logits, 0)))
     assert model.log_probs(SOMEWHERE, (), "the tide is out") == pytest.approx(wanted, abs=1e-5)
     (score,) = TransformerPerplexity(SAMPLES, model)(["the tide is out"])
@@ -76,11 +76,11 @@ def test_many_lines_at_once_score_as_each_does_alone(
 ) -> None:
     model = models[kind]
     alone = [model.many([line])[0] for line in LINES]
-    assert [len(one) for one in alone] == [len(line.split()) + (kind == CAUSAL) for line in LINES]
+    assert [len(logs) for logs in alone] == [len(line.split()) + (kind == CAUSAL) for line in LINES]
     for room in (1 << 26, 1):  # all in one batch; each in its own
-        monkeypatch.setattr("understudy.metrics.neural.ROOM", room)
-        for found, wanted in zip(model.many(LINES), alone):
-            assert found == pytest.approx(wanted, abs=1e-5)
+        monkeypatch.setattr("understudy.metrics.transformer_lm.ROOM", room)
+        for batched, wanted in zip(model.many(LINES), alone):
+            assert batched == pytest.approx(wanted, abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", [CAUSAL, MASKED])
@@ -108,14 +108,14 @@ def test_what_is_no_language_model_says_what_is_wanted(folders: dict[str, Path],
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("not a model")
     (tmp_path / "broken.gguf").write_bytes(b"GGUF but not really")
-    for place in (
+    for source in (
         tmp_path / "empty",
         tmp_path / "notes.txt",
         tmp_path / "nowhere" / "at" / "all",
         tmp_path / "broken.gguf",
     ):
         with pytest.raises(InputError, match=r"model\.safetensors and tokenizer\.json"):
-            open_transformer(place)
+            open_transformer(source)
 
 
 def test_a_model_without_a_head_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -158,8 +158,10 @@ def test_a_missing_extra_is_named(folders: dict[str, Path], monkeypatch: pytest.
 
 def test_a_gguf_file_is_a_model_that_can_be_written_as_a_folder(tmp_path: Path) -> None:
     model = open_transformer(tiny_gguf(tmp_path / "letters.gguf"))
-    (found,) = model.many(["the tide"])
-    assert model.kind == CAUSAL and len(found) > 2 and all(math.isfinite(one) and one < 0 for one in found)
+    (log_probs,) = model.many(["the tide"])
+    assert (
+        model.kind == CAUSAL and len(log_probs) > 2 and all(math.isfinite(value) and value < 0 for value in log_probs)
+    )
     model.network.save_pretrained(tmp_path / "folder")
     model.tokenizer.save_pretrained(tmp_path / "folder")
-    assert open_transformer(tmp_path / "folder").many(["the tide"])[0] == pytest.approx(found, abs=1e-5)
+    assert open_transformer(tmp_path / "folder").many(["the tide"])[0] == pytest.approx(log_probs, abs=1e-5)

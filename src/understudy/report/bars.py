@@ -1,4 +1,4 @@
-"""Bars with intervals, as SVG: one panel for each thing judged on, drawn for a phone's width and laid out in a grid."""
+"""Bar charts with intervals, as SVG: one panel for each thing judged on, drawn for a phone's width."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def panel(title: str, bars: Sequence[Bar], top: float, bottom: float = 0.0) -> s
         f'text-anchor="{"start" if at == base else "middle"}">{at:.4g}</text>'
         for at in ((base, 0.0, reach) if base < 0 else (0.0, reach / 2, reach))
     )
-    drawn = "".join(_bar(bar, TOP + STEP * place, x) for place, bar in enumerate(bars))
-    told = "; ".join(f"{bar.name} {bar.value:.3f}" for bar in bars)
+    drawn = "".join(_bar(bar, TOP + STEP * index, x) for index, bar in enumerate(bars))
+    summary = "; ".join(f"{bar.name} {bar.value:.3f}" for bar in bars)
     return (
-        f'<svg class="panel" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(f"{title}: {told}")}">'
+        f'<svg class="panel" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(f"{title}: {summary}")}">'
         f'<text class="title" x="{LEFT}" y="16"{_closer(title)}>{escape(_short(title))}</text>{grid}{drawn}</svg>'
     )
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from understudy.report import html_report
-from understudy.report.confusion import confusions_section
-from understudy.report.flow import flows_section
-from understudy.report.plot import Bar, panel
+from understudy.report.bars import Bar, panel
+from understudy.report.guessing import confusions_section, flows_section
 
 NASTY = "<b>O'Neil & sons</b>"
 
@@ -30,8 +29,8 @@ def strengths(html: str) -> list[tuple[str, float]]:
 
 def test_squares_are_coloured_by_share_of_the_line() -> None:
     html = confusions_section([confusion("m", [[8, 2, 0], [0, 4, 4], [0, 0, 5]])])
-    found = strengths(html)
-    assert [colour for colour, _ in found] == [
+    shades = strengths(html)
+    assert [colour for colour, _ in shades] == [
         "right",
         "wrong",
         "wrong",
@@ -42,9 +41,9 @@ def test_squares_are_coloured_by_share_of_the_line() -> None:
         "wrong",
         "right",
     ]
-    (_, ann), (_, for_ben), (_, never), *_ = found
-    assert ann == pytest.approx(0.8 * found[8][1], abs=0.002)
-    assert for_ben == pytest.approx(found[5][1] * 0.2 / 0.5, abs=0.002)  # the worst share is the strongest red
+    (_, ann), (_, for_ben), (_, never), *_ = shades
+    assert ann == pytest.approx(0.8 * shades[8][1], abs=0.002)
+    assert for_ben == pytest.approx(shades[5][1] * 0.2 / 0.5, abs=0.002)  # the worst share is the strongest red
     assert never == 0
     assert "Ann taken for Ben: 2 of 10" in html and "Cas told: 5 of 5" in html
     assert re.findall(r'class="count"[^>]*>(\d+)<', html) == ["8", "2", "4", "4", "5"]
@@ -78,7 +77,7 @@ def test_bands_are_as_thick_as_their_counts_and_end_where_they_should() -> None:
     html = flows_section([FLOW])
     heights = [float(height) for height in re.findall(r'<rect class="\w+"[^>]*height="([\d.]+)"', html)]
     assert heights == pytest.approx([heights[0], 10 / 3 * heights[0], 4 / 3 * heights[0], 3 * heights[0]], abs=0.2)
-    bands = [tuple(map(float, found)) for found in re.findall(r'd="M\d+ ([\d.]+)C[^V]* ([\d.]+)V([\d.]+)C', html)]
+    bands = [tuple(map(float, groups)) for groups in re.findall(r'd="M\d+ ([\d.]+)C[^V]* ([\d.]+)V([\d.]+)C', html)]
     thick = [low - high for _, high, low in bands]
     assert thick == pytest.approx([thick[0], thick[0] / 3, 3 * thick[0]], abs=0.2)
     assert bands[1][1] == pytest.approx(bands[0][2], abs=0.15)  # at 'none' the second lies under the first
@@ -94,7 +93,7 @@ def test_nothing_is_drawn_of_nothing() -> None:
 
 def test_they_are_part_of_a_report_and_escaped() -> None:
     nasty_flow = {**FLOW, "show": NASTY}
-    told = {"model": NASTY, "show": "A_Show", "metric": "accuracy", "value": 0.5, "low": 0.4, "high": 0.6, "n": 9}
+    row = {"model": NASTY, "show": "A_Show", "metric": "accuracy", "value": 0.5, "low": 0.4, "high": 0.6, "n": 9}
     unasked = {
         "model": "people",
         "value": None,
@@ -105,9 +104,9 @@ def test_they_are_part_of_a_report_and_escaped() -> None:
     }
     document = {
         "rows": [
-            told | {"paper": None},
-            told | {"speakers": 2, "metric": "accuracy_by_speakers", "paper": 0.8},
-            told | unasked,
+            row | {"paper": None},
+            row | {"speakers": 2, "metric": "accuracy_by_speakers", "paper": 0.8},
+            row | unasked,
         ],
         "confusions": [confusion(NASTY, [[1, 0], [0, 1]], [NASTY, "Ben"])],
         "flows": [nasty_flow],
