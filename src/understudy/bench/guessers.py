@@ -108,7 +108,7 @@ def _trained(folder: Path, names: str) -> Make:
         raise AgentError(f"the model {folder} knows people by their own names: judge it with --names keep or mask")
 
     def make(lessons: Lessons) -> Guesser:
-        from understudy.training.guessing.opening import open_guesser
+        from understudy.training.guessing.guessers import open_guesser
 
         return open_guesser(folder, lessons)
 

@@ -25,7 +25,7 @@ def weighed(makes: Sequence[Callable[[Lessons], Guesser]], folders: Sequence[Pat
     """Guessers made from lessons, some of them trained models, which lie in `folders`."""
 
     def make(lessons: Lessons) -> Guesser:
-        from understudy.training.guessing.together import weighed_together
+        from understudy.training.guessing.guessers import fit_weights
 
         seen = _seen(lessons, folders)
         unseen = lessons.scenes[seen:]
@@ -34,14 +34,14 @@ def weighed(makes: Sequence[Callable[[Lessons], Guesser]], folders: Sequence[Pat
         asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in unseen]
         told = [[guesses for _, guesses in guess_in_order(one(earlier), asked, masking, _people)] for one in makes]
         masked = [masking.masked(scene) for scene, is_asked in asked if is_asked]
-        return weighed_together([one(lessons) for one in makes], masked, told)
+        return fit_weights([one(lessons) for one in makes], masked, told)
 
     return make
 
 
 def _seen(lessons: Lessons, folders: Sequence[Path]) -> int:
     """How many of the scenes somebody may have learned from."""
-    from understudy.training.guessing.opening import learned_until
+    from understudy.training.guessing.guessers import learned_until
 
     if not folders:
         return len(lessons.scenes) - int(len(lessons.scenes) * UNSEEN)

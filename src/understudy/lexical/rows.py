@@ -60,7 +60,12 @@ class Rows:
 
     def product(self, matrix: Reals) -> Reals:
         """Rows @ matrix.T: a row for each of these rows, a column for each row of `matrix`."""
-        result: Reals = self.to_scipy() @ np.ascontiguousarray(matrix.T)
+        if len(self.values) < self.width:  # of a few rows, copy only those columns of the matrix that they have
+            columns = np.arange(len(self.columns))
+            rows, matrix = Rows(self.starts, columns, self.values, len(columns)), matrix[:, self.columns]
+        else:
+            rows = self
+        result: Reals = rows.to_scipy() @ np.ascontiguousarray(matrix.T)
         return result
 
     def to_scipy(self) -> Any:

@@ -37,6 +37,9 @@ __all__ = ["copying", "glove_ranks", "p_cover", "p_f1", "unigram_f1"]
 
 NO_DESCRIPTION = "no description of the persona"
 
+RUN = 3  # words
+SHORTEST = 2
+
 
 def p_f1(samples: Samples, description: Sequence[str]) -> LineMetric:
     """The metric for a persona described in sentences; `samples` say how lines are tokenized."""
@@ -140,10 +143,6 @@ class PCover(DescriptionMetric):
 
     def _worth(self, shared: frozenset[str], words: frozenset[str]) -> float:  # noqa: ARG002
         return sum(self._weights[word] for word in shared) / max(len(shared), 1)
-
-
-RUN = 3  # words
-SHORTEST = 2
 
 
 def copying(samples: Samples, profile: Sequence[str]) -> LineMetric:

@@ -37,6 +37,9 @@ TELLING = 3  # words named as reasons
 MOST = 12  # personas that have a class of their own
 ENOUGH_LINES = 10  # that one of them must have
 
+SetMetric = Callable[[Sequence[str] | Lines], Score]
+"""Scores a set of lines."""
+
 
 def told_apart(counts: Mapping[str, int], always: str | None = None) -> tuple[str, ...]:
     """Which personas get a class of their own, from how many lines each has: two at least, where there are two.
@@ -130,10 +133,6 @@ class PSProb(LineMetric):
         against = [word for word, weight in telling if weight < 0][:TELLING]
         parts = [f"{said}: {', '.join(words)}" for said, words in (("for", speaks_for), ("against", against)) if words]
         return "; ".join(parts)
-
-
-SetMetric = Callable[[Sequence[str] | Lines], Score]
-"""Scores a set of lines."""
 
 
 def personality_classification_accuracy(samples: Samples, name: str, speakers: Speakers | None = None) -> SetMetric:

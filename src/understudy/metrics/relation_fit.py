@@ -4,7 +4,7 @@
     fit(u)  = 1 - max(0, -tone(u) * affection / 10)          1: nothing against it; 0: as wrong as can be
 
 Warm to an enemy and cold to a friend are wrong; a line without warm or cold words fits anybody. A word after a negation
-counts for the other side ('not glad'). Words are told from a list, so irony and warmth without such words are not seen:
+counts for the other side ('not glad'). Words come from a list, so irony and warmth without such words are missed:
 of the embedded story's lines 6% are taken for misfits as they stand, 16% would be if the feeling were the opposite.
 """
 

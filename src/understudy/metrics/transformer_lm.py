@@ -36,6 +36,11 @@ LARGEST = 700.0  # exp of more overflows
 NAMED = 3  # tokens named as reasons
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
+WANTED = (
+    "name a folder with config.json, model.safetensors and tokenizer.json of a causal or masked language model, "
+    "a .gguf file, or a model at Hugging Face"
+)
+
 
 class Transformer:
     """A `LanguageModel`: its network, its tokenizer, and whether it is causal or masked (`kind`)."""
@@ -206,12 +211,6 @@ def open_transformer(source: str | Path, device: str = "auto") -> Transformer:
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return Transformer(network.to(device), tokenizer, kind)
-
-
-WANTED = (
-    "name a folder with config.json, model.safetensors and tokenizer.json of a causal or masked language model, "
-    "a .gguf file, or a model at Hugging Face"
-)
 
 
 def located(source: str | Path) -> tuple[str, dict[str, Any]]:

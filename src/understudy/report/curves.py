@@ -23,6 +23,11 @@ PRECISION_NOTE = (
     "(precision) against how much of the unfit is found (recall). The dotted line is chance."
 )
 
+CHART_WIDTH, CHART_HEIGHT = 520, 300
+CHART_LEFT, CHART_RIGHT, CHART_TOP, CHART_BOTTOM = 40, 14, 16, 40
+STEPS = 4  # of the grid
+LEARNING_NOTE = "How often masked speakers are told, by how many of the earlier scenes were learned from; bars are 95%."
+
 
 def curves_section(curves: Sequence[Mapping[str, Any]]) -> str:
     """A panel for each character; nothing where there are no curves."""
@@ -72,13 +77,6 @@ def _x(recall: float) -> float:
 
 def _y(precision: float) -> float:
     return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * precision, 1)
-
-
-CHART_WIDTH, CHART_HEIGHT = 520, 300
-CHART_LEFT, CHART_RIGHT, CHART_TOP, CHART_BOTTOM = 40, 14, 16, 40
-COLOURS = 8
-STEPS = 4  # of the grid
-LEARNING_NOTE = "How often masked speakers are told, by how many of the earlier scenes were learned from; bars are 95%."
 
 
 def learning_section(points: Sequence[Mapping[str, Any]]) -> str:

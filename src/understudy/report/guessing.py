@@ -19,6 +19,17 @@ CONFUSIONS_NOTE = (
     "the stronger the larger its share of the line. People can only be confused with those they share scenes with."
 )
 
+FLOW_LEFT, FLOW_RIGHT, FLOW_TOP = 2, 2, 46
+THICK = 8
+UNIT = 260  # height of everything that flows
+LABEL, GAP = 16, 5  # a kind that is rare still needs room for its name
+COLOURS = 8  # the kind after them, exclusion, is grey
+TAKES = {"history": "need of history", "reasoning": "reasoning"}
+FLOWS_NOTE = (
+    "What people used to tell the masked speakers: kinds of evidence on the left, what these took on the right, with "
+    "how often. Somebody who was told by several kinds counts for each."
+)
+
 
 def confusions_section(confusions: Sequence[Mapping[str, Any]]) -> str:
     """A part for each model, the one that is right most often first and open; nothing where there are none."""
@@ -86,19 +97,6 @@ def _cell(names: Sequence[str], a: int, b: int, count: int, total: int, strength
         f'style="fill:var(--{colour});fill-opacity:{STRONGEST * strength:.3f}">'
         f"<title>{escape(tooltip)}: {count} of {total}</title></rect>{number if count else ''}"
     )
-
-
-WIDTH = 340
-FLOW_LEFT, FLOW_RIGHT, FLOW_TOP, FOOT = 2, 2, 46, 6
-THICK = 8
-UNIT = 260  # height of everything that flows
-LABEL, GAP = 16, 5  # a kind that is rare still needs room for its name
-COLOURS = 8  # the kind after them, exclusion, is grey
-TAKES = {"history": "need of history", "reasoning": "reasoning"}
-FLOWS_NOTE = (
-    "What people used to tell the masked speakers: kinds of evidence on the left, what these took on the right, with "
-    "how often. Somebody who was told by several kinds counts for each."
-)
 
 
 class _Node(NamedTuple):

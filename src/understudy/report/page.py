@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing from anywhere: styles are inline, there is no script, and text is escaped."""
+"""The HTML page of a report and its style: no script, nothing fetched, light and dark, one column on a phone."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def score_files(
 ) -> Tally:
     """Scores the lines of all files that match into one Parquet file, or a folder of them.
 
-    `about` is what a run that was stopped must have in common with the one that goes on. `done` is told how many parts
-    are done, and of how many.
+    `about` is what a run that was stopped must have in common with the one that goes on. `done` is called with how
+    many parts are done, and of how many.
     """
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)

@@ -28,6 +28,12 @@ PIECE_BYTES = 1 << 22
 LONGEST = 64 << 20
 OTHER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
+PART_LINES = 8 * PIECE_LINES
+BLOCK = 1 << 22
+NEWLINE = 10
+TEXT = "text"
+STOP = ".stop.partial"  # where this is, no worker begins another part
+
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
@@ -102,13 +108,6 @@ def _text_of(line: str, path: Path, number: int) -> str:
     return text
 
 
-PART_LINES = 8 * PIECE_LINES
-BLOCK = 1 << 22
-NEWLINE = 10
-TEXT = "text"
-STOP = ".stop.partial"  # where this is, no worker begins another part
-
-
 @dataclass(frozen=True, slots=True)
 class FilePart:
     """Some lines of a file: bytes of a text file or rows of a Parquet file, up to `stop`, and the first one's number.
@@ -145,7 +144,7 @@ def matching(pattern: str) -> list[Path]:
 
 
 def parts_of(files: Sequence[Path]) -> list[FilePart]:
-    """All files are looked at, so that one that cannot be scored is told before anything is."""
+    """All files are checked first, so that one that cannot be scored is reported before anything is."""
     parts: list[FilePart] = []
     for number, file in enumerate(files):
         stat = file.stat()

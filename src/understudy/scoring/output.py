@@ -34,6 +34,9 @@ NOTE, TALLY = b"understudy", b"understudy.tally"
 GROUP_BYTES = 64 << 20  # after which rows are written, however few they are
 PARTIAL = ".partial"
 
+RUN = "_run.json"
+FORCE = "say --force to begin anew, or -o for another place"
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -153,10 +156,6 @@ def _table(
         ],
         schema=schema,
     )
-
-
-RUN = "_run.json"
-FORCE = "say --force to begin anew, or -o for another place"
 
 
 class Output:

@@ -26,7 +26,7 @@ from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shippe
 
 __all__ = ["ContrastVoice", "TrainedVoice", "VoiceCast", "voice"]
 
-HEARD_FROM = 5  # sample lines, below which a model trained on others has nothing to go by
+HEARD_FROM = 5  # sample lines that the trained model needs
 NAMED = 3  # reasons named
 AT_ONCE = 2000  # lines scored at once, so that memory does not grow with their number
 

@@ -29,7 +29,7 @@ ORDERS = (1, 2)
 HELD = 10.0  # lines that are taken to have any term, as many as fit of the character and of the others
 FEW_TERMS = 5
 FIFTHS = 5
-ENOUGH_LINES = 20  # of the character: below, a fifth of them says nothing
+ENOUGH_LINES = 20  # of the character: with fewer, a fifth of them is too small
 
 Chosen = NDArray[np.bool_]
 

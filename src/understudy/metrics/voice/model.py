@@ -53,6 +53,14 @@ __all__ = ["PARTS", "SpeakerComparison", "SpeakerLines", "VoiceModel", "shipped_
 PARTS = ("manner", "phrase", "first_person", "ending", "own_things", "foreign_things", "speaker", "salient", "usual")
 FEW_MARKS = 5  # added to the number of a line's marks: three marks are weak evidence
 
+PHRASES_HELD = 100.0  # lines of everybody's talk that a character's own are mixed with
+OTHERS_HELD = 100.0
+CHOICES_HELD = 3.0
+ENOUGH_LINES = 8  # of another speaker, to have a vector of their own
+SURE = 1e-6  # a probability is at least so far from 0 and 1
+UNSALIENT = 1e-4
+OWN = "own"
+
 
 @dataclass(frozen=True, slots=True)
 class SpeakerLines:
@@ -169,15 +177,6 @@ def shipped_voice_model() -> VoiceModel:
         return VoiceModel.of(read_model(Path(folder), "voice"))
 
 
-PHRASES_HELD = 100.0  # lines of everybody's talk that a character's own are mixed with
-OTHERS_HELD = 100.0
-CHOICES_HELD = 3.0
-ENOUGH_LINES = 8  # of another speaker, to have a vector of their own
-SURE = 1e-6  # a probability is at least so far from 0 and 1
-UNSALIENT = 1e-4
-OWN = "own"
-
-
 class SpeakerComparison:
     def __init__(self, model: VoiceModel, own: SpeakerLines, company: Sequence[SpeakerLines]) -> None:
         self._model = model
@@ -218,7 +217,7 @@ class SpeakerComparison:
         )
 
     def _by_words(self, texts: Sequence[str]) -> tuple[Reals, Reals, Reals]:
-        """Where a line has no words, or there is nobody else to tell apart, nothing speaks for or against."""
+        """Neutral values where a line has no words, or there is nobody else to compare with."""
         lines = self._samples.tokenize(texts)
         speaker = np.clip(np.nan_to_num(self._psprob.values(lines), nan=0.5), SURE, 1 - SURE)
         salient = np.nan_to_num(self._ptsal.values(lines), nan=0.0)

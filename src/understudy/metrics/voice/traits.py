@@ -27,7 +27,7 @@ UNSPOKEN = {"空白", "記号", "補助記号"}
 AFTER_THE_PREDICATE = {"の", "もの", "から", "けど", "が", "し", "て", "で"}  # particles that may close a sentence
 POLITE = re.compile(r"です|ます|ました|まして|ません|ましょう|でした|でしょう|ください|下さい|ございま")
 LONGEST = 10_000  # letters of a line that are listened to
-LAST_WORDS = 5  # of a sentence, in which politeness is heard
+LAST_WORDS = 5  # of a sentence, in which politeness is looked for
 THING = re.compile(r"[一-龥々ァ-ヴー]{2,}")
 
 FIRST_PERSONS = {

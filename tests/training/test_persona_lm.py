@@ -19,8 +19,9 @@ from understudy.modelfolder import card_of
 from understudy.persona import persona_at
 from understudy.readers import read
 from understudy.storyfile import Story
-from understudy.training.checkpoint import place_of
-from understudy.training.persona_lines import LineSettings, LineTask, train_lines
+from understudy.training import TRAINERS
+from understudy.training.persona_lm import LineSettings, LineTask
+from understudy.training.task import checkpoint_folder
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
@@ -42,7 +43,7 @@ SETTINGS = LineSettings(epochs=12, batch=8, rate=1e-2, held_back=0.2)
 
 def told(folder: Path, *more: str) -> Story:
     """Both take turns in the first act; in the second it is something else."""
-    turns = [f"INES: {one}\nTOBIAS: {other}" for one, other in zip(INES[:50], TOBIAS)]
+    turns = [f"INES: {hers}\nTOBIAS: {his}" for hers, his in zip(INES[:50], TOBIAS)]
     script = folder / "keys.txt"
     script.write_text("\n".join(("# act 1", "## scene 1", *turns, "# act 2", "## scene 1", *more)) + "\n")
     return read(script)
@@ -63,13 +64,13 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def trained(tmp_path_factory: pytest.TempPathFactory, story: Story, bases: dict[str, Path]) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("trained")
     for kind in KINDS:
-        train_lines(kind, task(story, bases[kind], folder / kind))
+        TRAINERS[kind](task(story, bases[kind], folder / kind))
     return {kind: folder / kind for kind in KINDS}
 
 
-def task(story: Story, base: Path, out: Path, **told: Any) -> LineTask:
-    given = {"settings": SETTINGS, "device": "cpu", "every": 3, **told}
-    return LineTask(story, "Ines", "2", str(base), out, **given)
+def task(story: Story, base: Path, out: Path, **options: Any) -> LineTask:
+    arguments = {"settings": SETTINGS, "device": "cpu", "every": 3, **options}
+    return LineTask(story, "Ines", "2", str(base), out, **arguments)
 
 
 def weights(model: Path) -> str:
@@ -77,8 +78,8 @@ def weights(model: Path) -> str:
 
 
 def perplexity(model: Path, lines: list[str]) -> float:
-    found = [value for values in open_transformer(model, "cpu").many(lines) for value in values]
-    return float(np.exp(-np.mean(found)))
+    values = [value for values in open_transformer(model, "cpu").many(lines) for value in values]
+    return float(np.exp(-np.mean(values)))
 
 
 def test_the_story_is_what_the_tests_take_it_for(story: Story) -> None:
@@ -109,9 +110,8 @@ def test_the_card_says_what_was_learnt_and_how_good_it_is(story: Story, trained:
 def test_nothing_said_at_the_moment_or_later_is_learnt(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
     """Two stories that differ only after the moment give the same model."""
     few = replace(SETTINGS, epochs=2)
-    train_lines(CAUSAL, task(story, bases[CAUSAL], tmp_path / "one", settings=few))
-    train_lines(
-        CAUSAL,
+    TRAINERS[CAUSAL](task(story, bases[CAUSAL], tmp_path / "one", settings=few))
+    TRAINERS[CAUSAL](
         task(told(tmp_path, "INES: only now I know of the lighthouse"), bases[CAUSAL], tmp_path / "two", settings=few),
     )
     assert weights(tmp_path / "one") == weights(tmp_path / "two")
@@ -136,10 +136,10 @@ def test_a_stopped_training_goes_on_to_the_same_model(
     out = tmp_path / "model"
     for step in (2, 8, 13, 21):
         with pytest.raises(Stopped):
-            train_lines(kind, task(story, bases[kind], out), stopped_at(step))
-        assert place_of(out).is_dir() and not out.exists()
-    train_lines(kind, task(story, bases[kind], out))
-    assert weights(out) == weights(trained[kind]) and not place_of(out).exists()
+            TRAINERS[kind](task(story, bases[kind], out), stopped_at(step))
+        assert checkpoint_folder(out).is_dir() and not out.exists()
+    TRAINERS[kind](task(story, bases[kind], out))
+    assert weights(out) == weights(trained[kind]) and not checkpoint_folder(out).exists()
     assert card_of(out, kind)["figures"] == card_of(trained[kind], kind)["figures"]
 
 
@@ -149,8 +149,8 @@ def test_it_ends_when_held_back_lines_get_no_better_and_keeps_the_best(
     """A rate that wrecks the model at once: the base itself is the best there was, and is what is kept."""
     steps: list[int] = []
     wild = replace(SETTINGS, rate=50.0, epochs=30, patience=3)
-    model = train_lines(
-        CAUSAL, task(story, bases[CAUSAL], tmp_path / "model", settings=wild), lambda done, *_: steps.append(done)
+    model = TRAINERS[CAUSAL](
+        task(story, bases[CAUSAL], tmp_path / "model", settings=wild), lambda done, *_: steps.append(done)
     )
     assert steps[-1] == 3 * 5  # three epochs of 40 lines, eight at a time
     assert model.card["figures"]["epochs"] == 0
@@ -159,7 +159,7 @@ def test_it_ends_when_held_back_lines_get_no_better_and_keeps_the_best(
 
 def test_without_lines_held_back_there_are_no_figures(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
     all_of_them = replace(SETTINGS, held_back=0, epochs=2)
-    model = train_lines(MASKED, task(story, bases[MASKED], tmp_path / "model", settings=all_of_them))
+    model = TRAINERS[MASKED](task(story, bases[MASKED], tmp_path / "model", settings=all_of_them))
     assert model.card["figures"] == {} and model.card["data"]["lines"] == 50
     assert perplexity(tmp_path / "model", INES) < perplexity(bases[MASKED], INES)
 
@@ -167,20 +167,20 @@ def test_without_lines_held_back_there_are_no_figures(story: Story, bases: dict[
 def test_what_cannot_be_trained_says_why(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "model"
     with pytest.raises(InputError, match="is a masked model: train it with 'understudy train masked'"):
-        train_lines(CAUSAL, task(story, bases[MASKED], out))
+        TRAINERS[CAUSAL](task(story, bases[MASKED], out))
     with pytest.raises(InputError, match="Ines has 1 different lines before this moment, and at least 20"):
-        train_lines(CAUSAL, replace(task(story, bases[CAUSAL], out), at="1.1.2"))
+        TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], out), at="1.1.2"))
     out.mkdir()
     (out / "mine.txt").write_text("precious")
     with pytest.raises(InputError, match="no model folder"):
-        train_lines(CAUSAL, task(story, bases[CAUSAL], out, fresh=True))
+        TRAINERS[CAUSAL](task(story, bases[CAUSAL], out, fresh=True))
 
 
 def test_a_checkpoint_of_other_lines_is_refused(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(Stopped):
-        train_lines(CAUSAL, task(story, bases[CAUSAL], tmp_path / "model"), stopped_at(8))
+        TRAINERS[CAUSAL](task(story, bases[CAUSAL], tmp_path / "model"), stopped_at(8))
     with pytest.raises(InputError, match="belongs to another training"):
-        train_lines(CAUSAL, replace(task(story, bases[CAUSAL], tmp_path / "model"), name="Tobias"))
+        TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], tmp_path / "model"), name="Tobias"))
 
 
 def test_a_missing_extra_is_named(
@@ -188,4 +188,4 @@ def test_a_missing_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"understudy\[train\]"):
-        train_lines(CAUSAL, task(story, bases[CAUSAL], tmp_path / "model"))
+        TRAINERS[CAUSAL](task(story, bases[CAUSAL], tmp_path / "model"))

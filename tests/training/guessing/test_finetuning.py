@@ -17,25 +17,28 @@ from understudy.guessing.pieces import masks_of
 from understudy.modelfolder import CARD, FORMAT
 from understudy.persona import Persona
 from understudy.story import Moment, Scene
-from understudy.training.guessing.heldback import figures_of, held_back, learned
-from understudy.training.guessing.opening import learned_until, open_guesser
+from understudy.training.guessing.finetuning import data_summary, guessing_figures, held_back
+from understudy.training.guessing.guessers import learned_until, open_guesser
 from understudy.training.guessing.readers import AGENT
 
 
 def test_the_last_scenes_of_each_story_are_held_back() -> None:
-    told = {"Keys": lessons(talk(20, seed=1)), "Bees": lessons(talk(10, seed=2))}
-    taught, held = held_back(told, 0.25)
-    assert {title: [one.moment.numbers[-1] for one in scenes] for title, scenes in held.items()} == {
+    stories = {"Keys": lessons(talk(20, seed=1)), "Bees": lessons(talk(10, seed=2))}
+    training, held_out = held_back(stories, 0.25)
+    assert {title: [scene_held.moment.numbers[-1] for scene_held in scenes] for title, scenes in held_out.items()} == {
         "Keys": [16, 17, 18, 19, 20],
         "Bees": [9, 10],
     }
-    assert [*taught["Keys"].scenes, *held["Keys"]] == talk(20, seed=1)
-    assert learned(taught)["Bees"] == {
+    assert [*training["Keys"].scenes, *held_out["Keys"]] == talk(20, seed=1)
+    assert data_summary(training)["Bees"] == {
         "scenes": 8,
-        "lines": sum(len(one.lines) for one in talk(10, seed=2)[:8]),
+        "lines": sum(len(scene_held.lines) for scene_held in talk(10, seed=2)[:8]),
         "last": [1, 2, 8],
     }
-    assert held_back(told, 0.0)[0] == told and figures_of(lambda _main: Fixed([]), told, held_back(told, 0.0)[1]) == {}
+    assert (
+        held_back(stories, 0.0)[0] == stories
+        and guessing_figures(lambda _main: Fixed([]), stories, held_back(stories, 0.0)[1]) == {}
+    )
     with pytest.raises(StoryError, match="nothing to learn from"):
         held_back({"Keys": lessons([scene(1, ("Pilot", "dawn")), scene(2, ("Ines", "keys"))])}, 0.5)
 
@@ -45,33 +48,33 @@ class Fixed:
 
     def __init__(self, table: Sequence[Sequence[float]]) -> None:
         self._table = np.array(table)
-        self.told: list[Scene] = []
+        self.remembered: list[Scene] = []
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
         masks = masks_of(masked)
-        return named(masks, [one.name for one in personas], self._table[: len(masks), : len(personas)])
+        return named(masks, [persona.name for persona in personas], self._table[: len(masks), : len(personas)])
 
     def remember(self, scene: Scene) -> None:
-        self.told.append(scene)
+        self.remembered.append(scene)
 
 
 def test_figures_are_of_masks_alone_and_of_whole_assignments() -> None:
     """The first to speak is taken for Ines both times, and the second too where each is asked alone."""
-    told = {"Keys": lessons([scene(1, ("Ines", "keys"), ("Vera", "wax"))])}
-    held = {"Keys": [scene(2, ("Ines", "keys"), ("Vera", "wax")), scene(3, ("Pilot", "dawn"), ("Ines", "keys"))]}
+    stories = {"Keys": lessons([scene(1, ("Ines", "keys"), ("Vera", "wax"))])}
+    held_out = {"Keys": [scene(2, ("Ines", "keys"), ("Vera", "wax")), scene(3, ("Pilot", "dawn"), ("Ines", "keys"))]}
     guesser = Fixed([[0.9, 0.1], [0.6, 0.4]])
-    figures = figures_of(lambda _main: guesser, told, held)
+    figures = guessing_figures(lambda _main: guesser, stories, held_out)
     assert figures == {
         "speakers": 2,
         "accuracy": {"all": 0.5, "Keys": 0.5},
         "assigned": {"all": 1.0, "Keys": 1.0},
     }
-    assert guesser.told == held["Keys"]
+    assert guesser.remembered == held_out["Keys"]
 
 
 def card(folder: Path, **more: object) -> Path:
-    told = {"agent": AGENT, "format": FORMAT, "casts": {"Keys": list(CAST)}, "data": {"Keys": {"last": [1, 1, 7]}}}
-    (folder / CARD).write_text(json.dumps({**told, **more}), encoding="utf-8")
+    document = {"agent": AGENT, "format": FORMAT, "casts": {"Keys": list(CAST)}, "data": {"Keys": {"last": [1, 1, 7]}}}
+    (folder / CARD).write_text(json.dumps({**document, **more}), encoding="utf-8")
     return folder
 
 

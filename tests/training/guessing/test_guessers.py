@@ -14,7 +14,7 @@ from understudy.guessing.learning import named
 from understudy.guessing.pieces import masks_of
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.guessing.together import Together, weighed_together
+from understudy.training.guessing.guessers import WeightedGuessers, fit_weights
 
 LISTENS = {"keys": "Ines", "locks": "Ines", "doors": "Ines", "boats": "Tobias", "tides": "Tobias", "oars": "Tobias"}
 
@@ -36,7 +36,7 @@ class Misled:
     """As sure as the other, of the first that comes."""
 
     def __init__(self) -> None:
-        self.told: list[Scene] = []
+        self.remembered: list[Scene] = []
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
         masks, names = masks_of(masked), [persona.name for persona in personas]
@@ -44,7 +44,7 @@ class Misled:
         return named(masks, names, table / table.sum(axis=1, keepdims=True))
 
     def remember(self, scene: Scene) -> None:
-        self.told.append(scene)
+        self.remembered.append(scene)
 
 
 def asked(seed: int) -> list[Masked]:
@@ -55,11 +55,11 @@ def people(masked: Masked) -> list[Persona]:
     return [Persona(name) for name in masked.candidates]
 
 
-def right(guesser: Listener | Misled | Together, scenes: Sequence[Masked]) -> float:
+def right(guesser: Listener | Misled | WeightedGuessers, scenes: Sequence[Masked]) -> float:
     hits = [
-        max(found, key=lambda name: found[name]) == masked.answers[mask]
+        max(probabilities, key=lambda name: probabilities[name]) == masked.answers[mask]
         for masked in scenes
-        for mask, found in guesser.guess(masked.scene, people(masked)).items()
+        for mask, probabilities in guesser.guess(masked.scene, people(masked)).items()
     ]
     return float(np.mean(hits))
 
@@ -67,8 +67,8 @@ def right(guesser: Listener | Misled | Together, scenes: Sequence[Masked]) -> fl
 def test_who_knows_more_weighs_more_and_one_place_is_for_one_person() -> None:
     guessers: list[Listener | Misled] = [Listener(), Misled()]
     held_back = asked(seed=1)
-    told = [[guesser.guess(masked.scene, people(masked)) for masked in held_back] for guesser in guessers]
-    together = weighed_together(guessers, held_back, told)
+    predictions = [[guesser.guess(masked.scene, people(masked)) for masked in held_back] for guesser in guessers]
+    together = fit_weights(guessers, held_back, predictions)
     assert together.weights[0] > 5 * together.weights[1]
     fresh = asked(seed=2)
     assert right(together, fresh) == 1.0 > right(guessers[0], fresh) > right(guessers[1], fresh)
@@ -77,14 +77,14 @@ def test_who_knows_more_weighs_more_and_one_place_is_for_one_person() -> None:
 def test_what_is_told_reaches_those_who_remember() -> None:
     misled = Misled()
     scenes = talk(3, seed=1)
-    together = Together([Listener(), misled], [1.0, 1.0])
-    for one in scenes:
-        together.remember(one)
-    assert misled.told == scenes
+    together = WeightedGuessers([Listener(), misled], [1.0, 1.0])
+    for scene in scenes:
+        together.remember(scene)
+    assert misled.remembered == scenes
 
 
 def test_each_guesser_needs_a_weight_and_there_must_be_scenes_to_weigh_by() -> None:
     with pytest.raises(InputError, match="2 guessers and 1 weights"):
-        Together([Listener(), Misled()], [1.0])
+        WeightedGuessers([Listener(), Misled()], [1.0])
     with pytest.raises(InputError, match="no scene to weigh"):
-        weighed_together([Listener()], [], [[]])
+        fit_weights([Listener()], [], [[]])
