@@ -58,7 +58,13 @@ def guesser(
     judge: Path | None, most: int | None, maxlen: int | None, out: Path, seed: int, device: str, fresh: bool,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """A guesser of masked speakers, from the scripts of shows or from a story."""
+    """A guesser of masked speakers, from the scripts of shows or from a story.
+
+    \b
+    Example:
+        understudy train guesser --data tvshowguess --out who --device cuda
+        understudy train guesser --story my.story --before 3.1 --out who
+    """
     from understudy.training.loop import select_device
     from understudy.training.task import check_output
 

@@ -29,7 +29,13 @@ model_option = click.option(
 @character_option
 @model_option
 def causal(**options: Any) -> None:
-    """A causal language model, fine-tuned on the lines a character has said before a moment."""
+    """A causal language model, fine-tuned on the lines a character has said before a moment.
+
+    \b
+    Example:
+        understudy train causal --story friends.story --as Joey --at S05E01 \\
+            --base SmolLM2/ --out joey
+    """
     _train_on_lines("causal", **options)
 
 
@@ -38,7 +44,13 @@ def causal(**options: Any) -> None:
 @character_option
 @model_option
 def masked(**options: Any) -> None:
-    """A masked language model, fine-tuned on the lines a character has said before a moment."""
+    """A masked language model, fine-tuned on the lines a character has said before a moment.
+
+    \b
+    Example:
+        understudy train masked --story friends.story --as Joey --at S05E01 \\
+            --base BERT/ --out joey
+    """
     _train_on_lines("masked", **options)
 
 

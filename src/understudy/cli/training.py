@@ -119,14 +119,24 @@ def train() -> None:
 @train.command(short_help="Sums of word vectors, from dialogues.")
 @training_options("data", "personas", "condition", "width", "epochs", "batch", "held_back", "embeddings")
 def starspace(**options: Any) -> None:
-    """Starspace: message and profile as sums of word vectors, from PersonaChat's train_*.txt files."""
+    """Starspace: message and profile as sums of word vectors, from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train starspace --data pc/ --out my-starspace
+    """
     _train_on_folder("starspace", **options)
 
 
 @train.command("profile-memory", short_help="Word vectors with attention, from dialogues.")
 @training_options("data", "personas", "condition", "hops", "width", "epochs", "batch", "held_back", "embeddings")
 def profile_memory(**options: Any) -> None:
-    """Profile Memory: word vectors with attention over the profile, from PersonaChat's train_*.txt files."""
+    """Profile Memory: word vectors with attention over the profile, from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train profile-memory --data pc/ --out my-memory --hops 2
+    """
     _train_on_folder("profile-memory", **options)
 
 
@@ -137,14 +147,24 @@ def profile_memory(**options: Any) -> None:
     help="The profile-memory model whose weights it uses.",
 )  # fmt: skip
 def kv_memory(**options: Any) -> None:
-    """Key-Value Profile Memory: a profile-memory model that also remembers the training dialogues."""
+    """Key-Value Profile Memory: a profile-memory model that also remembers the training dialogues.
+
+    \b
+    Example:
+        understudy train kv-memory --from my-memory --data pc/ --out my-kv
+    """
     _train_on_folder("kv-memory", **options)
 
 
 @train.command(short_help="A transformer for context and reply apart.")
 @training_options("data", "personas", "runs", "epochs", "batch", "held_back", "base")
 def encoder(**options: Any) -> None:
-    """Encoder: a transformer trained contrastively, from PersonaChat's train_*.txt files."""
+    """Encoder: a transformer trained contrastively, from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train encoder --data pc/ --out my-encoder --device cuda
+    """
     _train_on_folder("encoder", **options)
 
 
@@ -155,14 +175,24 @@ def encoder(**options: Any) -> None:
     help="The encoder whose score it corrects (default: the one that ships).",
 )  # fmt: skip
 def cross_encoder(**options: Any) -> None:
-    """Cross-encoder: context and reply read together, from PersonaChat's train_*.txt files."""
+    """Cross-encoder: context and reply read together, from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
+    """
     _train_on_folder("cross-encoder", **options)
 
 
 @train.command(short_help="How Japanese characters talk, from novels.")
 @training_options("data", "width", "epochs")
 def voice(**options: Any) -> None:
-    """Voice: how Japanese characters talk, from novels as JSON files {character: [lines]} in train/ and valid/."""
+    """Voice: how Japanese characters talk, from novels as JSON files {character: [lines]} in train/ and valid/.
+
+    \b
+    Example:
+        understudy train voice --data data/personaclr --out my-voice
+    """
     _train_on_folder("voice", **options)
 
 

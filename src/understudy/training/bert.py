@@ -3,7 +3,7 @@
 Sequences are sorted into groups of similar length, each padded to the next multiple of 16 (long ones of 64), and are
 concatenated into one row of tokens. All layers work on that row; only attention looks at the groups, sequence by
 sequence. So little is computed for padding, and a batch of thousands of sequences takes few calls. transformers'
-`BertModel` pads a whole batch to its longest sequence (docs/decisions/0007).
+`BertModel` gives the same states; why it is not used yet is in docs/decisions/0007.
 """
 
 from __future__ import annotations
