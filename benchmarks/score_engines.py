@@ -28,9 +28,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from understudy.metrics.grounds import Grounds
-from understudy.metrics.measure import LineMetric
-from understudy.metrics.personas import USUAL
+from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.registry import DEFAULT_METRICS, MetricContext
 
 FILES = 4
 PIECE = 4096
@@ -53,12 +52,12 @@ def make_metrics() -> None:
     from understudy.readers import read
 
     story = read("demo")
-    grounds = Grounds(story, situation_at(story, "Zita", "end"), author=True)
-    metrics.extend(grounds.metric(name) for name in USUAL)
+    grounds = MetricContext(story, situation_at(story, "Zita", "end"), author=True)
+    metrics.extend(grounds.metric(name) for name in DEFAULT_METRICS)
 
 
 def score_piece(texts: list[str]) -> pa.Table:
-    lines = metrics[0].samples.cut(texts)
+    lines = metrics[0].samples.tokenize(texts)
     values = {metric.name: pa.array(metric.values(lines), from_pandas=True) for metric in metrics}
     return pa.table({"text": texts, **values})
 
@@ -101,8 +100,8 @@ def values_of(path: Path) -> list[list[float | None]]:
     if path.suffix == ".json":
         with path.open(encoding="utf-8") as file:
             return [list(json.loads(line)["scores"].values()) for line in file]
-    columns = parquet.read_table(path, columns=list(USUAL))
-    return [list(row) for row in zip(*(columns[name].to_pylist() for name in USUAL))]
+    columns = parquet.read_table(path, columns=list(DEFAULT_METRICS))
+    return [list(row) for row in zip(*(columns[name].to_pylist() for name in DEFAULT_METRICS))]
 
 
 def main() -> None:
@@ -138,7 +137,7 @@ def main() -> None:
                 if values_of(out) != first:
                     raise SystemExit(f"{name} gives other values")
                 out.unlink()
-    print(f"{len(first):,} lines, {len(USUAL)} metrics, {cores()} cores, the same values from all\n")
+    print(f"{len(first):,} lines, {len(DEFAULT_METRICS)} metrics, {cores()} cores, the same values from all\n")
     print(f"{'':14} {'seconds':>8} {'lines a second':>15} {'of the pool':>12}")
     pool = statistics.median(taken["pool by hand"])
     for name, each in taken.items():

@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from understudy.metrics import Samples
-from understudy.metrics.personas import LINE_METRICS, USUAL
+from understudy.metrics.registry import DEFAULT_METRICS, LINE_METRICS
 from understudy.persona import Persona
 from understudy.text import tokenizer
 
@@ -83,7 +83,10 @@ def million(data: Path, count: int) -> None:
         print(f"one line, from start to end {statistics.median(starts):8.2f} s")
         taken = in_one_go(lines, out)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(f"{count:,} lines, {len(USUAL)} metrics {taken:8.1f} s   {count / taken:,.0f} lines a second", end="")
+        print(
+            f"{count:,} lines, {len(DEFAULT_METRICS)} metrics {taken:8.1f} s   {count / taken:,.0f} lines a second",
+            end="",
+        )
         print(f", peak {peak:,.0f} MB")
         written = killed_half_way(lines, again, out.stat().st_size)
         same = again.read_bytes() == out.read_bytes()
@@ -108,18 +111,19 @@ def japanese(data: Path) -> None:
     samples = Samples(novel, "ja")
     name = max(samples.names, key=samples.count)
     persona = Persona(name, profile=PROFILE, language="ja")
-    metrics = [LINE_METRICS[metric](samples, persona) for metric in USUAL]
+    metrics = [LINE_METRICS[metric](samples, persona) for metric in DEFAULT_METRICS]
     cut = tokenizer("ja")
 
     def whole() -> None:
-        said = samples.cut(lines)
+        said = samples.tokenize(lines)
         for metric in metrics:
             metric.values(said)
 
     alone = seconds(lambda: [cut(line) for line in lines])
     scored = seconds(whole)
     print(
-        f"\nJapanese, {len(lines):,} lines, {samples.count(name):,} sample lines of the persona, {len(USUAL)} metrics"
+        f"\nJapanese, {len(lines):,} lines, {samples.count(name):,} sample lines of the persona, "
+        f"{len(DEFAULT_METRICS)} metrics"
     )
     print(f"tokeniser alone {1e6 * alone / len(lines):8.1f} us a line")
     print(f"whole scoring   {1e6 * scored / len(lines):8.1f} us a line   {scored / alone:.2f} times the tokeniser")

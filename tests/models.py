@@ -15,9 +15,9 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.word_vectors import spelled
 from understudy.modelfolder import FORMAT, texts_as_tensor, write_model, write_tensors
-from understudy.training.base import Shape, read_base
 from understudy.training.export import write_cross_encoder, write_encoder
-from understudy.training.pairs import head_start
+from understudy.training.pair_scoring import head_start
+from understudy.training.pretrained import Shape, load_base
 
 __all__ = ["TRADES", "tiny_base", "tiny_data", "tiny_model"]
 
@@ -71,7 +71,7 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
 
 def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
     """A cross-encoder of random weights beside an encoder of random weights."""
-    base = read_base(tiny_base(folder / "base"))
+    base = load_base(tiny_base(folder / "base"))
     encoder = folder / "beside"
     card: dict[str, Any] = {"format": FORMAT, "seed": 0}
     encoder.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from languagemodels import tiny_model, words_of
-from understudy.metrics.neural import open_transformer
+from understudy.metrics.transformer_lm import open_transformer
 from understudy.readers import read
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
@@ -41,46 +42,46 @@ def test_train_then_score(run: Run, document: Document, bases: dict[str, Path], 
 
     lines = tmp_path / "lines.txt"
     lines.write_text("The tide is out.\n\nI keep the arrivals page.\n")
-    asked = ("score", lines, "--story", "demo", "--as", "Zita", "--at", "2.3", "--metrics", "uppl", "--model", "zita")
-    found = document(*asked)["lines"]
+    scoring = ("score", lines, "--story", "demo", "--as", "Zita", "--at", "2.3", "--metrics", "uppl", "--model", "zita")
+    rows = document(*scoring)["lines"]
     model = open_transformer("zita")
-    for row in (found[0], found[2]):
+    for row in (rows[0], rows[2]):
         mean = sum(model.many([row["text"]])[0]) / len(model.many([row["text"]])[0])
         assert row["scores"]["uppl"] == pytest.approx(2.718281828459045**-mean, rel=1e-4)
         assert row["reasons"]["uppl"].startswith("least expected: ")
-    assert found[1]["scores"]["uppl"] is None
-    run(*asked, "-o", "scores.jsonl")
+    assert rows[1]["scores"]["uppl"] is None
+    run(*scoring, "-o", "scores.jsonl")
     written = [json.loads(line)["scores"]["uppl"] for line in Path("scores.jsonl").read_text().splitlines()]
-    assert written[0] == pytest.approx(found[0]["scores"]["uppl"], rel=1e-5)
-    assert "another character" in run(*asked[:-1], bases[kind], "-o", "scores.jsonl", status=1).stderr
+    assert written[0] == pytest.approx(rows[0]["scores"]["uppl"], rel=1e-5)
+    assert "another character" in run(*scoring[:-1], bases[kind], "-o", "scores.jsonl", status=1).stderr
 
 
 def test_a_rule_may_ask_it_too(document: Document, bases: dict[str, Path], tmp_path: Path) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("The tide is out.\n")
-    asked = ("filter", lines, "--story", "demo", "--as", "Zita", "--no-vectors", "--store", "lines.db")
-    told = document(*asked, "--rule", "uppl<=1e9", "--model", bases["causal"])
-    assert told["decided"] == {"approved": 1}
-    (kept,) = document("utterances", "list", "--store", "lines.db")["utterances"]
+    command = ("filter", lines, "--story", "demo", "--as", "Zita", "--no-vectors", "--store", "lines.db")
+    result = document(*command, "--rule", "uppl<=1e9", "--model", bases["causal"])
+    assert result["decided"] == {"approved": 1}
+    (stored,) = document("utterances", "list", "--store", "lines.db")["utterances"]
     mean = sum(open_transformer(bases["causal"]).many(["The tide is out."])[0]) / 5
-    assert kept["scores"]["uppl"] == pytest.approx(2.718281828459045**-mean, rel=1e-4)
+    assert stored["scores"]["uppl"] == pytest.approx(2.718281828459045**-mean, rel=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "said"),
+    ("arguments", "status", "message"),
     [
-        (("causal", "--base", "x"), 2, "--story and --as"),
-        (("causal", "--story", "demo", "--as", "Zita"), 2, "--base"),
-        (("causal", "--story", "demo", "--as", "Zita", "--base", "x", "--data", "."), 2, "--data is for"),
-        (("starspace", "--data", ".", "--story", "demo"), 2, "--story is for causal and masked"),
-        (("starspace",), 2, "--data"),
-        (("encoder", "--data", ".", "--base", "nowhere"), 2, "no folder"),
+        (("causal", "--base", "x"), 2, "Missing option '--story'"),
+        (("causal", "--story", "demo", "--as", "Zita"), 2, "Missing option '--base'"),
+        (("causal", "--story", "demo", "--as", "Zita", "--base", "x", "--data", "."), 2, r"No such option:? '?--data"),
+        (("starspace", "--data", ".", "--story", "demo"), 2, r"No such option:? '?--story"),
+        (("starspace",), 2, "Missing option '--data'"),
+        (("encoder", "--data", ".", "--base", "nowhere"), 2, "'nowhere' does not exist"),
         (("masked", "--story", "demo", "--as", "Nobody", "--base", "x"), 1, "called 'Nobody'"),
         (("masked", "--story", "demo", "--as", "Zita", "--base", "./no/such/model"), 1, "model.safetensors"),
     ],
 )
-def test_commands_that_make_no_sense(run: Run, told: tuple[str, ...], status: int, said: str) -> None:
-    assert said in run("train", *told, "--out", "mine", status=status).stderr
+def test_commands_that_make_no_sense(run: Run, arguments: tuple[str, ...], status: int, message: str) -> None:
+    assert re.search(message, run("train", *arguments, "--out", "mine", status=status).stderr)
     assert not Path("mine").exists()
 
 
@@ -88,12 +89,12 @@ def test_the_extra_that_is_missing_is_named(
     run: Run, bases: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lines.txt").write_text("The tide is out.\n")
-    asked = ("score", tmp_path / "lines.txt", "--story", "demo", "--as", "Zita", "--metrics", "uppl")
+    command = ("score", tmp_path / "lines.txt", "--story", "demo", "--as", "Zita", "--metrics", "uppl")
     monkeypatch.setitem(sys.modules, "transformers", None)
-    assert "understudy[train]" in run(*asked, "--model", bases["causal"], status=1).stderr
+    assert "understudy[train]" in run(*command, "--model", bases["causal"], status=1).stderr
     train = ("train", "causal", "--story", "demo", "--as", "Zita", "--base", bases["causal"], "--out", "mine")
     assert "understudy[train]" in run(*train, status=1).stderr
-    run(*asked)  # and without a model nothing is missed
+    run(*command)  # and without a model nothing is missed
 
 
 def test_workers_ask_the_same_model(run: Run, document: Document, bases: dict[str, Path], tmp_path: Path) -> None:
@@ -102,10 +103,10 @@ def test_workers_ask_the_same_model(run: Run, document: Document, bases: dict[st
 
     lines = tmp_path / "lines.txt"
     lines.write_text("The tide is out.\n\nI keep the arrivals page.\n")
-    asked = ("score", lines, "--story", "demo", "--as", "Zita", "--metrics", "uppl", "--model", bases["masked"])
-    wanted = [row["scores"]["uppl"] for row in document(*asked)["lines"]]
-    run(*asked, "--engine", "daft", "-o", "scores.parquet")
-    found = parquet.read_table("scores.parquet")["uppl"].to_pylist()
-    assert found[1] is None and found[::2] == pytest.approx(wanted[::2], rel=1e-5)
-    other = (*asked[:-1], bases["causal"], "--engine", "daft", "-o", "scores.parquet")
+    command = ("score", lines, "--story", "demo", "--as", "Zita", "--metrics", "uppl", "--model", bases["masked"])
+    wanted = [row["scores"]["uppl"] for row in document(*command)["lines"]]
+    run(*command, "--engine", "daft", "-o", "scores.parquet")
+    scores = parquet.read_table("scores.parquet")["uppl"].to_pylist()
+    assert scores[1] is None and scores[::2] == pytest.approx(wanted[::2], rel=1e-5)
+    other = (*command[:-1], bases["causal"], "--engine", "daft", "-o", "scores.parquet")
     assert "other model" in run(*other, status=1).stderr

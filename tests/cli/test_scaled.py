@@ -17,7 +17,7 @@ from click.testing import Result
 from pyarrow import parquet
 
 from raycluster import two_nodes
-from understudy.metrics.personas import USUAL
+from understudy.metrics.registry import DEFAULT_METRICS
 from understudy.scoring import parts
 
 Run = Callable[..., Result]
@@ -86,7 +86,7 @@ def test_one_file_from_files_of_every_kind_equals_the_local_run(
     shown = run("score", f"{folder}/*", *asked, "--engine", "daft", "-o", "scores.parquet").stdout
     expected = locally(run, said, tmp_path, asked)
     assert written(Path("scores.parquet")) == expected
-    assert {len(row["scores"]) for row in expected} == {len(USUAL)}
+    assert {len(row["scores"]) for row in expected} == {len(DEFAULT_METRICS)}
     assert {None, 0.0} < {value for row in expected for value in row["scores"].values()}
     assert "60 lines as Ines Vale" in shown
     assert "Every line's scores are in scores.parquet." in shown

@@ -11,7 +11,7 @@ from click.testing import Result
 
 from understudy.cli import score_rows
 from understudy.metrics import Samples
-from understudy.metrics.personas import LINE_METRICS, USUAL
+from understudy.metrics.registry import DEFAULT_METRICS, LINE_METRICS
 from understudy.readers import read
 
 Run = Callable[..., Result]
@@ -34,10 +34,10 @@ def written(path: Path) -> list[dict[str, Any]]:
 def test_every_line_with_every_score_and_its_reason(document: Document, lines: Path, story: Path) -> None:
     found = document("score", lines, "--story", story, "--as", "Ines", "--at", "2.1")
     assert (found["character"], found["moment"], found["count"]) == ("Ines Vale", "2.1", 5)
-    assert found["metrics"] == list(USUAL)
+    assert found["metrics"] == list(DEFAULT_METRICS)
     assert [(row["line"], row["text"]) for row in found["lines"]] == list(enumerate(LINES, 1))
     key, blank, strange, copied, _ = found["lines"]
-    assert all(set(row["scores"]) == set(row["reasons"]) == set(USUAL) for row in found["lines"])
+    assert all(set(row["scores"]) == set(row["reasons"]) == set(DEFAULT_METRICS) for row in found["lines"])
     assert set(blank["scores"].values()) == {None}
     assert set(blank["reasons"].values()) == {"the line has no words"}
     assert key["scores"]["psprob"] > strange["scores"]["psprob"]
@@ -84,7 +84,7 @@ def test_every_line_and_score_can_be_read_at_any_width(
     assert max(map(len, shown.splitlines())) <= int(width)
     words = " ".join(shown.split())
     assert words.count(said if width != "200" or count == 3 else said[:60].strip()) >= count
-    for name in USUAL:
+    for name in DEFAULT_METRICS:
         assert words.count(f"{name} ") >= (count if width != "200" or count == 3 else 1)
     assert not any(line.strip() in ("I", "keep", "the") for line in shown.splitlines())  # a word a line
 
@@ -113,7 +113,9 @@ def test_a_file_has_a_line_for_every_line(run: Run, document: Document, lines: P
     rows = written(Path("out.jsonl"))
     expected = document("score", lines, "--story", story, "--as", "Ines")["lines"]
     assert [row["scores"] for row in rows] == [row["scores"] for row in expected]
-    assert [set(row.get("reasons", {})) for row in rows[:2]] == [set(), set(USUAL)], "only why a score is missing"
+    assert [set(row.get("reasons", {})) for row in rows[:2]] == [set(), set(DEFAULT_METRICS)], (
+        "only why a score is missing"
+    )
     run("score", lines, "--story", story, "--as", "Ines", "-o", "why.jsonl", "--why")
     assert written(Path("why.jsonl")) == expected
 

@@ -287,8 +287,8 @@ def learned(story_scenes: list[Scene]) -> tuple[Terms, Rows, Ints]:
 def test_each_opinion_finds_people_by_their_words() -> None:
     terms, counted, labels = learned(TOLD)
     seen, fresh = np.arange(60), np.arange(60, 90)
-    judges = SubModels(terms, MaskFeatures(counted.some(seen)), labels[seen], 3)
-    scores = judges.scores(MaskFeatures(counted.some(fresh)))
+    judges = SubModels(terms, MaskFeatures(counted.take(seen)), labels[seen], 3)
+    scores = judges.scores(MaskFeatures(counted.take(fresh)))
     assert scores.shape == (30, 3, len(SUB_MODELS) + 1)
     for index in range(len(SUB_MODELS)):
         assert (scores[:, :, index].argmax(axis=1) == labels[fresh]).mean() > 0.9
@@ -313,4 +313,4 @@ def test_some_of_the_evidence_keeps_vectors_with_their_masks() -> None:
     assert some.vectors is not None and some.starts is not None
     assert some.vectors.ravel().tolist() == [4, 5, 0]
     assert some.starts.tolist() == [0, 2, 3]
-    assert some.counted.values.tolist() == pytest.approx(counted.some(np.array([2, 0])).values.tolist())
+    assert some.counted.values.tolist() == pytest.approx(counted.take(np.array([2, 0])).values.tolist())

@@ -11,7 +11,7 @@ from brasskey import brass_key
 from understudy.dialogue import situation_at
 from understudy.judging import Rule
 from understudy.judging.run import Entry, filter_lines, run_of
-from understudy.metrics.grounds import Grounds
+from understudy.metrics.registry import MetricContext
 from understudy.readers import read
 from understudy.story import Moment
 from understudy.utterances import APPROVED, PENDING, REJECTED, open_store
@@ -21,9 +21,9 @@ RULES = [Rule.parse("anachronism<=0")]
 
 
 @pytest.fixture
-def grounds(tmp_path: Path) -> Grounds:
+def grounds(tmp_path: Path) -> MetricContext:
     told = read(brass_key(tmp_path / "story"))
-    return Grounds(told, situation_at(told, "Ines", "1.2"), author=True)
+    return MetricContext(told, situation_at(told, "Ines", "1.2"), author=True)
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ def entry(tmp_path: Path) -> Entry:
     return Entry("The Brass Key", "Ines Vale", Moment((1, 2)), Moment.end(), file)
 
 
-def test_lines_enter_in_order_with_scores_source_and_decision(grounds: Grounds, entry: Entry, tmp_path: Path) -> None:
+def test_lines_enter_in_order_with_scores_source_and_decision(
+    grounds: MetricContext, entry: Entry, tmp_path: Path
+) -> None:
     store = open_store(tmp_path / "lines.db")
     outcome = filter_lines([LINES[:3], LINES[3:]], [grounds.metric("anachronism")], RULES, store, entry)
     kept = list(store.find())
@@ -46,7 +48,7 @@ def test_lines_enter_in_order_with_scores_source_and_decision(grounds: Grounds, 
 
 
 def test_a_run_stopped_between_any_two_pieces_goes_on_to_the_same_end(
-    grounds: Grounds, entry: Entry, tmp_path: Path
+    grounds: MetricContext, entry: Entry, tmp_path: Path
 ) -> None:
     metrics = [grounds.metric("anachronism"), grounds.metric("psprob")]
     whole = open_store(tmp_path / "whole.db")
@@ -80,7 +82,7 @@ def test_other_rules_another_character_or_another_file_are_another_run(entry: En
 
 
 def test_only_what_is_approved_is_encoded_and_what_cannot_be_judged_waits(
-    grounds: Grounds, entry: Entry, tmp_path: Path
+    grounds: MetricContext, entry: Entry, tmp_path: Path
 ) -> None:
     encoded: list[str] = []
 

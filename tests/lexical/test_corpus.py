@@ -19,13 +19,13 @@ def grams_of(text: str, order: int) -> list[tuple[str, ...]]:
 
 @settings(deadline=None)
 @given(TEXTS, TEXTS, st.integers(1, 4))
-def test_bags_count_the_runs_of_words_that_the_corpus_has(known: list[str], asked: list[str], order: int) -> None:
+def test_bags_count_the_runs_of_words_that_the_corpus_has(known: list[str], texts: list[str], order: int) -> None:
     corpus = Corpus(known)
     there = {gram for text in known for gram in grams_of(text, order)}
-    lines = corpus.cut(asked)
+    lines = corpus.tokenize(texts)
     bags = lines.bags(order)
-    for place, text in enumerate(asked):
-        row = slice(bags.starts[place], bags.starts[place + 1])
+    for index, text in enumerate(texts):
+        row = slice(bags.starts[index], bags.starts[index + 1])
         expected = grams_of(text, order)
         if order == 1:  # words that are new are kept, by numbers of their own
             runs: list[tuple[str, ...]] = [(lines.word(number),) for number in bags.columns[row].tolist()]
@@ -39,7 +39,7 @@ def test_bags_count_the_runs_of_words_that_the_corpus_has(known: list[str], aske
 @given(TEXTS)
 def test_a_corpus_and_the_same_lines_cut_again_have_the_same_numbers(texts: list[str]) -> None:
     corpus = Corpus(texts)
-    again = corpus.cut(texts)
+    again = corpus.tokenize(texts)
     assert again.ids.tolist() == corpus.lines.ids.tolist()
     for order in (2, 3, 4):
         assert again.grams(order).tolist() == corpus.lines.grams(order).tolist()
@@ -55,7 +55,7 @@ def test_boundaries_stand_around_every_line_and_never_inside_a_run() -> None:
 
 def test_words_that_are_new_have_numbers_of_that_cut_alone() -> None:
     corpus = Corpus(["the tide"])
-    lines = corpus.cut(["the moon and the moon"])
+    lines = corpus.tokenize(["the moon and the moon"])
     assert lines.words(0) == ["the", "moon", "and", "the", "moon"]
     assert lines.size == corpus.size + 2
     assert lines.number("moon") == corpus.size
@@ -66,11 +66,11 @@ def test_words_that_are_new_have_numbers_of_that_cut_alone() -> None:
 def test_plain_lines_are_without_marks() -> None:
     corpus = Corpus(["The tide... is out!", "...", "No"], marks=True)
     assert corpus.lines.words(0) == ["the", "tide", "...", "is", "out", "!"]
-    assert [corpus.lines.plain.words(place) for place in range(3)] == [["the", "tide", "is", "out"], [], ["no"]]
-    asked = corpus.cut(["Out?? Moon, tide"])
-    assert asked.plain.words(0) == ["out", "moon", "tide"]
-    assert asked.plain.ids[0] == asked.plain.ids[-1] == BOUNDARY
-    assert asked.plain.plain is asked.plain
+    assert [corpus.lines.plain.words(index) for index in range(3)] == [["the", "tide", "is", "out"], [], ["no"]]
+    lines = corpus.tokenize(["Out?? Moon, tide"])
+    assert lines.plain.words(0) == ["out", "moon", "tide"]
+    assert lines.plain.ids[0] == lines.plain.ids[-1] == BOUNDARY
+    assert lines.plain.plain is lines.plain
     bare = Corpus(["The tide... is out!"])
     assert bare.lines.plain is bare.lines
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.lexical import Corpus
-from understudy.lexical.kneserney import KneserNey, spoken
+from understudy.lexical.kneserney import KneserNey, unigram_shares
 
 WORDS = ["key", "lamp", "boat", "tide"]
 LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), min_size=1, max_size=8)
@@ -15,12 +15,12 @@ LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), min
 def next_words(model: KneserNey, corpus: Corpus, history: list[str]) -> dict[str, float]:
     """How probable every word is after a history; '' is the end of the line, '?' any word the corpus does not have."""
     known = [corpus.word(number) for number in range(1, corpus.size)]
-    found = {}
+    distribution = {}
     for word in [*known, "?"]:
         said = "unheard" if word == "?" else word
-        found[word] = float(model.probabilities(corpus.cut([" ".join([*history, said])]))[len(history)])
-    found[""] = float(model.probabilities(corpus.cut([" ".join(history)]))[len(history)])
-    return found
+        distribution[word] = float(model.probabilities(corpus.tokenize([" ".join([*history, said])]))[len(history)])
+    distribution[""] = float(model.probabilities(corpus.tokenize([" ".join(history)]))[len(history)])
+    return distribution
 
 
 @settings(deadline=None)
@@ -28,10 +28,10 @@ def next_words(model: KneserNey, corpus: Corpus, history: list[str]) -> dict[str
 def test_probabilities_after_any_history_sum_to_one(lines: list[str], history: list[str], data: st.DataObject) -> None:
     corpus = Corpus(lines)
     chosen = data.draw(st.lists(st.booleans(), min_size=len(lines), max_size=len(lines)))
-    for base in (None, spoken(corpus)):
-        found = next_words(KneserNey(corpus, np.array(chosen), base), corpus, history)
-        assert sum(found.values()) == pytest.approx(1.0, abs=1e-12)
-        assert all(value > 0 for value in found.values())
+    for base in (None, unigram_shares(corpus)):
+        distribution = next_words(KneserNey(corpus, np.array(chosen), base), corpus, history)
+        assert sum(distribution.values()) == pytest.approx(1.0, abs=1e-12)
+        assert all(value > 0 for value in distribution.values())
 
 
 def test_a_pair_by_hand() -> None:
@@ -45,9 +45,9 @@ def test_a_pair_by_hand() -> None:
 
 def test_what_is_said_often_is_expected_and_in_its_place() -> None:
     corpus = Corpus(["the tide is out", "the tide is in", "the tide is high", "out of the boat"])
-    found = next_words(KneserNey(corpus, np.ones(4, dtype=np.bool_)), corpus, ["the", "tide"])
-    assert max(found, key=lambda word: found[word]) == "is"
-    assert found["boat"] > found["?"]
+    distribution = next_words(KneserNey(corpus, np.ones(4, dtype=np.bool_)), corpus, ["the", "tide"])
+    assert max(distribution, key=lambda word: distribution[word]) == "is"
+    assert distribution["boat"] > distribution["?"]
 
 
 def test_lines_that_are_not_chosen_teach_nothing() -> None:
@@ -60,7 +60,8 @@ def test_lines_that_are_not_chosen_teach_nothing() -> None:
 
 def test_words_that_were_not_chosen_are_as_probable_as_everybody_says_them() -> None:
     corpus = Corpus(["the tide is out", "my key is gone", "my lamp is gone"])
-    first = KneserNey(corpus, np.array([True, False, False]), spoken(corpus))
-    found = next_words(first, corpus, [])
-    assert found["my"] > found["key"] == found["?"], "an unknown word counts as one that was said once"
-    assert found["my"] - found["key"] == pytest.approx(found["gone"] - found["lamp"])
+    first = KneserNey(corpus, np.array([True, False, False]), unigram_shares(corpus))
+    distribution = next_words(first, corpus, [])
+    assert distribution["my"] > distribution["key"]
+    assert distribution["key"] == distribution["?"], "an unknown word counts as one that was said once"
+    assert distribution["my"] - distribution["key"] == pytest.approx(distribution["gone"] - distribution["lamp"])

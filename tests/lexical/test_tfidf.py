@@ -25,8 +25,8 @@ def obvious_cosines(texts: Sequence[Sequence[str]], query: Sequence[str]) -> lis
         norm = math.sqrt(sum(weight**2 for weight in weights.values()))
         return {word: weight / norm for word, weight in weights.items()}
 
-    asked = unit(query)
-    return [sum(weight * asked.get(word, 0.0) for word, weight in unit(text).items()) for text in texts]
+    query_weights = unit(query)
+    return [sum(weight * query_weights.get(word, 0.0) for word, weight in unit(text).items()) for text in texts]
 
 
 @given(TEXTS, st.lists(WORDS, max_size=8))

@@ -12,8 +12,8 @@ SAMPLES = Samples({"Ines": ["The tide is out."]})
 
 
 def test_only_an_author_is_told_which_terms_and_where(story: Path) -> None:
-    told = read(story)
-    known, ines = Chronology(told), persona_at(told, "Ines", "1.2")
+    opened = read(story)
+    known, ines = Chronology(opened), persona_at(opened, "Ines", "1.2")
     line = "I saw it from the lighthouse with Mara."
     (hidden,) = anachronism(SAMPLES, known, ines)([line])
     (open_,) = anachronism(SAMPLES, known, ines, author=True)([line])
@@ -22,16 +22,16 @@ def test_only_an_author_is_told_which_terms_and_where(story: Path) -> None:
 
 
 def test_a_harmless_line_scores_nothing(story: Path) -> None:
-    told = read(story)
-    known, ines = Chronology(told), persona_at(told, "Ines", "1.2")
+    opened = read(story)
+    known, ines = Chronology(opened), persona_at(opened, "Ines", "1.2")
     for metric in (anachronism(SAMPLES, known, ines), unwitnessed(SAMPLES, known, ines)):
         assert [score.value for score in metric(["Good morning to you.", ""])] == [0.0, None]
 
 
 def test_where_nothing_can_be_told_there_is_a_reason(story: Path) -> None:
-    told = read(story)
-    known = Chronology(told)
-    (score,) = anachronism(SAMPLES, known, persona_at(told, "Ines", "end"))(["Mara"])
+    opened = read(story)
+    known = Chronology(opened)
+    (score,) = anachronism(SAMPLES, known, persona_at(opened, "Ines", "end"))(["Mara"])
     assert score.value is None and "name a moment" in score.reason
     (score,) = unwitnessed(SAMPLES, known, Persona("Nobody"))(["Mara"])
     assert score.value is None and "Nobody" in score.reason

@@ -29,7 +29,7 @@ def bleu(line: list[str], sample: list[str], order: int) -> float:
 @settings(max_examples=300, deadline=None)
 @given(LINES, LINES, st.integers(1, 4))
 def test_it_is_the_largest_of_all_pairs(lines: list[list[str]], said: list[list[str]], order: int) -> None:
-    samples = Samples({"other": ["lamp boat tide"], "Ines": [*(" ".join(one) for one in said), "rope"]})
+    samples = Samples({"other": ["lamp boat tide"], "Ines": [*(" ".join(words) for words in said), "rope"]})
     for line, score in zip(lines, maxbleu(samples, "Ines", order)([" ".join(line) for line in lines])):
         if line:
             best = max(bleu(line, sample, order) for sample in [*said, ["rope"]])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.metrics import Samples, Speakers, psprob
+from understudy.metrics import Samples, Speakers, persona_accuracy, personality_classification_accuracy, psprob
 from understudy.metrics.psprob import told_apart
 
 SAID = {
@@ -15,11 +15,11 @@ SAID = {
 def test_the_one_who_talks_like_this_is_the_most_probable() -> None:
     samples = Samples(SAID)
     speakers = Speakers(samples)
-    found = {name: psprob(samples, name, speakers)(["Is the key on the hook?"])[0].value for name in speakers.names}
-    assert set(found) == {"Ines", "Tobias"}
-    assert found["Ines"] is not None and found["Tobias"] is not None
-    assert found["Ines"] > 0.5 > found["Tobias"]
-    assert found["Ines"] + found["Tobias"] < 1, "it may have been somebody else"
+    scores = {name: psprob(samples, name, speakers)(["Is the key on the hook?"])[0].value for name in speakers.names}
+    assert set(scores) == {"Ines", "Tobias"}
+    assert scores["Ines"] is not None and scores["Tobias"] is not None
+    assert scores["Ines"] > 0.5 > scores["Tobias"]
+    assert scores["Ines"] + scores["Tobias"] < 1, "it may have been somebody else"
 
 
 def test_a_persona_with_two_lines_counts_as_much_as_the_others() -> None:
@@ -54,7 +54,7 @@ def test_who_is_not_told_apart_is_one_of_the_others() -> None:
     samples = Samples(SAID)
     (score,) = psprob(samples, "Mara", Speakers(samples))(["Light the lamp!"])
     assert (score.value, score.reason) == (None, "Mara is not among those told apart")
-    assert Speakers(samples).probabilities(samples.cut(["Light the lamp!"])).argmax() == 2
+    assert Speakers(samples).probabilities(samples.tokenize(["Light the lamp!"])).argmax() == 2
 
 
 def test_marks_are_part_of_how_somebody_talks() -> None:
@@ -89,7 +89,36 @@ def test_unheard_words_are_said_to_be() -> None:
 
 def test_lines_cut_once_serve_every_metric() -> None:
     samples = Samples(SAID)
-    lines = samples.cut(["The key.", "The boat."])
+    lines = samples.tokenize(["The key.", "The boat."])
     metric = psprob(samples, "Ines")
     assert [score.value for score in metric(lines)] == metric.values(lines).tolist()
     assert metric([]) == []
+
+
+SETS = {
+    "Ines": ["The key was on its hook.", "My key, my hook.", "Keys of the harbour.", "Who has the key?"],
+    "Tobias": ["The tide is out.", "Boats go with the tide.", "No boat today.", "I row the boat."],
+}
+
+
+def test_the_share_of_a_set_that_is_taken_for_the_persona() -> None:
+    score = personality_classification_accuracy(Samples(SETS), "Ines")(
+        ["My key!", "Who has my hook?", "Row the boat!", "..."]
+    )
+    assert score.value == 2 / 3, "a line without words is no line"
+    assert score.reason == "2 of 3 lines; by chance 0.50"
+
+
+def test_the_share_of_a_set_that_expresses_the_description() -> None:
+    metric = persona_accuracy(["I love tea", "tea please", "more tea"], ["No boat", "the tide is out", "row on"])
+    assert metric(["a cup of tea", "no boat today"]).value == 0.5
+    assert metric(["tea", "tea"]).value == 1.0
+
+
+def test_an_accuracy_without_evidence_has_no_value() -> None:
+    metric = personality_classification_accuracy(Samples(SETS), "Mara")
+    assert metric(["My key!"]).value is None
+    assert "'Mara'" in metric(["My key!"]).reason
+    nothing = personality_classification_accuracy(Samples(SETS), "Ines")(["", "?"])
+    assert (nothing.value, nothing.reason) == (None, "no line has words")
+    assert persona_accuracy([], ["no"])(["yes"]).value is None

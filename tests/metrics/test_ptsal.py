@@ -18,16 +18,16 @@ def terms(line: str) -> list[tuple[str, str]]:
 
 
 def obvious(said: dict[str, list[str]], name: str, line: str) -> float:
-    asked = [own for own in said.values() if len(own) >= 5]
-    asked = list(said.values()) if len(asked) < 2 else asked
+    counted = [own for own in said.values() if len(own) >= 5]
+    counted = list(said.values()) if len(counted) < 2 else counted
 
     def salience(term: tuple[str, str]) -> float:
-        containing = sum(term in terms(one) for one in said[name])
-        users = sum(any(term in terms(one) for one in own) for own in asked)
-        return containing / len(said[name]) * math.log(len(asked) / max(users, 1))
+        containing = sum(term in terms(line) for line in said[name])
+        users = sum(any(term in terms(line) for line in own) for own in counted)
+        return containing / len(said[name]) * math.log(len(counted) / max(users, 1))
 
-    found = [salience(term) for term in terms(line)]
-    return sum(found) / len(found)
+    saliences = [salience(term) for term in terms(line)]
+    return sum(saliences) / len(saliences)
 
 
 @settings(deadline=None)
@@ -41,10 +41,10 @@ def test_it_is_the_formula(ours: list[str], theirs: list[str], others: list[str]
 
 def test_reasons_name_the_terms_that_are_the_personas_own() -> None:
     samples = Samples({"Ines": ["My key is gone", "my key, my word"], "Tobias": ["The tide is gone"]})
-    own, none, one, ends = ptsal(samples, "Ines")(["Where is my key?", "The tide is gone", "Key!", "My own word"])
+    own, none, single, ends = ptsal(samples, "Ines")(["Where is my key?", "The tide is gone", "Key!", "My own word"])
     assert own.reason == "Ines's own: my key"
     assert (none.value, none.reason) == (0.0, "no pair of its words is Ines's own")
-    assert one.value == 0.0
+    assert single.value == 0.0
     assert ends.reason == "Ines's own: my at the beginning, word at the end"
 
 

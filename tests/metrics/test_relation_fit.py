@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError
-from understudy.metrics.measure import LineMetric
+from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.relation_fit import relation_fit, tone_of
 from understudy.metrics.samples import Samples
 from understudy.persona import Other, Persona
@@ -59,9 +59,9 @@ def test_without_a_feeling_or_somebody_faced_there_is_a_reason(story: Path) -> N
     assert score.value is None and "before whom" in score.reason
     (score,) = fit_of(Situation(Persona("Ines"), faced=Other("Mara")))(["Hello."])
     assert score.value is None and "Mara" in score.reason
-    told = read(story)
+    opened = read(story)
     for moment, cold_fits in (("1.2", False), ("2.1.1", True)):  # 7 at first, then -6
-        (score,) = fit_of(situation_at(told, "Ines", moment, "Tobias"))(["Go away, liar."])
+        (score,) = fit_of(situation_at(opened, "Ines", moment, "Tobias"))(["Go away, liar."])
         assert score.value is not None and (score.value == 1) is cold_fits
 
 

@@ -12,23 +12,23 @@ shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 @given(shares)
 def test_an_interval_lies_within_what_was_seen(values: list[float]) -> None:
-    found = interval(values, resamples=200)
-    assert found.value == pytest.approx(float(np.mean(values)))
-    assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
+    result = interval(values, resamples=200)
+    assert result.value == pytest.approx(float(np.mean(values)))
+    assert min(values) - 1e-9 <= result.low <= result.high <= max(values) + 1e-9
 
 
 def test_an_interval_is_as_wide_as_theory_says() -> None:
     values = np.random.default_rng(0).random(2000) < 0.4
-    found = interval(values)
+    result = interval(values)
     wide = 2 * 1.96 * np.sqrt(0.4 * 0.6 / 2000)
-    assert found.high - found.low == pytest.approx(wide, rel=0.1)
-    assert interval(values) == found
-    assert interval(values, seed=1) != found
+    assert result.high - result.low == pytest.approx(wide, rel=0.1)
+    assert interval(values) == result
+    assert interval(values, seed=1) != result
 
 
 def test_items_that_always_agree_with_their_group_are_not_counted_as_many() -> None:
     once = np.random.default_rng(0).random(200) < 0.4
-    tenfold, groups = np.repeat(once, 10), [str(place // 10) for place in range(2000)]
+    tenfold, groups = np.repeat(once, 10), [str(index // 10) for index in range(2000)]
     assert interval(tenfold, groups) == pytest.approx(interval(once), abs=1e-9)
     alone = interval(tenfold)
     assert alone.high - alone.low < 0.5 * (interval(once).high - interval(once).low)
@@ -74,4 +74,4 @@ def test_holm_never_makes_anything_more_certain(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     assert all(p <= a <= 1 for p, a in zip(p_values, adjusted))
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    assert [adjusted[place] for place in order] == sorted(adjusted)
+    assert [adjusted[index] for index in order] == sorted(adjusted)

@@ -29,10 +29,10 @@ def test_it_is_the_perplexity_of_the_models_own_probabilities() -> None:
     samples = Samples(SAID)
     model = PersonaModel(samples, "Ines")
     assert isinstance(model, LanguageModel)
-    found = model.log_probs(SOMEWHERE, (), "my boat is gone")
-    assert len(found) == 5, "four words and the end of the line"
-    values = uppl(samples, "Ines").values(samples.cut(["a", "my boat is gone", ""]))
-    assert values[1] == pytest.approx(math.exp(-sum(found) / 5))
+    log_probs = model.log_probs(SOMEWHERE, (), "my boat is gone")
+    assert len(log_probs) == 5, "four words and the end of the line"
+    values = uppl(samples, "Ines").values(samples.tokenize(["a", "my boat is gone", ""]))
+    assert values[1] == pytest.approx(math.exp(-sum(log_probs) / 5))
     assert np.isnan(values[2])
 
 

@@ -8,15 +8,15 @@ import pytest
 
 from understudy.encoding.sequences import Context, Form, Sequencer
 from understudy.errors import InputError
-from understudy.training.corpus import PAIRS, Corpus, Example, Mixing, Sequences, Shown, read_pairs
-from understudy.training.data import Dialogue, Split
+from understudy.training.corpus import PAIRS, EncodedExample, Mixing, Sequences, Shown, TokenizedDialogues, read_pairs
+from understudy.training.dialogues import DialogueSplit, ProfiledDialogue
 
-FIRST = Dialogue(
+FIRST = ProfiledDialogue(
     (("i sail.",), ("i mend clocks.", "i've no brothers.")),
     ((0, "hello ."), (1, "hi , i mend clocks ."), (0, "i sail ."), (1, "far ?")),
 )
-HELD = Dialogue((("i spin wool.",), ("i bake.",)), ((0, "good day ."), (1, "so it is .")))
-SPLIT = Split([FIRST], [HELD], frozenset({("i spin wool.",)}))
+HELD = ProfiledDialogue((("i spin wool.",), ("i bake.",)), ((0, "good day ."), (1, "so it is .")))
+SPLIT = DialogueSplit([FIRST], [HELD], frozenset({("i spin wool.",)}))
 PAIRED = [
     ("i mend clocks.", "hi , i mend clocks ."),
     ("i mend clocks.", "clocks are my work ."),
@@ -37,15 +37,15 @@ def letters(texts: list[str]) -> list[list[int]]:
 
 
 @pytest.fixture
-def corpus() -> Corpus:
-    return Corpus(SPLIT, PAIRED, lambda texts: letters(list(texts)))
+def corpus() -> TokenizedDialogues:
+    return TokenizedDialogues(SPLIT, PAIRED, lambda texts: letters(list(texts)))
 
 
-def told(corpus: Corpus, numbers: tuple[int, ...]) -> list[str]:
+def told(corpus: TokenizedDialogues, numbers: tuple[int, ...]) -> list[str]:
     return [corpus.texts[number] for number in numbers]
 
 
-def test_every_turn_but_the_first_is_a_question(corpus: Corpus) -> None:
+def test_every_turn_but_the_first_is_a_question(corpus: TokenizedDialogues) -> None:
     assert [corpus.texts[example.reply] for example in corpus.examples] == ["hi , i mend clocks .", "i sail .", "far ?"]
     last = corpus.examples[-1]
     assert told(corpus, last.own) == ["i mend clocks.", "i have no brothers."]
@@ -53,14 +53,16 @@ def test_every_turn_but_the_first_is_a_question(corpus: Corpus) -> None:
     assert set(told(corpus, last.around)) == {text for _, text in FIRST.turns}
 
 
-def test_nothing_of_those_held_back_is_learnt_from(corpus: Corpus) -> None:
+def test_nothing_of_those_held_back_is_learnt_from(corpus: TokenizedDialogues) -> None:
     assert [corpus.texts[said] for _, said in corpus.pairs] == ["hi , i mend clocks .", "clocks are my work ."]
     assert not {"i spin wool.", "good day .", "so it is ."} & set(corpus.texts)
 
 
 def test_who_is_shown_some_dialogues_has_no_pairs_of_the_others() -> None:
-    other = Dialogue((("i bake.",), ("i row.",)), ((0, "good morning ."), (1, "clocks are my work .")))
-    corpus = Corpus(Split([FIRST, other], [], frozenset()), PAIRED[:2], lambda texts: letters(list(texts)))
+    other = ProfiledDialogue((("i bake.",), ("i row.",)), ((0, "good morning ."), (1, "clocks are my work .")))
+    corpus = TokenizedDialogues(
+        DialogueSplit([FIRST, other], [], frozenset()), PAIRED[:2], lambda texts: letters(list(texts))
+    )
     assert len(corpus.shown_only(range(4)).pairs) == 2
     part = corpus.shown_only(range(3))
     assert [corpus.texts[said] for _, said in part.pairs] == ["hi , i mend clocks ."]
@@ -68,7 +70,7 @@ def test_who_is_shown_some_dialogues_has_no_pairs_of_the_others() -> None:
     assert len(corpus.pairs) == 2 and len(part.examples) == len(corpus.examples)
 
 
-def drawn(corpus: Corpus, mixing: Mixing, example: Example) -> Shown:
+def drawn(corpus: TokenizedDialogues, mixing: Mixing, example: EncodedExample) -> Shown:
     return corpus.shown(example, mixing, random.Random(3))
 
 
@@ -81,19 +83,19 @@ def drawn(corpus: Corpus, mixing: Mixing, example: Example) -> Shown:
         (Mixing(0, 0, 0, 1, 0, 0), 0, 1),
     ],
 )
-def test_what_is_shown_is_drawn(corpus: Corpus, mixing: Mixing, own: int, theirs: int) -> None:
+def test_what_is_shown_is_drawn(corpus: TokenizedDialogues, mixing: Mixing, own: int, theirs: int) -> None:
     shown = drawn(corpus, mixing, corpus.examples[-1])
     assert (len(shown.own), len(shown.theirs), len(shown.turns)) == (own, theirs, 3)
 
 
-def test_a_paraphrase_is_never_a_turn_of_the_dialogue_itself(corpus: Corpus) -> None:
+def test_a_paraphrase_is_never_a_turn_of_the_dialogue_itself(corpus: TokenizedDialogues) -> None:
     sentences = [ids for seed in range(20) for ids in corpus.shown(
         corpus.examples[-1], Mixing(0, 1, 0, 0, 1, 0), random.Random(seed)).own]  # fmt: skip
     spelt = {tuple(ids) for ids in letters(["clocks are my work .", "i have no brothers."])}
     assert {tuple(ids) for ids in sentences} == spelt
 
 
-def test_words_are_replaced_by_others_of_like_meaning(corpus: Corpus) -> None:
+def test_words_are_replaced_by_others_of_like_meaning(corpus: TokenizedDialogues) -> None:
     mend = 10 + len("mend")
     corpus.synonyms = {mend: [99]}
     example = corpus.examples[0]

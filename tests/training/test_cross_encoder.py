@@ -20,12 +20,11 @@ from understudy.encoding import Context
 from understudy.errors import InputError, MissingExtra
 from understudy.persona import Persona
 from understudy.training import cross_encoder, train
-from understudy.training.base import read_base
-from understudy.training.checkpoint import place_of
 from understudy.training.corpus import Mixing
-from understudy.training.course import Task
 from understudy.training.cross_encoder import CrossEncoderSettings
 from understudy.training.encoder import EncoderSettings
+from understudy.training.pretrained import load_base
+from understudy.training.task import TrainingTask, checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("onnx", reason="training needs the extra 'train'")
@@ -76,7 +75,7 @@ def test_it_prefers_what_the_profile_says(trained: Path) -> None:
         somebody = Situation(Persona("Somebody", profile=(f"i {verb} {thing}.", "i live by the mill.")))
         offered = [f"i {TRADES[other]} {other} all day ." for other in (thing, *(set(TRADES) - {thing}))]
         contexts = [
-            context_of(somebody, hearing(f"hello , i {told} , and you ?")) for told in ("sail boats", "bake bread")
+            context_of(somebody, hearing(f"hello , i {trade} , and you ?")) for trade in ("sail boats", "bake bread")
         ]
         right += sum(own[0] == max(own) for own in agent._pairs.scores(contexts, [offered] * 2))
     assert right >= 5  # of 24; by chance two
@@ -90,13 +89,13 @@ def test_the_card_says_what_it_is(trained: Path, encoder: Path) -> None:
     assert set(card["figures"]["hits@1"]) == {"none", "self"}
     assert card["figures"]["hits@1"]["self"] > 0.2  # by chance .05, beside an encoder that knows nothing
     assert (trained / "encoder" / "encoder.int8.onnx").read_bytes() == (encoder / "encoder.int8.onnx").read_bytes()
-    assert not place_of(trained).exists()
+    assert not checkpoint_folder(trained).exists()
 
 
-def run(data: Path, base: Path, encoder: Path, out: Path, **told: Any) -> None:
-    progress = told.pop("progress", lambda *_: None)
-    given = {"settings": SHORT, "device": "cpu", "base": base, "origin": encoder, "every": 2, **told}
-    cross_encoder.train(Task(data, out, **given), progress)
+def run(data: Path, base: Path, encoder: Path, out: Path, **options: Any) -> None:
+    progress = options.pop("progress", lambda *_: None)
+    arguments = {"settings": SHORT, "device": "cpu", "base": base, "origin": encoder, "every": 2, **options}
+    cross_encoder.train(TrainingTask(data, out, **arguments), progress)
 
 
 class Stopped(Exception):
@@ -104,11 +103,11 @@ class Stopped(Exception):
 
 
 def stopped_after(steps: int) -> Callable[[int, int, float], None]:
-    made = list[int]()
+    seen = list[int]()
 
     def progress(done: int, _total: int, _loss: float) -> None:
-        made.append(done)
-        if len(made) == steps:
+        seen.append(done)
+        if len(seen) == steps:
             raise Stopped
 
     return progress
@@ -130,22 +129,24 @@ def test_stopped_in_any_part_it_goes_on_to_the_same_bytes(
             run(data, base, encoder, out)
     run(data, base, encoder, out, progress=stopped_after(1))  # there is no step left to make
     names = ("cross-encoder.onnx", "head.safetensors")
-    same = [[hashlib.sha256((place / name).read_bytes()).digest() for name in names] for place in (out, whole)]
+    same = [[hashlib.sha256((folder / name).read_bytes()).digest() for name in names] for folder in (out, whole)]
     assert same[0] == same[1]
 
 
 def test_a_pair_is_read_by_itself(base: Path) -> None:
-    from understudy.training.pairs import head_start, paired, scores
+    from understudy.training.pair_scoring import head_start, paired, scores
 
-    read = read_base(base)
+    read = load_base(base)
     head = head_start(read.shape, 0) | {"head.2.weight": np.ones((1, 32), np.float32)}
-    parameters = {name: torch.from_numpy(told) for name, told in {**read.tensors, **head}.items()}
+    parameters = {name: torch.from_numpy(tensor) for name, tensor in {**read.tensors, **head}.items()}
     contexts = [[8, *range(11, 11 + size), 9] for size in (1, 5, 20, 40)]
     replies = [[8, 1, *range(12, 12 + size), 9] for size in (30, 14, 2, 1)]
     on = torch.device("cpu")
     with torch.no_grad():
         together = scores(parameters, paired(contexts, replies, on), read.shape)
-        alone = [scores(parameters, paired([one], [reply], on), read.shape) for one, reply in zip(contexts, replies)]
+        alone = [
+            scores(parameters, paired([context], [reply], on), read.shape) for context, reply in zip(contexts, replies)
+        ]
         other = scores(parameters, paired(contexts[::-1], replies, on), read.shape)
     np.testing.assert_allclose(together, torch.cat(alone), atol=1e-5)
     assert (together - other).abs().max() > 1e-2
@@ -154,9 +155,9 @@ def test_a_pair_is_read_by_itself(base: Path) -> None:
 @pytest.mark.parametrize(("bits", "near"), [(32, 1e-4), (8, 0.25)])
 def test_the_graph_gives_the_scores_of_torch(base: Path, encoder: Path, tmp_path: Path, bits: int, near: float) -> None:
     from understudy.training.export import peaks_of, write_cross_encoder
-    from understudy.training.pairs import head_start, paired, scores
+    from understudy.training.pair_scoring import head_start, paired, scores
 
-    read = read_base(base)
+    read = load_base(base)
     head = head_start(read.shape, 0) | {"head.2.weight": np.ones((1, 32), np.float32)}
     weights = {**read.tensors, **head}
     context = Context(("i mend clocks.",), (), ((False, "hello , and you ?"), (True, "where ?")))
@@ -166,7 +167,7 @@ def test_the_graph_gives_the_scores_of_torch(base: Path, encoder: Path, tmp_path
     replies = agent._pairs._sequencer.texts(texts, "reply")
     stream = paired([ids] * 3, replies, torch.device("cpu"))
     with torch.no_grad():
-        parameters = {name: torch.from_numpy(told) for name, told in weights.items()}
+        parameters = {name: torch.from_numpy(tensor) for name, tensor in weights.items()}
         expected = scores(parameters, stream, read.shape).numpy()
     folder = tmp_path / "written"
     folder.mkdir()
@@ -174,16 +175,16 @@ def test_the_graph_gives_the_scores_of_torch(base: Path, encoder: Path, tmp_path
     peaks = peaks_of(weights, read, stream)
     write_cross_encoder(folder, weights, read, encoder, card, read.form.longest, peaks, bits)
     pairs = opened(folder)._pairs
-    [found] = pairs.scores([context], [texts])
-    np.testing.assert_allclose(found, expected, atol=near * np.abs(expected).max())
-    assert [pairs.scores([context], [[text]])[0][0] for text in texts] == found
-    assert len(set(found)) == 3
+    [values] = pairs.scores([context], [texts])
+    np.testing.assert_allclose(values, expected, atol=near * np.abs(expected).max())
+    assert [pairs.scores([context], [[text]])[0][0] for text in texts] == values
+    assert len(set(values)) == 3
 
 
 def test_what_cannot_be_trained(data: Path, base: Path, tmp_path: Path) -> None:
-    for told in ({"epochs": 0}, {"held_back": 1.0}, {"hardest": 0, "others": 0}, {"drawn": 5}, {"weight": -1.0}):
+    for wrong in ({"epochs": 0}, {"held_back": 1.0}, {"hardest": 0, "others": 0}, {"drawn": 5}, {"weight": -1.0}):
         with pytest.raises(InputError):
-            CrossEncoderSettings(**told)
+            CrossEncoderSettings(**wrong)
     with pytest.raises(InputError, match="no encoder's model folder"):
         train("cross-encoder", data, tmp_path / "model", base=base, origin=base)
     with pytest.raises(InputError, match="trained with CrossEncoderSettings, not with EncoderSettings"):

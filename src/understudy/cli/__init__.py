@@ -24,9 +24,11 @@ from understudy.cli.cards import card
 from understudy.cli.comparing import compare
 from understudy.cli.exporting import export
 from understudy.cli.filtering import filter_
+from understudy.cli.guesser_training import guesser
 from understudy.cli.guessing import agreement, guess, guess_bench, voices
 from understudy.cli.judging import BENCHES
 from understudy.cli.licences import licences
+from understudy.cli.line_training import causal, masked
 from understudy.cli.profiling import profile
 from understudy.cli.reading import read
 from understudy.cli.scoring import score
@@ -110,6 +112,8 @@ def understudy() -> None:
 
 for judged in (*BENCHES, voice, guess_bench, agreement):
     bench.add_command(judged)
+for trainer in (causal, masked, guesser):
+    train.add_command(trainer)
 for command in (
     demo,
     read,

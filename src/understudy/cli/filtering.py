@@ -22,8 +22,8 @@ from understudy.errors import InputError
 if TYPE_CHECKING:
     from understudy.judging import Rule
     from understudy.judging.run import Outcome
-    from understudy.metrics.grounds import Grounds
-    from understudy.metrics.measure import LineMetric
+    from understudy.metrics.line_metric import LineMetric
+    from understudy.metrics.registry import MetricContext
 
 __all__ = ["filter_"]
 
@@ -70,16 +70,16 @@ def filter_(
     """
     from understudy.judging import Rule
     from understudy.judging.run import Entry, filter_lines
-    from understudy.metrics.grounds import Grounds
-    from understudy.scoring.asked import line_metrics
-    from understudy.scoring.lines import pieces
+    from understudy.metrics.registry import MetricContext
+    from understudy.scoring.inputs import pieces
+    from understudy.scoring.request import line_metrics
     from understudy.utterances import open_store
 
     wanted = [Rule.parse(rule) for rule in rules]
     plot_checked(plot, file, labelled)
     opened = read_showing(story)
     situation = situation_at(opened, name, at, facing)
-    grounds = Grounds(opened, situation, author=True)
+    grounds = MetricContext(opened, situation, author=True)
     names = dict.fromkeys((*(rule.metric for rule in wanted), *([] if metric is None else [metric])))
     if model is not None and "uppl" not in names:
         raise click.UsageError("--model is what uppl asks: name it in a --rule, or with --bound")
@@ -136,12 +136,12 @@ def _found(
 def _values(metric: LineMetric, texts: list[str]) -> list[float | None]:
     if metric.missing:
         raise InputError(f"no bound on {metric.name} can be found: {metric.missing}")
-    return [None if math.isnan(value) else value for value in metric.values(metric.samples.cut(texts)).tolist()]
+    return [None if math.isnan(value) else value for value in metric.values(metric.samples.tokenize(texts)).tolist()]
 
 
 def _some(file: Path) -> list[str]:
     """The first lines of a file; a pipe cannot be read twice."""
-    from understudy.scoring.lines import pieces
+    from understudy.scoring.inputs import pieces
 
     if str(file) == "-":
         raise InputError("stdin cannot be read twice: write the lines to a file to find a bound by --keep")
@@ -153,7 +153,7 @@ def _some(file: Path) -> list[str]:
     return found
 
 
-def _encoder(grounds: Grounds, vectors: bool) -> Any:
+def _encoder(grounds: MetricContext, vectors: bool) -> Any:
     """The shipped encoder reads English; lines of other languages are kept without vectors."""
     if not vectors or grounds.situation.persona.language != "en":
         return None

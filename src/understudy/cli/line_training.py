@@ -1,43 +1,84 @@
-"""`understudy train causal` and `masked`: a language model that learns how a character talks."""
+"""`understudy train causal` and `masked`: a language model of how a character talks."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import click
 
 from understudy.cli.progress import read_showing
-from understudy.cli.show import screen
+from understudy.cli.show import print_json, screen
+from understudy.cli.training import chosen, training_bar, training_options
+from understudy.training import TRAINERS
 
-if TYPE_CHECKING:
-    from understudy.training.loop import Progress
+__all__ = ["causal", "masked"]
 
-__all__ = ["tell_lines", "trained_on_lines"]
-
-
-def trained_on_lines(
-    kind: str, story: str, name: str, at: str, base: str, out: Path, given: Mapping[str, float | None], seed: int,
-    device: str, fresh: bool, progress: Progress | None,
-) -> Mapping[str, Any]:  # fmt: skip
-    """Train on a character's lines before a moment: the model's card. `given` are settings, None where not said."""
-    from understudy.training.loop import unwatched
-    from understudy.training.persona_lines import LineSettings, LineTask, train_lines
-
-    settings: dict[str, Any] = {setting: value for setting, value in given.items() if value is not None}
-    task = LineTask(read_showing(story), name, at, base, out, LineSettings(**settings), seed, device, fresh)
-    return train_lines(kind, task, progress or unwatched).card
+OPTIONS = ("story", "at", "epochs", "batch", "held_back")
+character_option = click.option("--as", "name", metavar="NAME", required=True, help="Whose lines to learn.")
+model_option = click.option(
+    "--base", metavar="MODEL", required=True,
+    help="The language model to start from: a folder, a .gguf file, or a name at Hugging Face.",
+)  # fmt: skip
 
 
-def tell_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
+@click.command(short_help="A causal language model of a character.")
+@training_options(*OPTIONS)
+@character_option
+@model_option
+def causal(**options: Any) -> None:
+    """A causal language model, fine-tuned on the lines a character has said before a moment.
+
+    \b
+    Example:
+        understudy train causal --story friends.story --as Joey --at S05E01 \\
+            --base SmolLM2/ --out joey
+    """
+    _train_on_lines("causal", **options)
+
+
+@click.command(short_help="A masked language model of a character.")
+@training_options(*OPTIONS)
+@character_option
+@model_option
+def masked(**options: Any) -> None:
+    """A masked language model, fine-tuned on the lines a character has said before a moment.
+
+    \b
+    Example:
+        understudy train masked --story friends.story --as Joey --at S05E01 \\
+            --base BERT/ --out joey
+    """
+    _train_on_lines("masked", **options)
+
+
+def _train_on_lines(
+    kind: str, story: str, name: str, at: str, base: str, out: Path, seed: int, device: str, fresh: bool,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    from understudy.training.persona_lm import LineTask
+
+    trainer = TRAINERS[kind]
+    task = LineTask(read_showing(story), name, at, base, out, trainer.settings(**chosen(options)), seed, device, fresh)
+    with training_bar(kind) as progress:
+        card = trainer(task, progress).card
+    if as_json:
+        print_json({"model": str(out), **card})
+    else:
+        _show(out, card, story, name)
+
+
+def _show(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
     show, data, figures = screen(), card["data"], card["figures"]
     when = "" if card["moment"] == "end" else f" before {card['moment']}"
     show.print(f"Trained {card['agent']} on {data['lines']:,} lines of {card['character']}{when}: {out}")
     if figures:
-        found = figures["perplexity"]
+        perplexity = figures["perplexity"]
         show.print(
-            f"Perplexity of {data['held_back']:,} held-back lines: {found['before']:,.1f} before, "
-            f"{found['after']:,.1f} after {figures['epochs']} epochs."
+            f"Perplexity of {data['held_back']:,} held-back lines: {perplexity['before']:,.1f} before, "
+            f"{perplexity['after']:,.1f} after {figures['epochs']} epochs."
         )
     else:
         show.print("Nothing was held back, so there are no figures.")

@@ -13,18 +13,24 @@ from rich.console import Console
 from understudy import __version__
 from understudy.errors import InputError
 from understudy.persona import Persona
-from understudy.scoring.asked import Asked, story_digest
 from understudy.scoring.engine import score_files
+from understudy.scoring.request import ScoringRequest, story_digest
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
-    from understudy.scoring.tables import Tally
+    from understudy.scoring.output import Tally
 
 __all__ = ["score_scaled"]
 
 
 def score_scaled(
-    pattern: str, asked: Asked, story: Story, persona: Persona, output: Path | None, cluster: str | None, force: bool
+    pattern: str,
+    asked: ScoringRequest,
+    story: Story,
+    persona: Persona,
+    output: Path | None,
+    cluster: str | None,
+    force: bool,
 ) -> Tally:
     if output is None:
         raise click.UsageError("--engine daft writes Parquet: say where with -o OUT.parquet, or -o FOLDER")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from understudy.errors import InputError
-from understudy.metrics.measure import LineMetric
-from understudy.scoring.lines import pieces
+from understudy.metrics.line_metric import LineMetric
+from understudy.scoring.inputs import pieces
 
 __all__ = ["Row", "Summary", "score_rows", "write_scores"]
 
@@ -35,7 +35,7 @@ def score_rows(file: Path, metrics: Sequence[LineMetric], explained: float, skip
 
 
 def _scored(texts: list[str], first: int, metrics: Sequence[LineMetric], explained: float) -> Iterator[Row]:
-    lines = metrics[0].samples.cut(texts)
+    lines = metrics[0].samples.tokenize(texts)
     values = [metric.values(lines).tolist() for metric in metrics]
     for index, (text, row_values) in enumerate(zip(texts, zip(*values))):
         scores = {metric.name: None if math.isnan(value) else value for metric, value in zip(metrics, row_values)}

@@ -23,7 +23,7 @@ from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
     from understudy.cli.score_rows import Row, Summary
-    from understudy.scoring.tables import Tally
+    from understudy.scoring.output import Tally
 
 __all__ = ["score"]
 
@@ -79,9 +79,9 @@ def score(
     """
     from understudy.cli.score_rows import Summary, score_rows, write_scores
     from understudy.cli.set_scores import SETS, score_sets, set_metrics
-    from understudy.metrics.grounds import Grounds
-    from understudy.scoring.asked import Asked, anywhere, line_metrics
-    from understudy.scoring.lines import pieces
+    from understudy.metrics.registry import MetricContext
+    from understudy.scoring.inputs import pieces
+    from understudy.scoring.request import ScoringRequest, anywhere, line_metrics
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
@@ -101,10 +101,10 @@ def score(
         from understudy.cli.scaled import score_scaled
 
         ranked = None if glove is None else anywhere(str(glove))
-        request = Asked(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
+        request = ScoringRequest(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
         summary = score_scaled(str(file), request, opened, persona, output, cluster, force)
     else:
-        grounds = Grounds(opened, situation, author=True)
+        grounds = MetricContext(opened, situation, author=True)
         with working("Getting ready"):
             metrics = line_metrics(grounds, of_lines, glove, model)
         if of_sets:
@@ -186,10 +186,9 @@ def _shared(model: str | None) -> str | None:
 
 def _names(wanted: str | None) -> tuple[str, ...]:
     from understudy.cli.set_scores import SETS
-    from understudy.metrics.grounds import METRICS
-    from understudy.metrics.personas import USUAL
+    from understudy.metrics.registry import DEFAULT_METRICS, METRICS
 
-    names = USUAL if wanted is None else tuple(dict.fromkeys(name.strip() for name in wanted.split(",")))
+    names = DEFAULT_METRICS if wanted is None else tuple(dict.fromkeys(name.strip() for name in wanted.split(",")))
     for name in names:
         if name not in (*METRICS, *SETS):
             meant = did_you_mean(name, (*METRICS, *SETS))

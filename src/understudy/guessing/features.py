@@ -205,13 +205,13 @@ class TermView:
 
     def counts(self, counted: Rows) -> Rows:
         """The counts of these terms alone."""
-        selected = counted.kept(self.idf[counted.columns] > 0)
+        selected = counted.filter_values(self.idf[counted.columns] > 0)
         columns = np.searchsorted(self.numbers, selected.columns)
         return Rows(selected.starts, columns, selected.values, len(self.numbers))
 
     def weighted(self, counted: Rows) -> Rows:
         """Terms by how much they count."""
-        selected = counted.kept(self.idf[counted.columns] > 0)
+        selected = counted.filter_values(self.idf[counted.columns] > 0)
         values = (1 + np.log(selected.values)) * self.idf[selected.columns]
         segments = selected.owners * self.spaces + self.space_of[selected.columns]
         lengths = np.sqrt(np.bincount(segments, values**2))

@@ -27,7 +27,7 @@ from understudy.guessing.masking import masks_of
 from understudy.guessing.memory import SAYINGS, TOPICS, SceneMemory
 from understudy.guessing.mentions import learned_words, named_in
 from understudy.guessing.scenes import Guesses, TrainingScenes
-from understudy.lexical.rows import Ints, Reals, Rows, ranges
+from understudy.lexical.rows import Ints, Reals, Rows, index_ranges
 from understudy.persona import Persona
 from understudy.story import Scene
 
@@ -80,10 +80,10 @@ class MaskFeatures:
 
     def some(self, rows: Ints) -> MaskFeatures:
         if self.vectors is None or self.starts is None:
-            return MaskFeatures(self.counted.some(rows))
+            return MaskFeatures(self.counted.take(rows))
         lengths = np.diff(self.starts)[rows]
-        indices = ranges(self.starts[rows], lengths)
-        return MaskFeatures(self.counted.some(rows), self.vectors[indices], np.concatenate(([0], np.cumsum(lengths))))
+        indices = index_ranges(self.starts[rows], lengths)
+        return MaskFeatures(self.counted.take(rows), self.vectors[indices], np.concatenate(([0], np.cumsum(lengths))))
 
 
 class SubModels:
@@ -186,7 +186,7 @@ class Joint:
         clues: list[SceneClues] = []
         for index, scene in enumerate(scenes):
             rows = np.arange(starts[index], starts[index + 1])
-            people, counted = labels[rows], features.counted.some(rows)
+            people, counted = labels[rows], features.counted.take(rows)
             if len(people) > 1 and can_list(len(people)):
                 memories = self._memory.clues(counted)[:, people]
                 table = self._table(scene, scene.speakers, scores[rows][:, people], memories)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.dialogue import Score
 from understudy.judging.rules import Rule, judge
-from understudy.metrics.measure import LineMetric
+from understudy.metrics.line_metric import LineMetric
 from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore
 
@@ -92,7 +92,7 @@ def filter_lines(
 def _scored(said: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], entry: Entry) -> list[Utterance]:
     if not said:
         return []
-    cut = metrics[0].samples.cut([text for _, text in said])
+    cut = metrics[0].samples.tokenize([text for _, text in said])
     values = {metric.name: metric.values(cut).tolist() for metric in metrics}
     return [
         Utterance(

@@ -1,4 +1,4 @@
-"""Words and runs of words, counted and weighted, in plain numpy: tf-idf, n-grams, regression, a language model."""
+"""Text as sparse counts: tokenized corpora and n-grams, tf-idf, logistic regression, an n-gram language model."""
 
 from __future__ import annotations
 

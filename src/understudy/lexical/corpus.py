@@ -1,14 +1,14 @@
-"""Lines cut into words once, and the numbers that their words and runs of words go by.
+"""Tokenized lines, and the ids of their words and n-grams.
 
-A boundary, word number 0, stands before every line and after the last, so that the lines of a corpus are one row of
-numbers, and what comes first or last in a line can be counted as well:
+A boundary, word id 0, stands before every line and after the last, so that the lines of a corpus are one array of ids,
+and what comes first or last in a line can be counted as well:
 
     | so it was | the tide |          |: the boundary
 
-An n-gram is numbered by the number of its first n - 1 words and its last word, so that all orders fit 64 bits. Numbers
-are given by the corpus alone; a line that is cut later is looked up in it. Words the corpus does not have get numbers
-of that cut's own, from the corpus's size up, and their n-grams the number -1. Where marks were asked for (see
-`understudy.lexical.cutting`), they are words like others, and `plain` lines are without them.
+An n-gram's key is made of the id of its first n - 1 words and the id of its last word, so that all orders fit 64 bits.
+The corpus alone gives ids; lines tokenized later are looked up in it. Words the corpus does not have get ids that hold
+for those lines only, from the corpus's size up, and their n-grams the id -1. Where punctuation marks were asked for
+(see `understudy.lexical.tokenization`), they are words like others, and `plain` lines are without them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from understudy.lexical.cutting import cut_all, is_mark
 from understudy.lexical.rows import Ints, Reals, Rows
+from understudy.lexical.tokenization import is_mark, tokenize_all
 
 __all__ = ["BOUNDARY", "UNKNOWN", "Corpus", "Lines"]
 
@@ -27,7 +27,7 @@ UNKNOWN = -1
 
 
 class Corpus:
-    """Texts of one language, cut; what is cut by it later goes by its numbers."""
+    """The vocabulary and the n-grams of some texts of one language; later texts are encoded in its ids."""
 
     def __init__(self, texts: Sequence[str], language: str = "en", marks: bool = False) -> None:
         self.language, self.marks = language, marks
@@ -45,7 +45,7 @@ class Corpus:
 
     @property
     def known(self) -> Sequence[str]:
-        """All words in the order of their numbers."""
+        """All words in the order of their ids."""
         return self._words
 
     def word(self, number: int) -> str:
@@ -59,8 +59,8 @@ class Corpus:
         between = " " if self.language == "en" else ""
         return "".join(word if is_mark(word) else between + word for word in words).strip()
 
-    def cut(self, texts: Sequence[str]) -> Lines:
-        """Other texts, in the numbers of this corpus."""
+    def tokenize(self, texts: Sequence[str]) -> Lines:
+        """Other texts, in the ids of this corpus."""
         new: dict[str, int] = {}
         ids, starts = self._numbered(texts, new)
         return Lines(self, texts, ids, starts, new)
@@ -77,17 +77,17 @@ class Corpus:
         return (*self.gram(order - 1, before), self._words[last])
 
     def split(self, order: int) -> tuple[Ints, Ints]:
-        """For every n-gram of an order from 2 up, the number of what it is without its last word, and that word."""
+        """For every n-gram of an order from 2 up, the id of the n-gram without its last word, and that word's id."""
         before, last = np.divmod(self._key(order), self.size)
         return before, last
 
     def _numbered(self, texts: Sequence[str], new: dict[str, int]) -> tuple[Ints, Ints]:
-        """The words of the texts as numbers, with boundaries, and where these are; what is unknown goes into `new`."""
+        """The words of the texts as ids, with boundaries, and where these are; unknown words are added to `new`."""
         known, beyond = self._numbers, self.size if new is not self._numbers else 0
         pieces, lengths = [], []
-        for words, places, counts in cut_all(texts, self.language, self.marks):
+        for words, indices, counts in tokenize_all(texts, self.language, self.marks):
             numbers = [known[word] if word in known else new.setdefault(word, beyond + len(new)) for word in words]
-            pieces.append(np.array(numbers, dtype=np.int64)[places])
+            pieces.append(np.array(numbers, dtype=np.int64)[indices])
             lengths.append(counts)
         counts = np.concatenate([*lengths, np.zeros(0, dtype=np.int64)])
         starts = np.concatenate(([0], np.cumsum(counts + 1)))
@@ -103,19 +103,19 @@ class Corpus:
         return self._keys[order]
 
     def number_own(self, order: int) -> Ints:
-        """Numbers the n-grams of the corpus's own lines, in the order of their keys."""
+        """Gives ids to the n-grams of the corpus's own lines, in the order of their keys."""
         keys = self._spelled(self.lines, order)
-        places = np.argsort(keys)
-        keys = keys[places]
-        known = np.searchsorted(keys, 0)  # before it stand places where there is none
+        order_of = np.argsort(keys)
+        keys = keys[order_of]
+        known = np.searchsorted(keys, 0)  # before it stand positions without an n-gram
         changes = np.diff(keys[known:], prepend=UNKNOWN) != 0
         numbers = np.full(len(keys), UNKNOWN, dtype=np.int64)
-        numbers[places[known:]] = np.cumsum(changes) - 1
+        numbers[order_of[known:]] = np.cumsum(changes) - 1
         self._keys[order] = keys[known:][changes]
         return numbers
 
     def _spelled(self, lines: Lines, order: int) -> Ints:
-        """For every place the key of the n-gram that begins there, -1 where there is none or it cannot be known."""
+        """For every position the key of the n-gram that begins there, -1 where there is none or a word is unknown."""
         before, ids = lines.grams(order - 1), lines.ids
         keys = np.full(len(ids), UNKNOWN, dtype=np.int64)
         if len(ids) < order:
@@ -130,20 +130,20 @@ class Corpus:
         return keys
 
     def look_up(self, lines: Lines, order: int) -> Ints:
-        """For every place the number of the n-gram that begins there, or -1."""
+        """For every position the id of the n-gram that begins there, or -1."""
         keys = self._spelled(lines, order)
         known = self._key(order)
         if not len(known):
             return np.full(len(keys), UNKNOWN, dtype=np.int64)
-        order_of = np.argsort(keys)  # looked up in their order, neighbours are found in the same part of memory
-        places = np.empty(len(keys), dtype=np.int64)
-        places[order_of] = np.searchsorted(known, keys[order_of])
-        places[places == len(known)] = 0
-        return np.where(known[places] == keys, places, UNKNOWN)
+        order_of = np.argsort(keys)  # sorted keys are looked up faster: neighbours lie in the same part of memory
+        ids = np.empty(len(keys), dtype=np.int64)
+        ids[order_of] = np.searchsorted(known, keys[order_of])
+        ids[ids == len(known)] = 0
+        return np.where(known[ids] == keys, ids, UNKNOWN)
 
 
 class Lines:
-    """Texts cut by a corpus. Place 0 of `ids` is a boundary, line i's words lie between `starts[i]` and the next."""
+    """Texts in the ids of a corpus. `ids[0]` is a boundary, line i lies between `starts[i]` and the next start."""
 
     def __init__(self, corpus: Corpus, texts: Sequence[str], ids: Ints, starts: Ints, new: dict[str, int]) -> None:
         self.corpus, self.texts, self.ids, self.starts = corpus, texts, ids, starts
@@ -162,7 +162,7 @@ class Lines:
 
     @property
     def size(self) -> int:
-        """How many words have a number, the corpus's and those that are new here."""
+        """How many words have an id, the corpus's and those that are new here."""
         return self.corpus.size + len(self._new)
 
     def word(self, number: int) -> str:
@@ -170,7 +170,7 @@ class Lines:
         return self.corpus.word(number) if number < known else self._new_words[number - known]
 
     def number(self, word: str) -> int:
-        """The number a word has here; -1 where neither the corpus nor these lines have it."""
+        """The id of a word here; -1 where neither the corpus nor these lines have it."""
         return self._new.get(word, self.corpus.number(word))
 
     def words(self, line: int) -> list[str]:
@@ -190,28 +190,28 @@ class Lines:
         return self._plain
 
     def valued(self, values: Mapping[str, float]) -> Reals:
-        """For every number the value of its word, 0 where it has none."""
-        found = np.zeros(self.size)
+        """For every id the value of its word, 0 where it has none."""
+        by_id = np.zeros(self.size)
         for word, value in values.items():
             number = self.number(word)
             if number > BOUNDARY:
-                found[number] = value
-        return found
+                by_id[number] = value
+        return by_id
 
     def grams(self, order: int) -> Ints:
-        """For every place the number of the n-gram that begins there; -1 where the corpus has no such n-gram."""
+        """For every position the id of the n-gram that begins there; -1 where the corpus has no such n-gram."""
         if order not in self._grams:
             own = self is self.corpus.lines
             self._grams[order] = self.corpus.number_own(order) if own else self.corpus.look_up(self, order)
         return self._grams[order]
 
     def bags(self, order: int = 1) -> Rows:
-        """For each line the different n-grams it has, within its boundaries, and how often; unknown ones left out.
+        """For each line its distinct n-grams, without boundaries, with counts; those the corpus lacks are left out.
 
-        Words that are new here are kept, by the numbers they have here.
+        Single words that are new here are kept, by the ids they have here.
         """
         if order not in self._bags:
-            owners = np.repeat(np.arange(len(self)), self.lengths + 1)  # of every place but the last boundary
+            owners = np.repeat(np.arange(len(self)), self.lengths + 1)  # of every position but the last boundary
             grams = self.grams(order)[: len(owners)]
             inside = np.arange(len(owners)) + order <= self.starts[1:][owners]
             there = inside & (grams >= 0) & (self.ids[: len(owners)] != BOUNDARY)

@@ -1,16 +1,18 @@
-"""Sparse rows: for each text, the few columns that are not nothing. What scipy's csr_matrix is, as far as needed here.
+"""Sparse matrices in CSR layout: for each row (a text), the columns (terms) that are not zero, and their values.
 
-With the optional part `fast` (numba) the same sums are made by compiled loops; see `understudy.lexical.fast`.
+The arrays of `scipy.sparse.csr_array` under plain names, always 64-bit: keys of pairs such as row * width + column
+would overflow scipy's 32-bit indices. Products and transposes are scipy's, which is imported for the first of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ints", "Reals", "Rows", "distinct", "ranges", "sums"]
+__all__ = ["Ints", "Reals", "Rows", "index_ranges", "segment_sums", "sorted_unique"]
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -18,7 +20,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Row i holds `values[starts[i]:starts[i + 1]]` in the columns of the same places; columns rise within a row."""
+    """Row i holds `values[starts[i]:starts[i + 1]]` in the columns at the same indices; columns rise within a row."""
 
     starts: Ints
     columns: Ints
@@ -33,53 +35,63 @@ class Rows:
         """The row of every value."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def kept(self, places: NDArray[np.bool_]) -> Rows:
-        """The rows with some of their values only."""
-        before = np.concatenate(([0], np.cumsum(places)))
-        return Rows(before[self.starts], self.columns[places], self.values[places], self.width)
+    def filter_values(self, mask: NDArray[np.bool_]) -> Rows:
+        """All rows, with only the values that the mask keeps."""
+        before = np.concatenate(([0], np.cumsum(mask)))
+        return Rows(before[self.starts], self.columns[mask], self.values[mask], self.width)
 
-    def some(self, rows: Ints) -> Rows:
+    def take(self, rows: Ints) -> Rows:
         """Some of the rows, in the order given."""
         first, lengths = self.starts[rows], np.diff(self.starts)[rows]
-        places = ranges(first, lengths)
+        indices = index_ranges(first, lengths)
         starts = np.concatenate(([0], np.cumsum(lengths)))
-        return Rows(starts, self.columns[places], self.values[places], self.width)
+        return Rows(starts, self.columns[indices], self.values[indices], self.width)
 
-    def unit(self) -> Rows:
-        """The rows brought to length 1; one of nothing but zeros stays as it is."""
-        lengths = np.sqrt(sums(self.values**2, self.starts))
+    def normalized(self) -> Rows:
+        """The rows divided by their Euclidean length; an empty row stays empty."""
+        lengths = np.sqrt(segment_sums(self.values**2, self.starts))
         lengths[lengths == 0] = 1
         return Rows(self.starts, self.columns, self.values / lengths[self.owners], self.width)
 
-    def turned(self) -> Rows:
-        """Columns become rows."""
-        owners = self.owners
-        order = np.argsort(self.columns * max(len(self), 1) + owners)  # no two are equal, so it need not be stable
-        starts = np.concatenate(([0], np.cumsum(np.bincount(self.columns, minlength=self.width))))
-        return Rows(starts, owners[order], self.values[order], len(self))
+    def transpose(self) -> Rows:
+        columns = self.to_scipy().T.tocsr()
+        columns.sort_indices()
+        return Rows(columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data, len(self))
 
-    def times(self, matrix: Reals) -> Reals:
-        """Rows @ matrix.T: `matrix` has a line for each result, because lines that lie together are summed fastest."""
-        return np.stack([sums(self.values * one[self.columns], self.starts) for one in matrix])
+    def product(self, matrix: Reals) -> Reals:
+        """Rows @ matrix.T: a row for each of these rows, a column for each row of `matrix`."""
+        if len(self.values) < self.width:  # of a few rows, copy only those columns of the matrix that they have
+            columns = np.arange(len(self.columns))
+            rows, matrix = Rows(self.starts, columns, self.values, len(columns)), matrix[:, self.columns]
+        else:
+            rows = self
+        result: Reals = rows.to_scipy() @ np.ascontiguousarray(matrix.T)
+        return result
+
+    def to_scipy(self) -> Any:
+        """The same matrix as a `scipy.sparse.csr_array`; values are shared, indices as narrow as scipy likes them."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self.values, self.columns, self.starts), shape=(len(self), self.width))
 
 
-def sums(values: Reals, starts: Ints) -> Reals:
-    """The sum of each stretch of values; of an empty one, 0."""
-    found = np.zeros(len(starts) - 1)
+def segment_sums(values: Reals, starts: Ints) -> Reals:
+    """The sum of each segment `values[starts[i]:starts[i + 1]]`; of an empty one, 0."""
+    totals = np.zeros(len(starts) - 1)
     filled = np.flatnonzero(np.diff(starts))
     if len(filled):
-        found[filled] = np.add.reduceat(values, starts[filled])
-    return found
+        totals[filled] = np.add.reduceat(values, starts[filled])
+    return totals
 
 
-def ranges(first: Ints, lengths: Ints) -> Ints:
-    """All places of stretches that begin at `first`, one after another."""
+def index_ranges(first: Ints, lengths: Ints) -> Ints:
+    """The indices of all segments `first[i] .. first[i] + lengths[i]`, one segment after another."""
     total = int(lengths.sum())
     ends = np.cumsum(lengths)
     return np.arange(total) + np.repeat(first - ends + lengths, lengths)
 
 
-def distinct(values: Ints) -> Ints:
-    """The different values, rising. (numpy's `unique` hashes before it sorts, which takes ten times as long.)"""
+def sorted_unique(values: Ints) -> Ints:
+    """The different values, ascending. (numpy's `unique` hashes before it sorts, which takes ten times as long.)"""
     ordered = np.sort(values)
     return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]

@@ -32,14 +32,14 @@ TINY = float(np.finfo(np.float32).tiny)  # the least score that counts as having
 
 
 class TfIdf:
-    """An index of texts (or of their words, already cut), numbered in the order given."""
+    """An index of texts (or of their words, already tokenized), numbered in the order given."""
 
     def __init__(self, texts: Iterable[str | Sequence[str]], language: str = "en") -> None:
-        self._cut = tokenizer(language)
+        self._tokenize = tokenizer(language)
         self._terms: dict[str, int] = {}
         tokens, lengths = array("i"), array("i")
         for text in texts:
-            words = self._cut(text) if isinstance(text, str) else text
+            words = self._tokenize(text) if isinstance(text, str) else text
             tokens.extend(self._terms.setdefault(word, len(self._terms)) for word in words)
             lengths.append(len(words))
         self._size = len(lengths)
@@ -48,8 +48,8 @@ class TfIdf:
 
     def _index(self, tokens: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
         """Postings by word, then by text: the texts of word t lie at `starts[t]:starts[t + 1]`."""
-        places = np.repeat(np.arange(self._size), lengths)
-        pairs, counts = np.unique(tokens * max(self._size, 1) + places, return_counts=True)
+        owners = np.repeat(np.arange(self._size), lengths)
+        pairs, counts = np.unique(tokens * max(self._size, 1) + owners, return_counts=True)
         terms, docs = np.divmod(pairs, max(self._size, 1))
         frequencies = np.bincount(terms, minlength=len(self._terms))
         self._idf = (np.log((1 + self._size) / (1 + frequencies)) + 1).astype(np.float32)
@@ -71,7 +71,7 @@ class TfIdf:
         return word in self._terms
 
     def idf(self, word: str) -> float:
-        """How telling a word is; one that stands in no text is the most telling."""
+        """The inverse document frequency of a word; one that no text has gets the largest."""
         term = self._terms.get(word)
         return float(np.log(1 + self._size)) + 1 if term is None else float(self._idf[term])
 
@@ -101,9 +101,9 @@ class TfIdf:
         shared = []
         for word, weight in self._weighted(query).items():
             docs, weights = self._posting(self._terms[word])
-            place = int(np.searchsorted(docs, doc))
-            if place < len(docs) and docs[place] == doc:
-                shared.append((word, weight * float(weights[place])))
+            index = int(np.searchsorted(docs, doc))
+            if index < len(docs) and docs[index] == doc:
+                shared.append((word, weight * float(weights[index])))
         return sorted(shared, key=lambda pair: -pair[1])
 
     def _posting(self, term: int) -> tuple[NDArray[np.int32], Floats]:
@@ -112,7 +112,7 @@ class TfIdf:
 
     def _weighted(self, query: Query) -> dict[str, float]:
         """The query as a vector of length 1 over the words of the index."""
-        words = self._cut(query) if isinstance(query, str) else query
+        words = self._tokenize(query) if isinstance(query, str) else query
         bag = words if isinstance(words, Mapping) else Counter(words)
         weights = {
             word: count * float(self._idf[self._terms[word]])
@@ -123,15 +123,15 @@ class TfIdf:
         return {word: weight / norm for word, weight in weights.items()}
 
     def _scores(self, query: Query) -> Floats:
-        found = np.zeros(self._padded, dtype=np.float32)
+        scores = np.zeros(self._padded, dtype=np.float32)
         for word, weight in self._weighted(query).items():
             term = self._terms[word]
             if term in self._rows:
-                found += self._rows[term] * np.float32(weight)
+                scores += self._rows[term] * np.float32(weight)
             else:
                 docs, weights = self._posting(term)
-                np.add.at(found, docs, weights * np.float32(weight))
-        return found
+                np.add.at(scores, docs, weights * np.float32(weight))
+        return scores
 
 
 def _reached(scores: Floats, k: int) -> float:

@@ -1,18 +1,16 @@
-"""How good a ranking is, how much like a persona a line is, and how sure one can be of either.
+"""Metrics: of reply rankings, of how much a line is like a persona, and how certain such figures are.
 
 A metric is a plain function with its formula beside it, or is made by one: `psprob(samples, "Zita")(lines)`.
 """
 
 from __future__ import annotations
 
-from understudy.metrics.accuracy import persona_accuracy, personality_classification_accuracy
-from understudy.metrics.copying import copying
-from understudy.metrics.description import glove_ranks, p_cover, p_f1
+from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.maxbleu import maxbleu
-from understudy.metrics.measure import LineMetric
-from understudy.metrics.psprob import Speakers, psprob
+from understudy.metrics.overlap import copying, glove_ranks, p_cover, p_f1
+from understudy.metrics.psprob import Speakers, persona_accuracy, personality_classification_accuracy, psprob
 from understudy.metrics.ptsal import ptsal
-from understudy.metrics.ranking import RANKING, gold_places, per_item
+from understudy.metrics.ranking import RANKING, gold_ranks, per_item
 from understudy.metrics.samples import Samples
 from understudy.metrics.significance import Interval, holm, interval, paired_p
 from understudy.metrics.uppl import uppl
@@ -26,7 +24,7 @@ __all__ = [
     "Speakers",
     "copying",
     "glove_ranks",
-    "gold_places",
+    "gold_ranks",
     "holm",
     "interval",
     "maxbleu",

@@ -1,4 +1,4 @@
-"""How well a score agrees with what people said, and how far a probability can be believed.
+"""Agreement of scores with human labels, and calibration of probabilities.
 
 r_s    Spearman: the correlation of ranks, equal values sharing the mean of their ranks
 p      (1 + |{shuffles : |r_s| at least as large}|) / (1 + shuffles)
@@ -29,7 +29,7 @@ __all__ = [
 
 Reals = NDArray[np.float64]
 SHUFFLES = 10_000
-CHUNK = 500  # shuffles made at once
+CHUNK = 500  # shuffles computed at once
 TENTHS = 10
 EQUAL = 1e-12
 
@@ -37,10 +37,10 @@ EQUAL = 1e-12
 def ranks(values: ArrayLike) -> Reals:
     """From 1 up; equal values share the mean of their ranks."""
     array = np.asarray(values, dtype=np.float64)
-    _, places, counts = np.unique(array, return_inverse=True, return_counts=True)
+    _, inverse, counts = np.unique(array, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    found: Reals = (last - (counts - 1) / 2)[places]
-    return found
+    result: Reals = (last - (counts - 1) / 2)[inverse]
+    return result
 
 
 def spearman(ours: ArrayLike, theirs: ArrayLike) -> float:
@@ -53,37 +53,37 @@ def spearman(ours: ArrayLike, theirs: ArrayLike) -> float:
 def spearman_p(ours: ArrayLike, theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES) -> float:
     """How probable a correlation at least this far from 0 is, if the two have nothing to do with each other."""
     a, b = (_centred(ranks(values)) for values in (ours, theirs))
-    found = abs(float(a @ b))
+    observed = abs(float(a @ b))
     rng = np.random.default_rng(seed)
-    as_far = 0
+    extreme = 0
     for first in range(0, shuffles, CHUNK):
         shuffled = rng.permuted(np.tile(b, (min(CHUNK, shuffles - first), 1)), axis=1)
-        as_far += int(np.count_nonzero(np.abs(shuffled @ a) >= found - EQUAL * max(found, 1.0)))
-    return (1 + as_far) / (1 + shuffles)
+        extreme += int(np.count_nonzero(np.abs(shuffled @ a) >= observed - EQUAL * max(observed, 1.0)))
+    return (1 + extreme) / (1 + shuffles)
 
 
-def precision_recall(scores: ArrayLike, wanted: ArrayLike) -> tuple[Reals, Reals]:
+def precision_recall(scores: ArrayLike, labels: ArrayLike) -> tuple[Reals, Reals]:
     """Precision and recall at every threshold, from the strictest; an item is found if its score reaches it."""
-    score, found = np.asarray(scores, dtype=np.float64), np.asarray(wanted, dtype=np.bool_)
-    if not found.any():
+    score, relevant = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.bool_)
+    if not relevant.any():
         raise ValueError("nothing is wanted, so there is nothing to find")
     order = np.argsort(-score, kind="stable")
     last = np.flatnonzero(np.diff(score[order], append=np.nan) != 0)  # of each group of equal scores
-    hits = np.cumsum(found[order])[last]
-    return hits / (last + 1), hits / found.sum()
+    hits = np.cumsum(relevant[order])[last]
+    return hits / (last + 1), hits / relevant.sum()
 
 
-def average_precision(scores: ArrayLike, wanted: ArrayLike) -> float:
-    precision, recall = precision_recall(scores, wanted)
+def average_precision(scores: ArrayLike, labels: ArrayLike) -> float:
+    precision, recall = precision_recall(scores, labels)
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
-def auc(scores: ArrayLike, wanted: ArrayLike) -> float:
-    found = np.asarray(wanted, dtype=np.bool_)
-    hits, misses = int(found.sum()), int((~found).sum())
+def auc(scores: ArrayLike, labels: ArrayLike) -> float:
+    positive = np.asarray(labels, dtype=np.bool_)
+    hits, misses = int(positive.sum()), int((~positive).sum())
     if not hits or not misses:
         raise ValueError("some must be wanted and some not")
-    above = float(ranks(scores)[found].sum()) - hits * (hits + 1) / 2
+    above = float(ranks(scores)[positive].sum()) - hits * (hits + 1) / 2
     return above / (hits * misses)
 
 
@@ -97,16 +97,16 @@ def cohens_kappa(counts: ArrayLike) -> Reals:
     agreed = total * np.trace(table, axis1=-2, axis2=-1)
     by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
     left = total**2 - by_chance
-    found: Reals = np.where(left > 0, (agreed - by_chance) / np.where(left > 0, left, 1.0), np.nan)
-    return found
+    kappas: Reals = np.where(left > 0, (agreed - by_chance) / np.where(left > 0, left, 1.0), np.nan)
+    return kappas
 
 
-def calibration_error(probabilities: ArrayLike, so: ArrayLike, weights: ArrayLike | None = None) -> float:
+def calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """0 is perfect. With `weights`, an item counts as often as its weight says."""
-    probability, was = np.asarray(probabilities, dtype=np.float64), np.asarray(so, dtype=np.float64)
-    weight = np.ones(len(was)) if weights is None else np.asarray(weights, dtype=np.float64)
+    probability, outcome = np.asarray(probabilities, dtype=np.float64), np.asarray(outcomes, dtype=np.float64)
+    weight = np.ones(len(outcome)) if weights is None else np.asarray(weights, dtype=np.float64)
     tenth = np.minimum((probability * TENTHS).astype(np.int64), TENTHS - 1)
-    gaps = np.bincount(tenth, weight * (probability - was), minlength=TENTHS)
+    gaps = np.bincount(tenth, weight * (probability - outcome), minlength=TENTHS)
     return float(np.abs(gaps).sum() / weight.sum())
 
 

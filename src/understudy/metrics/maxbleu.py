@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from understudy.lexical import Lines, Rows
-from understudy.lexical.rows import Ints, Reals, ranges, sums
-from understudy.metrics.measure import LineMetric
+from understudy.lexical.rows import Ints, Reals, index_ranges, segment_sums
+from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 
 __all__ = ["maxbleu"]
@@ -39,17 +39,17 @@ class MaxBLEU(LineMetric):
         self.persona, self.order = persona, order
         own = np.arange(*samples.span(persona))
         self._lengths = samples.corpus.lines.lengths[own]
-        self._bags = [samples.corpus.lines.bags(n).some(own) for n in range(1, order + 1)]
-        self._postings = self._bags[-1].turned()
-        self._work = sums(self._lengths[self._postings.columns].astype(np.float64), self._postings.starts)
+        self._bags = [samples.corpus.lines.bags(n).take(own) for n in range(1, order + 1)]
+        self._postings = self._bags[-1].transpose()
+        self._work = segment_sums(self._lengths[self._postings.columns].astype(np.float64), self._postings.starts)
 
     def measured(self, lines: Lines) -> Reals:
         return self.nearest(lines)[0]
 
-    def why(self, lines: Lines, place: int) -> str:
-        if lines.lengths[place] < self.order:
+    def why(self, lines: Lines, index: int) -> str:
+        if lines.lengths[index] < self.order:
             return f"has fewer than {self.order} words"
-        _, (sample,) = self.nearest(self.samples.cut([lines.texts[place]]))
+        _, (sample,) = self.nearest(self.samples.tokenize([lines.texts[index]]))
         if sample < 0:
             run = "word" if self.order == 1 else f"{self.order} words in a row"
             return f"shares no {run} with a line of {self.persona}"
@@ -72,27 +72,27 @@ class MaxBLEU(LineMetric):
             best[pairs.lines[winners]], which[pairs.lines[winners]] = scores[winners], pairs.samples[winners]
         return best, which
 
-    def _meeting(self, bags: Rows, first: int, last: int) -> Pairs:
+    def _meeting(self, bags: Rows, first: int, last: int) -> LinePairs:
         """The pairs of a line and a sample line that share an n-gram of the highest order, by line, then by sample."""
-        held = slice(bags.starts[first], bags.starts[last])
-        grams = bags.columns[held]
+        span = slice(bags.starts[first], bags.starts[last])
+        grams = bags.columns[span]
         begins = self._postings.starts[grams]
         lengths = self._postings.starts[grams + 1] - begins
-        places = ranges(begins, lengths)
-        shared = np.minimum(np.repeat(bags.values[held], lengths), self._postings.values[places])
+        indices = index_ranges(begins, lengths)
+        shared = np.minimum(np.repeat(bags.values[span], lengths), self._postings.values[indices])
         lines = np.repeat(np.repeat(np.arange(first, last), np.diff(bags.starts[first : last + 1])), lengths)
-        keys = lines * len(self._lengths) + self._postings.columns[places]
+        keys = lines * len(self._lengths) + self._postings.columns[indices]
         order = np.argsort(keys)
         changes = np.flatnonzero(np.diff(keys[order], prepend=-1))
-        found, samples = np.divmod(keys[order][changes], len(self._lengths))
-        return Pairs(found, samples, sums(shared[order], np.append(changes, len(order))))
+        line_ids, samples = np.divmod(keys[order][changes], len(self._lengths))
+        return LinePairs(line_ids, samples, segment_sums(shared[order], np.append(changes, len(order))))
 
-    def _most(self, pairs: Pairs, lengths: Ints) -> list[Reals]:
+    def _most(self, pairs: LinePairs, lengths: Ints) -> list[Reals]:
         """How many n-grams of each order a pair shares at most: of lower orders, as many as fit into both."""
         both = np.minimum(lengths, self._lengths[pairs.samples]).astype(np.float64)
         return [*(both - n + 1 for n in range(1, self.order)), pairs.shared]
 
-    def _scores(self, pairs: Pairs, lengths: Ints, bags: list[Rows], least: Reals | float) -> Reals:
+    def _scores(self, pairs: LinePairs, lengths: Ints, bags: list[Rows], least: Reals | float) -> Reals:
         """The score of each pair that reaches `least`; of one that does not, something below it.
 
         Lower orders are counted one after another, and only for pairs that could still reach it.
@@ -104,20 +104,20 @@ class MaxBLEU(LineMetric):
         return _bleu(shared, lengths, theirs)
 
 
-class Pairs:
+class LinePairs:
     """Pairs of a line and a sample line, with how many n-grams of the highest order they share."""
 
     def __init__(self, lines: Ints, samples: Ints, shared: Reals) -> None:
         self.lines, self.samples, self.shared = lines, samples, shared
 
-    def some(self, places: Ints) -> Pairs:
-        return Pairs(self.lines[places], self.samples[places], self.shared[places])
+    def some(self, indices: Ints) -> LinePairs:
+        return LinePairs(self.lines[indices], self.samples[indices], self.shared[indices])
 
 
 def _known(lines: Lines, n: int) -> Rows:
     """The n-grams of each line that the corpus has."""
     bags = lines.bags(n)
-    return bags.kept(bags.columns < lines.corpus.size) if n == 1 else bags
+    return bags.filter_values(bags.columns < lines.corpus.size) if n == 1 else bags
 
 
 def _pieces(before: Reals) -> Iterator[tuple[int, int]]:
@@ -130,21 +130,21 @@ def _pieces(before: Reals) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _shared(pairs: Pairs, ours: Rows, theirs: Rows) -> Reals:
+def _shared(pairs: LinePairs, ours: Rows, theirs: Rows) -> Reals:
     """How many n-grams each pair shares, one counting as often as both have it."""
     if not len(pairs.lines):
         return np.zeros(0)
     first, last = int(pairs.lines[0]), int(pairs.lines[-1]) + 1
-    held = slice(ours.starts[first], ours.starts[last])
+    span = slice(ours.starts[first], ours.starts[last])
     owners = np.repeat(np.arange(first, last), np.diff(ours.starts[first : last + 1]))
-    keys, counts = owners * ours.width + ours.columns[held], ours.values[held]
+    keys, counts = owners * ours.width + ours.columns[span], ours.values[span]
     begins = theirs.starts[pairs.samples]
     lengths = theirs.starts[pairs.samples + 1] - begins
-    places = ranges(begins, lengths)
-    wanted = np.repeat(pairs.lines * ours.width, lengths) + theirs.columns[places]
-    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    both = np.where(keys[found] == wanted, np.minimum(counts[found], theirs.values[places]), 0.0)
-    return sums(both, np.concatenate(([0], np.cumsum(lengths))))
+    indices = index_ranges(begins, lengths)
+    wanted = np.repeat(pairs.lines * ours.width, lengths) + theirs.columns[indices]
+    positions = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    both = np.where(keys[positions] == wanted, np.minimum(counts[positions], theirs.values[indices]), 0.0)
+    return segment_sums(both, np.concatenate(([0], np.cumsum(lengths))))
 
 
 def _bleu(shared: list[Reals], lengths: Ints, theirs: Ints) -> Reals:

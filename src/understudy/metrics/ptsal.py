@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.lexical import Corpus, Lines
-from understudy.lexical.rows import Reals, sums
-from understudy.metrics.measure import LineMetric
+from understudy.lexical.rows import Reals, segment_sums
+from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 
 __all__ = ["ptsal"]
@@ -45,19 +45,19 @@ class PTSal(LineMetric):
     def measured(self, lines: Lines) -> Reals:
         # A term at a place is the pair of words that begins there; the pair at a line's first place begins with its
         # boundary, that at its last ends with the next.
-        return sums(self._salience[lines.grams(TERM)[:-1]], lines.starts) / (lines.lengths + 1)
+        return segment_sums(self._salience[lines.grams(TERM)[:-1]], lines.starts) / (lines.lengths + 1)
 
-    def why(self, lines: Lines, place: int) -> str:
-        terms = np.unique(lines.grams(TERM)[lines.starts[place] : lines.starts[place + 1]])
+    def why(self, lines: Lines, index: int) -> str:
+        terms = np.unique(lines.grams(TERM)[lines.starts[index] : lines.starts[index + 1]])
         salience = self._salience[terms]
-        best = [terms[at] for at in np.argsort(-salience, kind="stable")[:NAMED] if salience[at] > 0]
+        best = [terms[position] for position in np.argsort(-salience, kind="stable")[:NAMED] if salience[position] > 0]
         if not best:
             return f"no pair of its words is {self.persona}'s own"
-        named = [_told(lines.corpus, lines.corpus.gram(TERM, term)) for term in best]
+        named = [_describe(lines.corpus, lines.corpus.gram(TERM, term)) for term in best]
         return f"{self.persona}'s own: {', '.join(named)}"
 
 
-def _told(corpus: Corpus, term: tuple[str, ...]) -> str:
+def _describe(corpus: Corpus, term: tuple[str, ...]) -> str:
     first, last = term
     if not first:
         return f"{last} at the beginning"

@@ -1,8 +1,8 @@
-"""Where the right reply stands among the candidates, and what that is worth.
+"""Ranking metrics: where the right replies stand among the candidates.
 
     hits@k  = 1 if a right reply is among the first k, else 0
-    mrr     = 1 / place of the first right reply
-    map     = mean over right replies of (right replies up to and including it) / (its place)
+    mrr     = 1 / rank of the first right reply
+    map     = mean over right replies of (right replies up to and including it) / (its rank)
 
 each for one item; a run's figure is the mean over its items. A tie counts against the agent: a right reply stands
 after every wrong one with the same score. So neither the order in which candidates are listed (some data sets list
@@ -23,47 +23,46 @@ from understudy.errors import AgentError, MissingExtra
 if TYPE_CHECKING:
     from ir_measures.measures import Measure
 
-__all__ = ["RANKING", "Places", "gold_places", "per_item"]
+__all__ = ["RANKING", "Ranks", "gold_ranks", "per_item"]
 
 RANKING = ("hits@1", "hits@5", "mrr")
 """The metrics of reply ranking, in the order they are reported."""
 
-Places = tuple[int, ...]
-"""The places of the right replies in one ranking, best first, counted from 1."""
+Ranks = tuple[int, ...]
+"""The ranks of the right replies of one item, best first, counted from 1."""
 
 
-def gold_places(scores: Sequence[float], gold: Collection[int]) -> Places:
+def gold_ranks(scores: Sequence[float], gold: Collection[int]) -> Ranks:
     """Where the right replies stand when candidates are put in order of their scores, ties against them.
 
-    place(g) = |{c wrong : score(c) >= score(g)}| + |{c right : c ranked at or before g}|
+    rank(g) = |{c wrong : score(c) >= score(g)}| + |{c right : c ranked at or before g}|
     """
-    if not gold or not all(0 <= place < len(scores) for place in gold):
-        raise ValueError("gold names at least one candidate, by its place")
+    if not gold or not all(0 <= index < len(scores) for index in gold):
+        raise ValueError("gold names at least one candidate, by its index")
     if any(math.isnan(score) for score in scores):
         raise AgentError("a score is not a number (NaN): every candidate needs a score that can be compared")
-    wrong = [score for place, score in enumerate(scores) if place not in gold]
-    right = sorted((scores[place] for place in set(gold)), reverse=True)
-    return tuple(sum(other >= score for other in wrong) + nth for nth, score in enumerate(right, 1))
+    wrong = [score for index, score in enumerate(scores) if index not in gold]
+    right = sorted((scores[index] for index in set(gold)), reverse=True)
+    return tuple(sum(wrong_score >= score for wrong_score in wrong) + rank for rank, score in enumerate(right, 1))
 
 
-def per_item(places: Sequence[Places], metric: str) -> NDArray[np.float64]:
-    """A metric's value for each item, from the places of its right replies.
+def per_item(ranks: Sequence[Ranks], metric: str) -> NDArray[np.float64]:
+    """A metric's value for each item, from the ranks of its right replies.
 
-    Every value is worked out by ir_measures (trec_eval's definitions), once for each different set of places.
+    Every value is worked out by ir_measures (trec_eval's definitions), once for each different tuple of ranks.
     """
-    kinds = sorted(set(places))
+    kinds = sorted(set(ranks))
     if not kinds:
         return np.zeros(0)
     measure = _measure(metric)
     import ir_measures
 
-    right = {str(number): {f"c{place}": 1 for place in kind} for number, kind in enumerate(kinds)}
+    right = {str(number): {f"c{rank}": 1 for rank in kind} for number, kind in enumerate(kinds)}
     ranked = {
-        str(number): {f"c{place}": float(-place) for place in range(1, kind[-1] + 1)}
-        for number, kind in enumerate(kinds)
+        str(number): {f"c{rank}": float(-rank) for rank in range(1, kind[-1] + 1)} for number, kind in enumerate(kinds)
     }
-    found = {kinds[int(one.query_id)]: one.value for one in ir_measures.iter_calc([measure], right, ranked)}
-    return np.array([found[kind] for kind in places], dtype=np.float64)
+    values = {kinds[int(result.query_id)]: result.value for result in ir_measures.iter_calc([measure], right, ranked)}
+    return np.array([values[kind] for kind in ranks], dtype=np.float64)
 
 
 def _measure(metric: str) -> Measure:

@@ -4,7 +4,7 @@
     fit(u)  = 1 - max(0, -tone(u) * affection / 10)          1: nothing against it; 0: as wrong as can be
 
 Warm to an enemy and cold to a friend are wrong; a line without warm or cold words fits anybody. A word after a negation
-counts for the other side ('not glad'). Words are told from a list, so irony and warmth without such words are not seen:
+counts for the other side ('not glad'). Words come from a list, so irony and warmth without such words are missed:
 of the embedded story's lines 6% are taken for misfits as they stand, 16% would be if the feeling were the opposite.
 """
 
@@ -19,8 +19,7 @@ from importlib.resources import files
 
 from understudy.dialogue import Situation
 from understudy.errors import InputError
-from understudy.metrics.bytext import ByText
-from understudy.metrics.measure import LineMetric
+from understudy.metrics.line_metric import LineMetric, TextMetric
 from understudy.metrics.samples import Samples
 
 __all__ = ["Tone", "relation_fit", "tone_of"]
@@ -45,25 +44,25 @@ def relation_fit(samples: Samples, situation: Situation) -> LineMetric:
     levels = [tie.level for tie in faced.relations if tie.kind == "affection"] if faced else []
     level, name = next((level for level in levels if level is not None), 0), faced.name if faced else ""
 
-    def told(line: str) -> tuple[float, str]:
+    def score_text(line: str) -> tuple[float, str]:
         tone = tone_of(line, language)
         fit = 1 - max(0.0, -tone.value * level / STRONGEST)
         return round(fit, 6), _reason(tone, name, level) if fit < 1 else ""
 
-    return ByText("relation_fit", samples, told, _missing(situation, levels))
+    return TextMetric("relation_fit", samples, score_text, _missing(situation, levels))
 
 
 def tone_of(line: str, language: str = "en") -> Tone:
     """How warm or cold a line is."""
-    warm, cold, turned = _lexicon(language)
+    warm, cold, negations = _lexicon(language)
     text = " ".join(line.lower().replace("’", "'").split())
-    found: dict[bool, list[str]] = {True: [], False: []}
+    terms: dict[bool, list[str]] = {True: [], False: []}
     for is_warm, pattern in ((True, warm), (False, cold)):
         for match in pattern.finditer(text):
-            negated = bool(turned) and _negated(text[: match.start()], turned)
-            found[is_warm != negated].append(f"not {match[0]}" if negated else match[0])
-    friendly, hostile = len(found[True]), len(found[False])
-    return Tone((friendly - hostile) / (friendly + hostile + 1), tuple(found[True]), tuple(found[False]))
+            negated = bool(negations) and _negated(text[: match.start()], negations)
+            terms[is_warm != negated].append(f"not {match[0]}" if negated else match[0])
+    friendly, hostile = len(terms[True]), len(terms[False])
+    return Tone((friendly - hostile) / (friendly + hostile + 1), tuple(terms[True]), tuple(terms[False]))
 
 
 def _missing(situation: Situation, levels: Sequence[int | None]) -> str:
@@ -81,23 +80,25 @@ def _reason(tone: Tone, name: str, level: int) -> str:
     return f"cold ({', '.join(tone.cold)}) to {name}, whom the speaker likes ({level:+})"
 
 
-def _negated(before: str, turned: frozenset[str]) -> bool:
+def _negated(before: str, negations: frozenset[str]) -> bool:
     near = WORD.findall(before.replace("n't", " nt"))[-NEAR:]
-    return any(word in turned for word in near)
+    return any(word in negations for word in near)
 
 
 @cache
 def _lexicon(language: str) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
-    told = tomllib.loads(files("understudy.metrics").joinpath("tone.toml").read_text(encoding="utf-8"))
-    if language not in told:
-        raise InputError(f"there are no warm and cold words for '{language}': choose from {', '.join(told)}")
-    lists = told[language]
-    turned = frozenset(word.strip().replace("'", "") for word in lists["turned"].split(",") if word.strip())
-    return _pattern(lists["warm"], language), _pattern(lists["cold"], language), turned
+    lexicons = tomllib.loads(files("understudy.metrics").joinpath("tone.toml").read_text(encoding="utf-8"))
+    if language not in lexicons:
+        raise InputError(f"there are no warm and cold words for '{language}': choose from {', '.join(lexicons)}")
+    lists = lexicons[language]
+    negations = frozenset(word.strip().replace("'", "") for word in lists["turned"].split(",") if word.strip())
+    return _pattern(lists["warm"], language), _pattern(lists["cold"], language), negations
 
 
 def _pattern(listed: str, language: str) -> re.Pattern[str]:
     """The longest phrase at a place counts, and whole words only where words are written apart."""
-    phrases = sorted({" ".join(one.split()) for one in listed.split(",") if one.strip()}, key=len, reverse=True)
+    phrases = sorted(
+        {" ".join(phrase.split()) for phrase in listed.split(",") if phrase.strip()}, key=len, reverse=True
+    )
     joined = "|".join(re.escape(phrase) for phrase in phrases)
     return re.compile(rf"(?<!\w)(?:{joined})(?!\w)" if language == "en" else joined)

@@ -1,7 +1,7 @@
 """Sample lines by character: what every metric of 'how much like this character is this line' is made from.
 
-Lines are cut into words once, and the words and n-grams of all characters go by the same numbers, so that a second
-metric, or a second persona, costs little. Marks (... ! ? 〜) are among the words, because they are part of how somebody
+Lines are tokenized once, and the words and n-grams of all characters have the same ids, so that a second metric, or a
+second persona, costs little. Marks (... ! ? 〜) are among the words, because they are part of how somebody
 talks; metrics of what is said look at the plain words.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from understudy.errors import InputError
 from understudy.lexical import Corpus, Lines
-from understudy.lexical.rows import Ints, Reals, distinct
+from understudy.lexical.rows import Ints, Reals, sorted_unique
 from understudy.spoiler_free import scenes_before
 from understudy.story import Moment
 from understudy.storyfile import Story
@@ -24,7 +24,7 @@ from understudy.text import guess_language
 __all__ = ["Samples"]
 
 HEARD_FROM = 5  # lines that a character must have to count among those who use a term or do not
-UNASKED = -1
+UNCOUNTED = -1
 
 
 class Samples:
@@ -58,7 +58,7 @@ class Samples:
 
     @classmethod
     def load(cls, path: Path, language: str | None = None) -> Samples:
-        """From a JSON file {character: [lines]}; the language is guessed where it is not said."""
+        """From a JSON file {character: [lines]}; by default the language is guessed."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -104,15 +104,17 @@ class Samples:
     def rarity(self, order: int) -> Reals:
         """For each n-gram of the corpus, ln(how many characters there are / how many of them use it).
 
-        Who has said next to nothing uses next to nothing: such characters are not asked, where there are others.
+        Characters with very few lines are not counted, where there are others.
         """
         if order not in self._rarity:
             spans = np.array(list(self._spans.values()), dtype=np.int64).reshape(-1, 2)
-            asked = spans[:, 1] - spans[:, 0] >= HEARD_FROM
-            asked |= np.count_nonzero(asked) < 2
-            speakers = np.repeat(np.where(asked, np.arange(len(spans)), UNASKED), spans[:, 1] - spans[:, 0])
+            counted = spans[:, 1] - spans[:, 0] >= HEARD_FROM
+            counted |= np.count_nonzero(counted) < 2
+            speakers = np.repeat(np.where(counted, np.arange(len(spans)), UNCOUNTED), spans[:, 1] - spans[:, 0])
             users = self._havers(order, 0, self._said, speakers)
-            self._rarity[order] = np.log(np.count_nonzero(asked) / np.maximum(users, 1))  # some have no user among them
+            self._rarity[order] = np.log(
+                np.count_nonzero(counted) / np.maximum(users, 1)
+            )  # some have no user among them
         return self._rarity[order]
 
     def _havers(self, order: int, first: int, last: int, owners: Ints) -> Ints:
@@ -120,12 +122,12 @@ class Samples:
         lines, width = self.corpus.lines, self.corpus.grams(order)
         grams = lines.grams(order)[lines.starts[first] : lines.starts[last]]
         keepers = np.repeat(owners, lines.lengths[first:last] + 1)  # a place for each word, and one for the boundary
-        there = (grams >= 0) & (keepers != UNASKED)
-        return np.bincount(distinct(keepers[there] * width + grams[there]) % max(width, 1), minlength=width)
+        there = (grams >= 0) & (keepers != UNCOUNTED)
+        return np.bincount(sorted_unique(keepers[there] * width + grams[there]) % max(width, 1), minlength=width)
 
-    def cut(self, lines: Sequence[str]) -> Lines:
-        """Lines to be scored, cut once for all metrics."""
-        return self.corpus.cut(lines)
+    def tokenize(self, lines: Sequence[str]) -> Lines:
+        """Lines to be scored, tokenized once for all metrics."""
+        return self.corpus.tokenize(lines)
 
 
 def _is_lines(said: object) -> bool:

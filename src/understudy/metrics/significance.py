@@ -1,7 +1,7 @@
-"""How sure one can be of a figure, and of a difference between two agents judged on the same items.
+"""Bootstrap intervals of figures, and paired significance tests of two agents judged on the same items.
 
-Items of one dialogue resemble each other, so whole groups of items (dialogues) are drawn, never single ones; where
-there are no groups, every item is one of its own.
+Items of one dialogue resemble each other, so whole groups of items (dialogues) are resampled; by default every item
+is a group of its own.
 
     interval   2.5th and 97.5th percentile of the mean over groups drawn with replacement (bootstrap)
     paired p   (1 + |{r : |d_r| >= |d|}|) / (1 + R),  d the summed difference of the two agents, d_r the same with
@@ -60,12 +60,12 @@ def paired_p(
     sums = sums[np.abs(sums) > EQUAL]  # swapping what is equal changes nothing
     if not len(sums):
         return 1.0
-    seen = abs(sums.sum()) - EQUAL
+    observed = abs(sums.sum()) - EQUAL
     rng = np.random.default_rng(seed)
     extreme = 0
     for size in _chunks(swaps):
-        kept = rng.integers(0, 2, (size, len(sums)), dtype=np.int8)
-        extreme += int(np.count_nonzero(np.abs(2.0 * (kept @ sums) - sums.sum()) >= seen))
+        signs = rng.integers(0, 2, (size, len(sums)), dtype=np.int8)
+        extreme += int(np.count_nonzero(np.abs(2.0 * (signs @ sums) - sums.sum()) >= observed))
     return (1 + extreme) / (1 + swaps)
 
 
@@ -73,9 +73,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """P values adjusted for how many were looked at, in the order given."""
     adjusted = [0.0] * len(p_values)
     floor = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        floor = max(floor, min(1.0, p_values[place] * (len(p_values) - rank)))
-        adjusted[place] = floor
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        floor = max(floor, min(1.0, p_values[index] * (len(p_values) - rank)))
+        adjusted[index] = floor
     return adjusted
 
 
@@ -87,9 +87,9 @@ def _grouped(values: ArrayLike, groups: Sequence[Hashable] | None) -> tuple[Floa
     if len(groups) != len(numbers):
         raise ValueError(f"{len(numbers)} values and {len(groups)} groups: name a group for each value")
     known: dict[Hashable, int] = {}
-    places = np.array([known.setdefault(group, len(known)) for group in groups], dtype=np.int64)
-    sums = np.bincount(places, numbers, len(known)).astype(np.float64)
-    return sums, np.bincount(places, minlength=len(known)).astype(np.float64)
+    group_ids = np.array([known.setdefault(group, len(known)) for group in groups], dtype=np.int64)
+    sums = np.bincount(group_ids, numbers, len(known)).astype(np.float64)
+    return sums, np.bincount(group_ids, minlength=len(known)).astype(np.float64)
 
 
 def _chunks(total: int) -> list[int]:

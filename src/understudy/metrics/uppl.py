@@ -2,9 +2,9 @@
 
     uPPL(u, p) = exp(- mean over tokens w of u of ln P_p(w | what stands before it))
 
-Any `LanguageModel` can be asked. Without one, P_p is an n-gram model of the persona's lines (see
-`understudy.lexical.kneserney`). What these leave open is filled by how often everybody says a word, the background
-among them, so that a word which the persona happened not to say is no surprise where it is usual. The end of the line
+P_p is given by any `LanguageModel`; by default it is an n-gram model of the persona's lines (see
+`understudy.lexical.kneserney`). It backs off to the unigram frequencies of all characters and the background, so that a
+word which the persona happened not to say is no surprise where it is usual. The end of the line
 counts as a token. The smaller, the closer.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from understudy.dialogue import LanguageModel, Situation, Turn
 from understudy.lexical import Lines
-from understudy.lexical.kneserney import KneserNey, spoken
-from understudy.lexical.rows import Reals, sums
-from understudy.metrics.measure import LineMetric
+from understudy.lexical.kneserney import KneserNey, unigram_shares
+from understudy.lexical.rows import Reals, segment_sums
+from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 from understudy.persona import Persona
 
@@ -30,10 +30,10 @@ NAMED = 3  # words named as reasons
 def uppl(
     samples: Samples, name: str, model: LanguageModel | None = None, situation: Situation | None = None
 ) -> LineMetric:
-    """The metric for a persona. A `model` of one's own is asked in a `situation`: the persona's bare name if none."""
+    """The metric for a persona. A `model` is asked in a `situation`, by default with the persona's bare name."""
     if model is not None:
-        asked = situation or Situation(Persona(name, language=samples.language))
-        return Perplexity(samples, model, asked)
+        context = situation or Situation(Persona(name, language=samples.language))
+        return Perplexity(samples, model, context)
     return NgramPerplexity(samples, name)
 
 
@@ -44,16 +44,16 @@ class PersonaModel:
         self._samples = samples
         own = np.zeros(len(samples.corpus.lines), dtype=np.bool_)
         own[slice(*samples.span(name))] = True
-        self._model = KneserNey(samples.corpus, own, spoken(samples.corpus))
+        self._model = KneserNey(samples.corpus, own, unigram_shares(samples.corpus))
 
     def probabilities(self, lines: Lines) -> Reals:
-        """For every place of the lines but the first, how probable its word (or the end of the line) is there."""
+        """For every position but the first, the probability of its word (or of the end of the line) there."""
         return self._model.probabilities(lines)
 
     def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:  # noqa: ARG002
         """Of the words of a text and of its end."""
-        found: list[float] = np.log(self.probabilities(self._samples.cut([text]))).tolist()
-        return found
+        logs: list[float] = np.log(self.probabilities(self._samples.tokenize([text]))).tolist()
+        return logs
 
 
 class NgramPerplexity(LineMetric):
@@ -64,12 +64,12 @@ class NgramPerplexity(LineMetric):
 
     def measured(self, lines: Lines) -> Reals:
         surprise = -np.log(self.model.probabilities(lines))
-        return np.exp(sums(surprise, lines.starts) / (lines.lengths + 1))
+        return np.exp(segment_sums(surprise, lines.starts) / (lines.lengths + 1))
 
-    def why(self, lines: Lines, place: int) -> str:
-        words = lines.words(place)
-        found = self.model.probabilities(self.samples.cut([lines.texts[place]]))[: len(words)]
-        least = list(dict.fromkeys(words[at] for at in np.argsort(found, kind="stable").tolist()))[:NAMED]
+    def why(self, lines: Lines, index: int) -> str:
+        words = lines.words(index)
+        probabilities = self.model.probabilities(self.samples.tokenize([lines.texts[index]]))[: len(words)]
+        least = list(dict.fromkeys(words[at] for at in np.argsort(probabilities, kind="stable").tolist()))[:NAMED]
         return "least expected: " + ", ".join(least)
 
 
@@ -81,9 +81,9 @@ class Perplexity(LineMetric):
         self._model, self._situation = model, situation
 
     def measured(self, lines: Lines) -> Reals:
-        found = [self._model.log_probs(self._situation, (), text) for text in lines.texts]
-        return np.array([np.exp(-np.mean(one)) if one else np.nan for one in found])
+        log_probs = [self._model.log_probs(self._situation, (), text) for text in lines.texts]
+        return np.array([np.exp(-np.mean(logs)) if logs else np.nan for logs in log_probs])
 
-    def why(self, lines: Lines, place: int) -> str:
-        found = self._model.log_probs(self._situation, (), lines.texts[place])
-        return f"{len(found)} tokens, the least expected one with probability {np.exp(min(found)):.2g}"
+    def why(self, lines: Lines, index: int) -> str:
+        log_probs = self._model.log_probs(self._situation, (), lines.texts[index])
+        return f"{len(log_probs)} tokens, the least expected one with probability {np.exp(min(log_probs)):.2g}"

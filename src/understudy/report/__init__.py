@@ -11,12 +11,10 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from understudy.report.confusion import confusions_section
-from understudy.report.curves import curves_section
-from understudy.report.flow import flows_section
-from understudy.report.learning import learning_section
-from understudy.report.page import page, table
-from understudy.report.plot import Bar, panel
+from understudy.report.bars import Bar, panel
+from understudy.report.curves import curves_section, learning_section
+from understudy.report.guessing import confusions_section, flows_section
+from understudy.report.page import legend, page, table
 
 __all__ = ["html_report"]
 
@@ -35,8 +33,16 @@ BESIDES = (
     "p",
     "p_adjusted",
     "chance",
-)  # told of the agent, not of what it was judged on
-PLAIN = ("condition", "set", "show", "file", "character", "evidence", "coarse_evidence")  # they tell what they are
+)  # they describe the agent, not what it was judged on
+UNLABELLED = (
+    "condition",
+    "set",
+    "show",
+    "file",
+    "character",
+    "evidence",
+    "coarse_evidence",
+)  # shown without their key
 SHOWN_FIRST = 1  # metrics whose plot is open; the others are a click away
 SIGNIFICANT = 0.05
 
@@ -63,19 +69,19 @@ def html_report(document: Mapping[str, Any], title: str) -> str:
 
 def _opening(title: str, rows: Sequence[Row], manifest: Mapping[str, Any]) -> str:
     settings = manifest.get("settings", {})
-    told = [f"Understudy {manifest.get('version', '')}", f"seed {manifest.get('seed')}"]
+    facts = [f"Understudy {manifest.get('version', '')}", f"seed {manifest.get('seed')}"]
     if rows:
-        told.append(f"{max(row['n'] for row in rows):,} items")
+        facts.append(f"{max(row['n'] for row in rows):,} items")
     if settings.get("split"):
-        told.append(f"{settings['split']} split")
-    facts = " · ".join(escape(str(one)) for one in told)
+        facts.append(f"{settings['split']} split")
+    line = " · ".join(escape(str(fact)) for fact in facts)
     paper = ""
     if settings.get("paper") and any(row.get("paper") is not None for row in rows):
         paper = (
             f"<p>The paper's figures are of another set than ours: {escape(str(settings['paper']))}. "
             "They stand beside ours to show where a model is at home, not to be matched to the third digit.</p>"
         )
-    return f"<header><h1>{escape(title)}</h1><p class='facts'>{facts}</p>{paper}</header>\n"
+    return f"<header><h1>{escape(title)}</h1><p class='facts'>{line}</p>{paper}</header>\n"
 
 
 def _plots(rows: Sequence[Row]) -> str:
@@ -83,15 +89,11 @@ def _plots(rows: Sequence[Row]) -> str:
     metrics = list(dict.fromkeys(row["metric"] for row in rows if row.get("low") is not None))
     drawn = [row for row in rows if row["value"] is not None and row["metric"] in metrics]
     agents = list(dict.fromkeys(_agent(row) for row in drawn))
-    legend = "".join(
-        f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="c{place % 8}" width="12" height="12" rx="3"/>'
-        f"</svg>{escape(agent)}</li>"
-        for place, agent in enumerate(agents)
-    )
     papers = any(row.get("paper") is not None for row in rows)
     tick = '<li><svg viewBox="0 0 12 12" aria-hidden="true"><path class="paper" d="M6 0V12"/></svg>the paper</li>'
-    found = []
-    for place, metric in enumerate(metrics):
+    key = legend(agents, tick if papers else "")
+    sections = []
+    for index, metric in enumerate(metrics):
         ours = [row for row in rows if row["metric"] == metric and row["value"] is not None]
         top = max(max(row["high"] or 0, row["value"], row.get("paper") or 0) for row in ours)
         bottom = min(0.0, *(row["value"] if row["low"] is None else row["low"] for row in ours))
@@ -107,46 +109,44 @@ def _plots(rows: Sequence[Row]) -> str:
             )
             for what, group in _by(ours, _judged)
         )
-        opened = " open" if place < SHOWN_FIRST else ""
-        found.append(
+        opened = " open" if index < SHOWN_FIRST else ""
+        sections.append(
             f"<details{opened}><summary>{escape(metric)}</summary><div class='panels'>{panels}</div></details>\n"
         )
-    if not found:
+    if not sections:
         return ""
-    return (
-        f"<section><h2>Figures</h2><ul class='legend'>{legend}{tick if papers else ''}</ul>{''.join(found)}</section>"
-    )
+    return f"<section><h2>Figures</h2>{key}{''.join(sections)}</section>"
 
 
 def _figures(rows: Sequence[Row]) -> str:
     """A table for each kind of thing judged; a click away where there are several, but for the first."""
-    kinds = [(kind, _figurestable(group)) for kind, group in _by(rows, lambda row: ", ".join(_told(row)))]
+    kinds = [(kind, _figures_table(group)) for kind, group in _by(rows, lambda row: ", ".join(_judged_keys(row)))]
     tables = [
-        f"<details{'' if place else ' open'}><summary>by {_text(kind or 'agent')}</summary>{table}</details>"
+        f"<details{'' if index else ' open'}><summary>by {_text(kind or 'agent')}</summary>{table}</details>"
         if len(kinds) > 1
         else table
-        for place, (kind, table) in enumerate(kinds)
+        for index, (kind, table) in enumerate(kinds)
     ]
     return f"<section><h2>All figures</h2>{''.join(tables)}</section>\n"
 
 
-def _figurestable(rows: Sequence[Row]) -> str:
+def _figures_table(rows: Sequence[Row]) -> str:
     """A line for each agent on each thing judged, a column for each metric."""
     metrics = list(dict.fromkeys(str(row["metric"]) for row in rows))
     lines = []
     for judged, of_it in _by(rows, _judged):
-        for place, (agent, group) in enumerate(_by(of_it, _agent)):
-            found = {row["metric"]: row for row in group}
+        for index, (agent, group) in enumerate(_by(of_it, _agent)):
+            by_metric = {row["metric"]: row for row in group}
             papers = [f"{_number(row['paper'])}" for row in group if row.get("paper") is not None]
-            told = group[0].get("reason") or group[0].get("judged_by") or ""
+            note = group[0].get("reason") or group[0].get("judged_by") or ""
             trained = group[0].get("trained_on")
-            line = ["" if place else _text(judged), _text(agent + (f" (trained on {trained})" if trained else ""))]
-            line += [_cell(found.get(metric)) for metric in metrics]
-            lines.append([*line, _text(f"{group[0]['n']:,}"), _text(", ".join(papers)), _text(told)])
+            line = ["" if index else _text(judged), _text(agent + (f" (trained on {trained})" if trained else ""))]
+            line += [_cell(by_metric.get(metric)) for metric in metrics]
+            lines.append([*line, _text(f"{group[0]['n']:,}"), _text(", ".join(papers)), _text(note)])
     heads = ("judged on", "agent", *metrics, "items", "paper", "")
-    filled = [place for place in range(len(heads)) if any(line[place] for line in lines)]
-    numbers = [place for place, column in enumerate(filled) if 1 < column < len(metrics) + 4]
-    return table([heads[place] for place in filled], [[line[place] for place in filled] for line in lines], numbers)
+    filled = [index for index in range(len(heads)) if any(line[index] for line in lines)]
+    numbers = [index for index, column in enumerate(filled) if 1 < column < len(metrics) + 4]
+    return table([heads[index] for index in filled], [[line[index] for index in filled] for line in lines], numbers)
 
 
 def _cell(row: Row | None) -> str:
@@ -160,7 +160,7 @@ def _comparisons(comparisons: Sequence[Row]) -> str:
     if not comparisons:
         return ""
     tables = []
-    for place, (metric, group) in enumerate(_by(comparisons, lambda row: str(row["metric"]))):
+    for index, (metric, group) in enumerate(_by(comparisons, lambda row: str(row["metric"]))):
         lines = (
             (
                 _text(row.get("condition") or row.get("set") or ""),
@@ -173,7 +173,7 @@ def _comparisons(comparisons: Sequence[Row]) -> str:
             for row in group
         )
         heads = ("judged on", "agents", "difference", "95% interval", "p, adjusted", "")
-        opened = " open" if place < SHOWN_FIRST else ""
+        opened = " open" if index < SHOWN_FIRST else ""
         shown = table(heads, lines, numbers=(2, 3, 4))
         tables.append(f"<details{opened}><summary>{escape(metric)}</summary>{shown}</details>")
     note = (
@@ -187,8 +187,8 @@ def _mistakes(mistakes: Sequence[Row]) -> str:
     if not mistakes:
         return ""
     agents = []
-    for place, (agent, group) in enumerate(_by(mistakes, _agent)):
-        opened = " open" if place == 0 else ""
+    for index, (agent, group) in enumerate(_by(mistakes, _agent)):
+        opened = " open" if index == 0 else ""
         cards = "".join(_mistake(row) for row in group)
         agents.append(f"<details{opened}><summary>{escape(agent)}</summary><div class='cards'>{cards}</div></details>")
     return f"<section><h2>The worst mistakes</h2>{''.join(agents)}</section>\n"
@@ -218,8 +218,8 @@ def _manifest(manifest: Mapping[str, Any]) -> str:
     return f"<section class='manifest'><h2>Manifest</h2>{shown}</section>\n"
 
 
-def _flat(told: Mapping[str, Any], before: str = "", depth: int = 2) -> Iterable[tuple[str, str]]:
-    for key, value in told.items():
+def _flat(mapping: Mapping[str, Any], before: str = "", depth: int = 2) -> Iterable[tuple[str, str]]:
+    for key, value in mapping.items():
         if isinstance(value, Mapping) and value and depth:
             yield from _flat(value, f"{before}{key} / ", depth - 1)
         elif value is not None and value != {}:
@@ -249,13 +249,13 @@ def _agent(row: Row) -> str:
 
 def _judged(row: Row) -> str:
     """What an agent was judged on: whatever a row says that is neither the agent nor a figure."""
-    told = [value if key in PLAIN else f"{key} {value}" for key, value in _told(row).items()]
-    return ", ".join(map(str, told)) or "all"
+    labels = [value if key in UNLABELLED else f"{key} {value}" for key, value in _judged_keys(row).items()]
+    return ", ".join(map(str, labels)) or "all"
 
 
-def _told(row: Row) -> dict[str, Any]:
-    told = {key: value for key, value in row.items() if key not in (*FIGURES, *BESIDES) and value is not None}
-    return told | ({"show": str(told["show"]).replace("_", " ")} if "show" in told else {})
+def _judged_keys(row: Row) -> dict[str, Any]:
+    keys = {key: value for key, value in row.items() if key not in (*FIGURES, *BESIDES) and value is not None}
+    return keys | ({"show": str(keys["show"]).replace("_", " ")} if "show" in keys else {})
 
 
 def _number(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What a bound on a metric does, as a picture: shares against the bound, and the bound that was chosen.
+"""The effect of a bound on a metric, as SVG: shares of lines kept against the bound, and the bound that was chosen.
 
 An SVG that stands by itself, or a page with the figures beside it.
 """
@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from understudy.report.page import page, table
-from understudy.report.style import COLOURS, DARK, FONT, LIGHT
+from understudy.report.page import COLOURS, DARK, FONT, LIGHT, page, table
 
 __all__ = ["BoundPlot", "Figure", "Share", "bound_page", "bound_svg"]
 
@@ -36,7 +35,7 @@ class Share:
     interval: tuple[float, float] | None = None
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         spread = "" if self.interval is None else f" ({self.interval[0]:.2f} – {self.interval[1]:.2f})"
         return f"{self.name} {self.chosen:.2f}{spread}"
 
@@ -74,19 +73,19 @@ def bound_svg(plot: BoundPlot) -> str:
         return round(HEIGHT - BOTTOM - (HEIGHT - top - BOTTOM) * share, 1)
 
     parts = [_grid(ticks, x, y)]
-    parts += [_band(share, place, x, y) for place, share in enumerate(plot.shares)]
-    parts += [_line(share, place, x, y) for place, share in enumerate(plot.shares)]
+    parts += [_band(share, index, x, y) for index, share in enumerate(plot.shares)]
+    parts += [_line(share, index, x, y) for index, share in enumerate(plot.shares)]
     parts.append(f'<path class="chosen" d="M{x(plot.bound)} {y(0)}V{y(1)}"><title>{escape(plot.rule)}</title></path>')
     parts += [
-        f'<circle class="c{place % len(COLOURS)} dot" cx="{x(plot.bound)}" cy="{y(share.chosen)}" r="4.5">'
-        f"<title>{escape(share.told)}</title></circle>"
-        for place, share in enumerate(plot.shares)
+        f'<circle class="c{index % len(COLOURS)} dot" cx="{x(plot.bound)}" cy="{y(share.chosen)}" r="4.5">'
+        f"<title>{escape(share.summary)}</title></circle>"
+        for index, share in enumerate(plot.shares)
     ]
-    parts += [_key(share, place) for place, share in enumerate(plot.shares)]
-    told = "; ".join(share.told for share in plot.shares)
+    parts += [_key(share, index) for index, share in enumerate(plot.shares)]
+    summary = "; ".join(share.summary for share in plot.shares)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(f"{plot.rule}: {told}")}"><style>{STYLE}</style>'
+        f'aria-label="{escape(f"{plot.rule}: {summary}")}"><style>{STYLE}</style>'
         f'<rect class="page" width="{WIDTH}" height="{HEIGHT}" rx="10"/>'
         f'<text class="title" x="14" y="22">{escape(plot.rule)}</text>{"".join(parts)}'
         f'<text class="axis" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
@@ -125,32 +124,32 @@ def _grid(ticks: Sequence[float], x: Callable[[float], float], y: Callable[[floa
     return across + up
 
 
-def _band(share: Share, place: int, x: Callable[[float], float], y: Callable[[float], float]) -> str:
+def _band(share: Share, index: int, x: Callable[[float], float], y: Callable[[float], float]) -> str:
     if not share.band:
         return ""
     ordered = sorted(share.band)
     there = [f"{x(bound)} {y(high)}" for bound, _, high in ordered]
     back = [f"{x(bound)} {y(low)}" for bound, low, _ in reversed(ordered)]
-    return f'<path class="c{place % len(COLOURS)} band" d="M{"L".join((*there, *back))}Z"/>'
+    return f'<path class="c{index % len(COLOURS)} band" d="M{"L".join((*there, *back))}Z"/>'
 
 
-def _line(share: Share, place: int, x: Callable[[float], float], y: Callable[[float], float]) -> str:
+def _line(share: Share, index: int, x: Callable[[float], float], y: Callable[[float], float]) -> str:
     points = "L".join(f"{x(bound)} {y(value)}" for bound, value in sorted(share.points))
-    return f'<path class="s{place % len(COLOURS)} line" d="M{points}"><title>{escape(share.name)}</title></path>'
+    return f'<path class="s{index % len(COLOURS)} line" d="M{points}"><title>{escape(share.name)}</title></path>'
 
 
-def _key(share: Share, place: int) -> str:
-    height = 42 + ROW * place
+def _key(share: Share, index: int) -> str:
+    height = 42 + ROW * index
     return (
-        f'<rect class="c{place % len(COLOURS)}" x="14" y="{height - 10}" width="11" height="11" rx="3"/>'
-        f'<text x="32" y="{height}">{escape(share.told)}</text>'
+        f'<rect class="c{index % len(COLOURS)}" x="14" y="{height - 10}" width="11" height="11" rx="3"/>'
+        f'<text x="32" y="{height}">{escape(share.summary)}</text>'
     )
 
 
 def _figures(plot: BoundPlot, bounds: Sequence[tuple[float, Sequence[Figure]]]) -> str:
     heads = ("bound", *(share.name for share in plot.shares))
     lines = [(f"{bound:.4g}", *map(_cell, shares)) for bound, shares in bounds]
-    marked = next((place for place, (bound, _) in enumerate(bounds) if bound == plot.bound), None)
+    marked = next((index for index, (bound, _) in enumerate(bounds) if bound == plot.bound), None)
     return table(heads, lines, numbers=range(len(heads)), marked=marked)
 
 
@@ -161,7 +160,7 @@ def _cell(figure: Figure) -> str:
 
 def _colours(palette: Sequence[str]) -> str:
     return " ".join(
-        f".c{place} {{ fill: {colour}; }} .s{place} {{ stroke: {colour}; }}" for place, colour in enumerate(palette)
+        f".c{index} {{ fill: {colour}; }} .s{index} {{ stroke: {colour}; }}" for index, colour in enumerate(palette)
     )
 
 

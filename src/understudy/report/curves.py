@@ -1,21 +1,32 @@
-"""Precision against recall, as SVG: one panel for each thing judged on, one line for each scorer."""
+"""Line charts as SVG: precision against recall for each scorer, and accuracy against the share learned from.
+
+A point of a learning curve is {"show", "share", "value", "low", "high"}; its axis is logarithmic: doubling is one step.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import groupby
 from typing import Any
 
-__all__ = ["curves_section"]
+from understudy.report.page import legend
+
+__all__ = ["curves_section", "learning_section"]
 
 WIDTH, HEIGHT = 340, 260
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 28, 34
 COLOURS = 8
-NOTE = (
+PRECISION_NOTE = (
     "What is found when everything that scores below a threshold is taken for unfit: how much of it is unfit "
     "(precision) against how much of the unfit is found (recall). The dotted line is chance."
 )
+
+CHART_WIDTH, CHART_HEIGHT = 520, 300
+CHART_LEFT, CHART_RIGHT, CHART_TOP, CHART_BOTTOM = 40, 14, 16, 40
+STEPS = 4  # of the grid
+LEARNING_NOTE = "How often masked speakers are told, by how many of the earlier scenes were learned from; bars are 95%."
 
 
 def curves_section(curves: Sequence[Mapping[str, Any]]) -> str:
@@ -24,16 +35,12 @@ def curves_section(curves: Sequence[Mapping[str, Any]]) -> str:
     if not drawn:
         return ""
     scorers = list(dict.fromkeys(str(curve["scorer"]) for curve in drawn))
-    legend = "".join(
-        f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="c{place % COLOURS}" width="12" height="12" '
-        f'rx="3"/></svg>{escape(scorer)}</li>'
-        for place, scorer in enumerate(scorers)
-    )
     panels = "".join(
-        _panel(character, list(group), scorers) for character, group in groupby(drawn, key=lambda one: one["character"])
+        _panel(character, list(group), scorers)
+        for character, group in groupby(drawn, key=lambda curve: curve["character"])
     )
     return (
-        f"<section><h2>Precision and recall</h2><p>{NOTE}</p><ul class='legend'>{legend}</ul>"
+        f"<section><h2>Precision and recall</h2><p>{PRECISION_NOTE}</p>{legend(scorers)}"
         f"<div class='panels'>{panels}</div></section>\n"
     )
 
@@ -70,3 +77,81 @@ def _x(recall: float) -> float:
 
 def _y(precision: float) -> float:
     return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * precision, 1)
+
+
+def learning_section(points: Sequence[Mapping[str, Any]]) -> str:
+    """A line for each show; nothing where there are fewer than two points to join."""
+    drawn = [point for point in points if point["value"] is not None]
+    shares = sorted({float(point["share"]) for point in drawn})
+    if len(shares) < 2:
+        return ""
+    shows = list(dict.fromkeys(str(point["show"]) for point in drawn))
+    lowest = min(min(point["value"], point["value"] if point["low"] is None else point["low"]) for point in drawn)
+    floor = math.floor(lowest * 10) / 10
+    frame = _Chart(shares[0], floor if floor < 1 else 0.0)
+    key = legend([show.replace("_", " ") for show in shows])
+    lines = "".join(
+        frame.line([point for point in drawn if point["show"] == show], show, index) for index, show in enumerate(shows)
+    )
+    return (
+        f"<section><h2>Learning curve</h2><p>{LEARNING_NOTE}</p>{key}"
+        f'<div class="single"><svg class="panel" viewBox="0 0 {CHART_WIDTH} {CHART_HEIGHT}" role="img" '
+        f'aria-label="accuracy by share of the lessons">{frame.grid(shares)}{lines}</svg></div></section>\n'
+    )
+
+
+class _Chart:
+    def __init__(self, first: float, floor: float) -> None:
+        self._first, self._floor = first, floor
+
+    def x(self, share: float) -> float:
+        whole = math.log(1 / self._first)
+        return round(
+            CHART_LEFT + 12 + (CHART_WIDTH - CHART_LEFT - CHART_RIGHT - 24) * math.log(share / self._first) / whole, 1
+        )
+
+    def y(self, value: float) -> float:
+        return round(
+            CHART_HEIGHT
+            - CHART_BOTTOM
+            - (CHART_HEIGHT - CHART_TOP - CHART_BOTTOM) * (value - self._floor) / (1 - self._floor),
+            1,
+        )
+
+    def grid(self, shares: Sequence[float]) -> str:
+        heights = [self._floor + (1 - self._floor) * step / STEPS for step in range(STEPS + 1)]
+        across = "".join(
+            f'<path class="grid" d="M{CHART_LEFT} {self.y(at)}H{CHART_WIDTH - CHART_RIGHT}"/>'
+            f'<text class="axis" x="{CHART_LEFT - 5}" y="{self.y(at) + 4}" text-anchor="end">{at:.3g}</text>'
+            for at in heights
+        )
+        foot = "".join(
+            f'<text class="axis" x="{self.x(share)}" y="{CHART_HEIGHT - CHART_BOTTOM + 16}" text-anchor="middle">'
+            f"{'all' if share == 1 else f'1/{round(1 / share)}'}</text>"
+            for share in shares
+        )
+        title = (
+            f'<text class="axis" x="{CHART_WIDTH / 2}" y="{CHART_HEIGHT - 6}" '
+            f'text-anchor="middle">of the earlier scenes</text>'
+        )
+        return across + foot + title
+
+    def line(self, points: Sequence[Mapping[str, Any]], show: str, colour: int) -> str:
+        """Shows stand a little apart, so that their bars do not hide each other."""
+        aside = 3.0 * (colour - 2)
+        stroke = f"fill:none;stroke:var(--c{colour % COLOURS})"
+        points_at = [
+            (self.x(point["share"]) + aside, point) for point in sorted(points, key=lambda point: point["share"])
+        ]
+        path = "L".join(f"{x:.1f} {self.y(point['value'])}" for x, point in points_at)
+        bars = "".join(
+            f'<path style="{stroke};stroke-width:1" d="M{x:.1f} {self.y(point["low"])}V{self.y(point["high"])}"/>'
+            for x, point in points_at
+            if point["low"] is not None
+        )
+        dots = "".join(
+            f'<circle class="c{colour % COLOURS}" cx="{x:.1f}" cy="{self.y(point["value"])}" r="3.5">'
+            f"<title>{escape(show)}: {point['value']:.3f}</title></circle>"
+            for x, point in points_at
+        )
+        return f'<path style="{stroke};stroke-width:1.8" d="M{path}"/>{bars}{dots}'

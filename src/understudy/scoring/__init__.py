@@ -1,11 +1,12 @@
-"""Scoring more lines than fit one process: files are cut into parts, and workers score a part each.
+"""Scoring files of lines too large for one process: files are split into parts, and workers score a part each.
 
-`lines` reads lines, `asked` says what to score them with, `parts` cuts files, `tables` writes and joins scores,
-`output` keeps what is done, and `engine` has it all done by Daft: on this machine's cores, or on a Ray cluster.
+`inputs` reads lines and splits files into parts, `request` says which metrics to score them with, `output` writes the
+scores of each part and resumes stopped runs, `worker` scores a part, and `engine` distributes parts to workers with
+Daft: on this machine's cores, or on a Ray cluster.
 """
 
 from __future__ import annotations
 
-from understudy.scoring.lines import Span, pieces
+from understudy.scoring.inputs import LineSpan, pieces
 
-__all__ = ["Span", "pieces"]
+__all__ = ["LineSpan", "pieces"]

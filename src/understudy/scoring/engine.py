@@ -1,7 +1,7 @@
-"""Parts scored by Daft: in a process for each core of this machine, or for each core of a Ray cluster.
+"""Distributes parts to workers with Daft: a process for each core of this machine, or for each core of a Ray cluster.
 
-A worker that is killed costs the part it was at. Ray starts another by itself; where nobody does, or a whole machine is
-gone, the parts that are missing are handed out again, as long as some get done.
+A killed worker loses only the part it was scoring. Ray restarts it; where nothing does, or a whole machine is lost, the
+missing parts are distributed again, as long as some get done.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError
 from understudy.libraries import import_library
-from understudy.scoring.asked import Asked
-from understudy.scoring.parts import STOP, Part, matching, parts_of
+from understudy.scoring.inputs import STOP, FilePart, matching, parts_of
+from understudy.scoring.request import ScoringRequest
 
 if TYPE_CHECKING:
-    from understudy.scoring.output import Output
-    from understudy.scoring.tables import Tally
+    from understudy.scoring.output import Output, Tally
 
 __all__ = ["score_files"]
 
@@ -37,12 +36,18 @@ Done = Callable[[int, int], object]
 
 
 def score_files(
-    pattern: str, asked: Asked, about: dict[str, Any], path: Path, cluster: str | None, force: bool, done: Done
+    pattern: str,
+    request: ScoringRequest,
+    about: dict[str, Any],
+    path: Path,
+    cluster: str | None,
+    force: bool,
+    done: Done,
 ) -> Tally:
     """Scores the lines of all files that match into one Parquet file, or a folder of them.
 
-    `about` is what a run that was stopped must have in common with the one that goes on. `done` is told how many parts
-    are done, and of how many.
+    `about` is what a run that was stopped must have in common with the one that goes on. `done` is called with how
+    many parts are done, and of how many.
     """
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
@@ -55,11 +60,11 @@ def score_files(
     if any(file.resolve() == path.resolve() or path.resolve() in file.resolve().parents for file in files):
         raise InputError("is, or holds, what is being read, and would be lost: say with -o another place", path)
     output = Output(path, {**about, "pattern": pattern}, parts_of(files), force)
-    _score(asked, output, cluster, done)
+    _score(request, output, cluster, done)
     return output.finish()
 
 
-def _score(asked: Asked, output: Output, cluster: str | None, done: Done) -> None:
+def _score(request: ScoringRequest, output: Output, cluster: str | None, done: Done) -> None:
     """Until the output has every part."""
     daft = import_library("daft")
     left = output.lacking()
@@ -70,22 +75,22 @@ def _score(asked: Asked, output: Output, cluster: str | None, done: Done) -> Non
         daft.from_pydict({"number": [0]}).select(daft.col("number") + 1).collect()
     total, failures = len(left), 0
     while left:
-        trouble, failed = "", None
+        first_error, failed = "", None
         with _stopping(output.folder) as (stop, interrupted):
             try:
-                found = _troubles(asked, left, output.folder, workers, cluster is not None)
-                for count, told in enumerate(found, total - len(left) + 1):
-                    if told:
-                        trouble = trouble or told
+                messages = _error_messages(request, left, output.folder, workers, cluster is not None)
+                for count, message in enumerate(messages, total - len(left) + 1):
+                    if message:
+                        first_error = first_error or message
                         stop()
-                    elif not (trouble or interrupted.is_set()):
+                    elif not (first_error or interrupted.is_set()):
                         done(count, total)
             except Exception as error:  # what Daft and Ray raise has no name in common
                 failed = error
         if interrupted.is_set():
             raise KeyboardInterrupt
-        if trouble:
-            raise InputError(trouble)
+        if first_error:
+            raise InputError(first_error)
         before, left = len(left), output.lacking()
         failures = 0 if len(left) < before else failures + 1
         if failures == TRIES:
@@ -99,26 +104,28 @@ def _stopping(folder: Path) -> Iterator[tuple[Callable[[], None], Event]]:
     They stop by a sign in the folder, each when its part is done. Daft is not left in the middle of its work: the
     program would break down at its end.
     """
-    sign, interrupted = folder / STOP, Event()
+    stop_file, interrupted = folder / STOP, Event()
 
-    def hear(*_: object) -> None:
+    def interrupt(*_: object) -> None:
         if interrupted.is_set():
             raise KeyboardInterrupt
         interrupted.set()
-        sign.touch()
+        stop_file.touch()
 
-    sign.unlink(missing_ok=True)
-    listening = current_thread() is main_thread()  # which alone hears signals
-    before = signal.signal(signal.SIGINT, hear) if listening else None
+    stop_file.unlink(missing_ok=True)
+    in_main_thread = current_thread() is main_thread()  # which alone gets signals
+    previous = signal.signal(signal.SIGINT, interrupt) if in_main_thread else None
     try:
-        yield sign.touch, interrupted
+        yield stop_file.touch, interrupted
     finally:
-        if listening:
-            signal.signal(signal.SIGINT, before)
-        sign.unlink(missing_ok=True)
+        if in_main_thread:
+            signal.signal(signal.SIGINT, previous)
+        stop_file.unlink(missing_ok=True)
 
 
-def _troubles(asked: Asked, parts: Sequence[Part], folder: Path, workers: int, spread: bool) -> Iterator[str]:
+def _error_messages(
+    request: ScoringRequest, parts: Sequence[FilePart], folder: Path, workers: int, spread: bool
+) -> Iterator[str]:
     """What went wrong with each part, as they get done."""
     from understudy.scoring.worker import Worker
 
@@ -127,7 +134,7 @@ def _troubles(asked: Asked, parts: Sequence[Part], folder: Path, workers: int, s
     frame = daft.from_pydict({"part": [str(part) for part in parts]})
     if spread:
         frame = frame.into_partitions(len(parts))
-    frame = frame.select(pool(str(asked), str(folder)).score(frame["part"]).alias("trouble"))
+    frame = frame.select(pool(str(request), str(folder)).score(frame["part"]).alias("trouble"))
     for row in frame.iter_rows(results_buffer_size=None):
         yield row["trouble"]
 

@@ -1,4 +1,4 @@
-"""One of the processes that score parts. It is told in plain words what to do, and makes the metrics once."""
+"""A worker process that scores parts; it makes its metrics once, from the request."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from understudy.errors import UnderstudyError
 from understudy.libraries import import_library
-from understudy.metrics.measure import LineMetric
-from understudy.scoring.asked import Asked
-from understudy.scoring.parts import STOP, Part
-from understudy.scoring.tables import write_part
+from understudy.metrics.line_metric import LineMetric
+from understudy.scoring.inputs import STOP, FilePart
+from understudy.scoring.output import write_part
+from understudy.scoring.request import ScoringRequest
 
 if TYPE_CHECKING:
     import daft
@@ -24,24 +24,24 @@ __all__ = ["Worker"]
 
 
 class Worker:
-    """Scores go straight into the folder; what comes back is only what went wrong, empty where nothing did."""
+    """Writes scores straight into the folder and returns error messages, empty where nothing went wrong."""
 
-    def __init__(self, asked: str, folder: str) -> None:
-        self._asked, self._folder = Asked.read(asked), Path(folder)
+    def __init__(self, request: str, folder: str) -> None:
+        self._request, self._folder = ScoringRequest.read(request), Path(folder)
         self._metrics: list[LineMetric] = []
         if current_thread() is main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it says when to stop
 
     @daft.method.batch(return_dtype=daft.DataType.string(), batch_size=1)
     def score(self, parts: daft.Series) -> list[str]:
-        return [self._scored(Part.read(part)) for part in parts.to_pylist()]
+        return [self._scored(FilePart.read(part)) for part in parts.to_pylist()]
 
-    def _scored(self, part: Part) -> str:
+    def _scored(self, part: FilePart) -> str:
         if (self._folder / STOP).exists():
             return ""
         try:
-            self._metrics = self._metrics or self._asked.made()
-            write_part(part, self._metrics, self._asked.why, self._folder)
+            self._metrics = self._metrics or self._request.build_metrics()
+            write_part(part, self._metrics, self._request.why, self._folder)
         except UnderstudyError as error:
             return str(error)
         except OSError as error:

@@ -1,8 +1,9 @@
 """BERT in plain torch, over many sequences of different lengths at once.
 
-Sequences are sorted into groups of like length, each padded to the next multiple of 16 (long ones of 64), and lie
-behind one another as one long row of tokens. All layers work on that row; only attention looks at the groups, sequence
-by sequence. So little is computed for padding, and a batch of thousands of sequences takes few calls.
+Sequences are sorted into groups of similar length, each padded to the next multiple of 16 (long ones of 64), and are
+concatenated into one row of tokens. All layers work on that row; only attention looks at the groups, sequence by
+sequence. So little is computed for padding, and a batch of thousands of sequences takes few calls. transformers'
+`BertModel` gives the same states; why it is not used yet is in docs/decisions/0007.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.training.base import WORDS, Shape
+from understudy.training.pretrained import WORDS, Shape
 
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["Parameters", "Stream", "Watch", "means", "precision", "states", "stream_of", "unit_vectors"]
+__all__ = ["PackedSequences", "Parameters", "Watch", "means", "pack", "precision", "states", "unit_vectors"]
 
 STEP, LONG, LONG_STEP = 16, 64, 64
 
 Parameters = Mapping[str, "Tensor"]
 Watch = Callable[[str, "Tensor"], None]
-"""Shown what goes into a linear layer, by the layer's name."""
+"""Called with the name of a linear layer and its input."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """Sequences as one row of tokens.
+class PackedSequences:
+    """Sequences concatenated into one row of tokens.
 
-    `groups` are (first token, sequences, length); `firsts` says where each sequence begins and `places` which row of
-    the groups it is, both in the order in which the sequences were given. `real` is 0 for padding, `types` 1 for the
-    second of two texts.
+    `groups` are (first token, sequences, length); `firsts` says where each sequence begins and `rows` which row of the
+    groups it is, both in the order in which the sequences were given. `real` is 0 for padding, `types` 1 for the second
+    of two texts.
     """
 
     ids: Tensor
@@ -45,20 +46,20 @@ class Stream:
     real: Tensor
     groups: tuple[tuple[int, int, int], ...]
     firsts: Tensor
-    places: Tensor
+    rows: Tensor
 
 
-def stream_of(sequences: Sequence[Sequence[int]], on: device, seconds: Sequence[int] | None = None) -> Stream:
-    """Sequences behind one another, shortest first; `seconds` says how many tokens at the end are a second text's."""
+def pack(sequences: Sequence[Sequence[int]], on: device, seconds: Sequence[int] | None = None) -> PackedSequences:
+    """Concatenate sequences, shortest first; `seconds` says how many tokens at the end are a second text's."""
     import torch
 
     lengths = np.array([len(sequence) for sequence in sequences], np.int64)
     steps = np.where(lengths <= LONG, STEP, LONG_STEP)
     padded = -(-lengths // steps) * steps
     order = np.argsort(padded, kind="stable")
-    starts, places = np.empty_like(order), np.empty_like(order)
+    starts, rows = np.empty_like(order), np.empty_like(order)
     starts[order] = np.cumsum(padded[order]) - padded[order]
-    places[order] = np.arange(len(order))
+    rows[order] = np.arange(len(order))
     within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     where = np.repeat(starts, lengths) + within
     ids, positions, types = (np.zeros(int(padded.sum()), np.int64) for _ in range(3))
@@ -76,18 +77,20 @@ def stream_of(sequences: Sequence[Sequence[int]], on: device, seconds: Sequence[
     def moved(array: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(array).to(on, non_blocking=True)
 
-    return Stream(moved(ids), moved(positions), moved(types), moved(real), tuple(groups), moved(starts), moved(places))
+    return PackedSequences(
+        moved(ids), moved(positions), moved(types), moved(real), tuple(groups), moved(starts), moved(rows)
+    )
 
 
 def precision(on: device) -> AbstractContextManager[object]:
-    """bfloat16 for what is large, on CUDA; all in full on a CPU."""
+    """Autocast to bfloat16 on CUDA; full precision on a CPU."""
     import torch
 
     return torch.autocast(on.type, torch.bfloat16, enabled=on.type == "cuda")
 
 
 def states(
-    parameters: Parameters, stream: Stream, shape: Shape, dropout: float = 0.0, watch: Watch | None = None
+    parameters: Parameters, stream: PackedSequences, shape: Shape, dropout: float = 0.0, watch: Watch | None = None
 ) -> Tensor:
     """The last layer's state of every token."""
     from torch.nn import functional
@@ -115,47 +118,51 @@ def states(
     with precision(stream.ids.device):
         state = dropped(normed("embeddings", embedded))
         for layer in range(shape.layers):
-            at, short = f"encoder.layer.{layer}", f"l{layer}"
-            told = seen(f"{short}.qkv", state)
-            asked, keys, values = (linear(f"{at}.attention.self.{name}", told) for name in ("query", "key", "value"))
-            heard = seen(f"{short}.o", _attention(asked, keys, values, stream, shape))
-            state = normed(f"{at}.attention.output", state + dropped(linear(f"{at}.attention.output.dense", heard)))
-            inner = functional.gelu(linear(f"{at}.intermediate.dense", seen(f"{short}.in", state)))
-            state = normed(f"{at}.output", state + dropped(linear(f"{at}.output.dense", inner)))
+            prefix, short = f"encoder.layer.{layer}", f"l{layer}"
+            attention_input = seen(f"{short}.qkv", state)
+            queries, keys, values = (
+                linear(f"{prefix}.attention.self.{name}", attention_input) for name in ("query", "key", "value")
+            )
+            attended = seen(f"{short}.o", _attention(queries, keys, values, stream, shape))
+            state = normed(
+                f"{prefix}.attention.output", state + dropped(linear(f"{prefix}.attention.output.dense", attended))
+            )
+            inner = functional.gelu(linear(f"{prefix}.intermediate.dense", seen(f"{short}.in", state)))
+            state = normed(f"{prefix}.output", state + dropped(linear(f"{prefix}.output.dense", inner)))
     return state.float()
 
 
-def _attention(asked: Tensor, keys: Tensor, values: Tensor, stream: Stream, shape: Shape) -> Tensor:
-    """Every token looks at its own sequence."""
+def _attention(queries: Tensor, keys: Tensor, values: Tensor, stream: PackedSequences, shape: Shape) -> Tensor:
+    """Every token attends to its own sequence."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
-    found = []
+    outputs = []
     for first, count, length in stream.groups:
         part = slice(first, first + count * length)
-        own, others, told = (
-            tensor[part].view(count, length, shape.heads, -1).transpose(1, 2) for tensor in (asked, keys, values)
+        query, key, value = (
+            tensor[part].view(count, length, shape.heads, -1).transpose(1, 2) for tensor in (queries, keys, values)
         )
-        known = stream.real[part].view(count, 1, 1, length) > 0
-        heard = scaled_dot_product_attention(own, others, told, attn_mask=known)
-        found.append(heard.transpose(1, 2).reshape(count * length, shape.width))
-    return torch.cat(found)
+        mask = stream.real[part].view(count, 1, 1, length) > 0
+        output = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        outputs.append(output.transpose(1, 2).reshape(count * length, shape.width))
+    return torch.cat(outputs)
 
 
-def means(state: Tensor, stream: Stream, weights: Tensor) -> Tensor:
+def means(state: Tensor, stream: PackedSequences, weights: Tensor) -> Tensor:
     """The mean state of each sequence's tokens, each token counting with its weight."""
     import torch
 
-    found = []
+    results = []
     for first, count, length in stream.groups:
         part = slice(first, first + count * length)
         weight = weights[part].view(count, length, 1)
         total = (state[part].view(count, length, -1) * weight).sum(dim=1)
-        found.append(total / weight.sum(dim=1).clamp(min=1e-6))
-    return torch.cat(found)[stream.places]
+        results.append(total / weight.sum(dim=1).clamp(min=1e-6))
+    return torch.cat(results)[stream.rows]
 
 
-def unit_vectors(parameters: Parameters, stream: Stream, shape: Shape, dropout: float = 0.0) -> Tensor:
+def unit_vectors(parameters: Parameters, stream: PackedSequences, shape: Shape, dropout: float = 0.0) -> Tensor:
     """A sequence's vector: the mean of its states, at length 1."""
     from torch.nn.functional import normalize
 

@@ -1,7 +1,7 @@
-"""Dialogues as token sequences: what a transformer's training draws its batches from.
+"""Tokenized dialogues that the encoder and the cross-encoder draw training batches from, with augmentation.
 
-Each turn but a dialogue's first is a question, from the chair of whoever says it. What is shown of the two profiles is
-drawn anew every time (nothing, the own, both, theirs), the own sentences in any order, and now and then in other words:
+Each turn but a dialogue's first is a question to its speaker. Which of the two profiles is shown is drawn anew every
+time (none, the own, both, theirs), the own sentences in random order, and sometimes reworded:
 
 - a sentence as an utterance that says the same, from `train_entailed_persona_utterance_pairs.json` where it is there;
 - a word as one of like meaning, above all where the reply has the same word, so that repeating it is not enough.
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from understudy.encoding.sequences import Form, Sequencer, Tokens
 from understudy.encoding.spelling import canonical
 from understudy.errors import InputError
-from understudy.training.data import Dialogue, Split, questions_of
+from understudy.training.dialogues import DialogueSplit, ProfiledDialogue, questions_of
 
-__all__ = ["PAIRS", "Corpus", "Example", "Mixing", "Sequences", "Shown", "read_pairs"]
+__all__ = ["PAIRS", "EncodedExample", "Mixing", "Sequences", "Shown", "TokenizedDialogues", "read_pairs"]
 
 PAIRS = "train_entailed_persona_utterance_pairs.json"
 REPEATED = 3  # times as likely to be replaced: a word of the profile that the reply has too
@@ -47,8 +47,8 @@ class Mixing:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """A question in numbers of texts; `around` are the turns of its dialogue."""
+class EncodedExample:
+    """A question as ids of texts; `around` are the turns of its dialogue."""
 
     own: tuple[int, ...]
     theirs: tuple[int, ...]
@@ -82,18 +82,18 @@ class Sequences(Sequencer):
         return self._context(shown.own, shown.theirs, shown.turns)
 
 
-class Corpus:
-    """The texts of the training dialogues, each once, and the questions."""
+class TokenizedDialogues:
+    """The distinct texts of the training dialogues, tokenized, and the questions over them."""
 
-    def __init__(self, split: Split, pairs: Iterable[tuple[str, str]], tokens: Tokens) -> None:
+    def __init__(self, split: DialogueSplit, pairs: Iterable[tuple[str, str]], tokens: Tokens) -> None:
         self._numbers: dict[str, int] = {}
         self._known: dict[str, int] = {}  # as they were written: spelling takes time
         self.examples = [example for dialogue in split.training for example in self._examples(dialogue)]
         self.replies = sorted({turn for example in self.examples for turn in (*example.around, example.reply)})
-        held = {canonical(text) for dialogue in split.held for _, text in dialogue.turns}
-        held |= {canonical(sentence) for profile in split.asked for sentence in profile}
-        kept = [pair for pair in pairs if held.isdisjoint(map(canonical, pair))]
-        self.pairs = [(self._number(sentence), self._number(said)) for sentence, said in kept]
+        held_texts = {canonical(text) for dialogue in split.held for _, text in dialogue.turns}
+        held_texts |= {canonical(sentence) for profile in split.asked for sentence in profile}
+        usable = [pair for pair in pairs if held_texts.isdisjoint(map(canonical, pair))]
+        self.pairs = [(self._number(sentence), self._number(said)) for sentence, said in usable]
         self.alike = _alike(self.pairs)
         self.pool = sorted({*self.replies, *(said for _, said in self.pairs)})
         self.texts = list(self._numbers)
@@ -105,11 +105,11 @@ class Corpus:
             self._known[text] = self._numbers.setdefault(canonical(text), len(self._numbers))
         return self._known[text]
 
-    def _examples(self, dialogue: Dialogue) -> Iterable[Example]:
+    def _examples(self, dialogue: ProfiledDialogue) -> Iterable[EncodedExample]:
         around = tuple(sorted({self._number(text) for _, text in dialogue.turns}))
         for question in questions_of([dialogue], "none"):
             if question.history:
-                yield Example(
+                yield EncodedExample(
                     tuple(map(self._number, question.own)),
                     tuple(map(self._number, question.their)),
                     tuple((mine, self._number(text)) for mine, text in question.history),
@@ -117,7 +117,7 @@ class Corpus:
                     around,
                 )
 
-    def shown_only(self, numbers: Iterable[int]) -> Corpus:
+    def shown_only(self, numbers: Iterable[int]) -> TokenizedDialogues:
         """The same without the pairs that tell of other examples' turns."""
         shown = {turn for number in numbers for turn in self.examples[number].around}
         hidden = {turn for example in self.examples for turn in example.around} - shown
@@ -138,29 +138,29 @@ class Corpus:
         counts = np.array([having[token] for token in range(vocabulary)], np.float64)
         return (np.log((1 + len(self.tokens)) / (1 + counts)) + 1).astype(np.float32)
 
-    def shown(self, example: Example, mixing: Mixing, chance: random.Random) -> Shown:
+    def shown(self, example: EncodedExample, mixing: Mixing, rng: random.Random) -> Shown:
         """An example as it is shown this time."""
         shares = (mixing.none, mixing.own, mixing.both, mixing.theirs)
-        condition = chance.choices(("none", "own", "both", "theirs"), shares)[0]
+        condition = rng.choices(("none", "own", "both", "theirs"), shares)[0]
         own, theirs = list[Ids](), list[Ids]()
         if condition in ("own", "both"):
-            order = chance.sample(example.own, len(example.own))
-            own = [self._reworded(sentence, example, mixing, chance) for sentence in order]
+            order = rng.sample(example.own, len(example.own))
+            own = [self._reworded(sentence, example, mixing, rng) for sentence in order]
         if condition in ("both", "theirs"):
             theirs = [self.tokens[sentence] for sentence in example.theirs]
         return Shown(own, theirs, [(mine, self.tokens[text]) for mine, text in example.turns])
 
-    def _reworded(self, sentence: int, example: Example, mixing: Mixing, chance: random.Random) -> Ids:
-        if chance.random() < mixing.paraphrase and sentence in self.alike:
-            others = [text for text in self.alike[sentence] if text not in example.around]
-            if others:
-                return self.tokens[chance.choice(others)]
+    def _reworded(self, sentence: int, example: EncodedExample, mixing: Mixing, rng: random.Random) -> Ids:
+        if rng.random() < mixing.paraphrase and sentence in self.alike:
+            paraphrases = [text for text in self.alike[sentence] if text not in example.around]
+            if paraphrases:
+                return self.tokens[rng.choice(paraphrases)]
         if not mixing.synonym or not self.synonyms:
             return self.tokens[sentence]
         said = set(self.tokens[example.reply])
         return [
-            chance.choice(self.synonyms[token])
-            if token in self.synonyms and chance.random() < mixing.synonym * (REPEATED if token in said else 1)
+            rng.choice(self.synonyms[token])
+            if token in self.synonyms and rng.random() < mixing.synonym * (REPEATED if token in said else 1)
             else token
             for token in self.tokens[sentence]
         ]
@@ -168,10 +168,10 @@ class Corpus:
 
 def _alike(pairs: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
     """What says the same as a sentence."""
-    found: dict[int, list[int]] = defaultdict(list)
+    paraphrases: dict[int, list[int]] = defaultdict(list)
     for sentence, said in pairs:
-        found[sentence].append(said)
-    return found
+        paraphrases[sentence].append(said)
+    return paraphrases
 
 
 def read_pairs(folder: Path) -> list[tuple[str, str]]:
@@ -180,12 +180,12 @@ def read_pairs(folder: Path) -> list[tuple[str, str]]:
     if not path.is_file():
         return []
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON ({error}): fetch it again, or train without it", path) from error
-    if not isinstance(told, list):
+    if not isinstance(document, list):
         raise InputError("is not a list of pairs: fetch it again, or train without it", path)
-    for pair in told:
+    for pair in document:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
             raise InputError(f"has something that is no pair of texts ({str(pair)[:60]})", path)
-    return [(sentence, said) for sentence, said in told]
+    return [(sentence, said) for sentence, said in document]

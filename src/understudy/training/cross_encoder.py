@@ -1,10 +1,10 @@
-"""Training the cross-encoder: what to add to an encoder's score.
+"""Trainer of the cross-encoder: a correction that is added to an encoder's score.
 
-    loss = CE over the true reply and others of own(c) + exp(s) tower(c)
+    loss = CE over the true reply and negatives of own(c) + exp(s) tower(c)
 
-`pairs` has own(c); tower(c) comes from a tower that never saw the question's dialogue (see `folds`), and s is learnt
-with the rest. The others are drawn at random: of each draw those that the tower likes best, and some as they come. It
-begins with the mean of the towers' weights, and may be taught the domain first.
+`pair_scoring` has both scores: own(c) of the cross-encoder, tower(c) of an encoder that was not trained on the
+question's dialogue; s is learnt too. Negatives are drawn at random: of each draw those that the tower ranks highest,
+and some as they come. Training starts from the mean of the towers' weights, after domain pretraining if asked for.
 """
 
 from __future__ import annotations
@@ -27,18 +27,27 @@ from understudy.encoding import shipped_model
 from understudy.encoding.card import read_card
 from understudy.errors import InputError
 from understudy.modelfolder import ModelFolder, new_folder, write_card
-from understudy.training.base import Base, read_base
-from understudy.training.bert import Stream
-from understudy.training.checkpoint import Checkpoint, place_of
-from understudy.training.corpus import Corpus, Mixing, Sequences
-from understudy.training.course import Task, about, prepared
-from understudy.training.data import Split
-from understudy.training.encoder import EncoderSettings, corpus_of, mean_of, synonyms_of, train_towers
+from understudy.training.bert import PackedSequences
+from understudy.training.corpus import Mixing, Sequences, TokenizedDialogues
+from understudy.training.dialogues import DialogueSplit
+from understudy.training.encoder import EncoderSettings, load_corpus, mean_of, synonyms_of, train_towers
+from understudy.training.evaluation import hits_at_1, ranking_figures
 from understudy.training.export import peaks_of, write_cross_encoder
-from understudy.training.figures import figures_of, hits
-from understudy.training.folds import Towers, folds_of, unseen
-from understudy.training.loop import Descent, Loss, Progress, device_named, fit
-from understudy.training.pairs import DOMAIN, HEAD, domain_loss, domain_start, head_start, paired, scores
+from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
+from understudy.training.pair_scoring import (
+    DOMAIN,
+    HEAD,
+    Towers,
+    domain_loss,
+    domain_start,
+    folds_of,
+    head_start,
+    paired,
+    scores,
+    unseen,
+)
+from understudy.training.pretrained import Base, load_base
+from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -55,10 +64,10 @@ HOLDS = 0.01  # of hits@1 that 8 bits may cost
 class CrossEncoderSettings:
     """What decides a training besides its data, base, encoder and seed.
 
-    Of `drawn` random replies the `hardest` and some `others` are told from the true one. `longest` is how many tokens
-    of a context are read. `weight` is how much the encoder counts beside what was learnt: more than while learning,
-    since much of what is learnt holds for the training dialogues alone (chosen on held-back ones; half of it or half
-    as much again make no difference).
+    Of `drawn` random replies the `hardest` and some `others` are the negatives of the true one. `longest` is how many
+    tokens of a context are read. `weight` is the encoder's share of the score: more than in training, since much of
+    what is learnt holds for the training dialogues alone (chosen on held-back ones; half of it or half as much again
+    make no difference).
     """
 
     epochs: int = 9
@@ -87,18 +96,18 @@ class CrossEncoderSettings:
         if not 0 < self.hardest + self.others <= self.drawn:
             raise InputError("hardest and others are together above 0, and no more than are drawn")
 
-    def descent(self, epochs: int, new: tuple[str, ...]) -> Descent:
-        return Descent(epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=new)
+    def optimization(self, epochs: int, new: tuple[str, ...]) -> Optimization:
+        return Optimization(epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=new)
 
 
-def train(task: Task[CrossEncoderSettings], progress: Progress) -> ModelFolder:
+def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> ModelFolder:
     """Train from `task.base` a cross-encoder that stands beside the encoder `task.origin`, the shipped one if none."""
-    prepared(task)
-    on = device_named(task.device)
+    check_output(task.out, task.fresh)
+    on = select_device(task.device)
     begun = time.perf_counter()
-    base, settings, encoder = read_base(task.base), task.settings, task.origin or shipped_model()
-    read_card(encoder)  # a folder that cannot be used is told of now, not at the end
-    split, corpus, source = corpus_of(task, base, settings.held_back)
+    base, settings, encoder = load_base(task.base), task.settings, task.origin or shipped_model()
+    read_card(encoder)  # raises now, not at the end, where the folder cannot be used
+    split, corpus, source = load_corpus(task, base, settings.held_back)
     plan = {
         "agent": NAME,
         "base": {"folder": base.folder.name, "sha256": base.sha256},
@@ -107,7 +116,8 @@ def train(task: Task[CrossEncoderSettings], progress: Progress) -> ModelFolder:
         "settings": asdict(settings),
         "seed": task.seed,
     }
-    checkpoint = Checkpoint(place_of(task.out), plan)  # not bound to a device: it may be finished on another machine
+    # not bound to a device: it may be finished on another machine
+    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
     if task.fresh:
         checkpoint.clear()
     corpus.synonyms = synonyms_of(corpus, base, on)
@@ -119,67 +129,75 @@ def train(task: Task[CrossEncoderSettings], progress: Progress) -> ModelFolder:
     if settings.domain_epochs:
         first = Checkpoint(checkpoint.folder / "domain", plan)
         taught = {**start, **domain_start(base.shape, task.seed)}
-        loss = _domain(corpus, base, make, settings, task.seed, on)
-        descent = settings.descent(settings.domain_epochs, DOMAIN)
-        learnt = fit(taught, loss, size, descent, task.seed, on, first, progress, task.every)
+        loss = _pretraining_loss(corpus, base, make, settings, task.seed, on)
+        optimization = settings.optimization(settings.domain_epochs, DOMAIN)
+        learnt = fit(taught, loss, size, optimization, task.seed, on, first, progress, task.every)
         start = {name: learnt[name] for name in start}
     start |= {**head_start(base.shape, task.seed), "scale": np.array(np.log(SCALE), np.float32)}
-    loss = _beside(Towers(towers, corpus, base, on), corpus, base, make, settings, task.seed, on)
-    descent = settings.descent(settings.epochs, (HEAD, "scale"))
-    learnt = fit(start, loss, size, descent, task.seed, on, checkpoint, progress, task.every)
+    loss = _residual_loss(Towers(towers, corpus, base, on), corpus, base, make, settings, task.seed, on)
+    optimization = settings.optimization(settings.epochs, (HEAD, "scale"))
+    learnt = fit(start, loss, size, optimization, task.seed, on, checkpoint, progress, task.every)
     card = {
         **plan,
         "data": {**source, "dialogues": len(split.training), "questions": size, "pairs": len(corpus.pairs)},
         "device": on.type,
         "weight": settings.weight,
-        **about(time.perf_counter() - begun),
+        **provenance(time.perf_counter() - begun),
     }
     with new_folder(task.out) as folder:
-        card = _written(folder, learnt, base, encoder, card, make, corpus, split, task.seed)
-        card["figures"] = figures_of(_opened(folder), split, task.seed, ("none", "self"), JUDGED)
+        card = _write(folder, learnt, base, encoder, card, make, corpus, split, task.seed)
+        card["figures"] = ranking_figures(_opened(folder), split, task.seed, ("none", "self"), JUDGED)
         write_card(folder, card)
     checkpoint.clear()
     return ModelFolder(card, {}, task.out)
 
 
-def _beside(
-    towers: Towers, corpus: Corpus, base: Base, make: Sequences, settings: CrossEncoderSettings, seed: int, on: device
+def _residual_loss(
+    towers: Towers,
+    corpus: TokenizedDialogues,
+    base: Base,
+    make: Sequences,
+    settings: CrossEncoderSettings,
+    seed: int,
+    on: device,
 ) -> Loss:
     import torch
     from torch.nn.functional import cross_entropy
 
     def loss(parameters: Mapping[str, Tensor], numbers: NDArray[np.int64], step: int) -> Tensor:
-        chance = random.Random(f"{seed} {step}")  # noqa: S311 - not for secrets
+        rng = random.Random(f"{seed} {step}")  # noqa: S311 - not for secrets
         examples = [corpus.examples[number] for number in numbers]
-        shown = [corpus.shown(example, settings.mixing, chance) for example in examples]
-        offered = np.array([[one.reply, *chance.choices(corpus.pool, k=settings.drawn)] for one in examples])
-        said = towers.scores(numbers, shown, offered)
-        same = torch.from_numpy(offered == offered[:, :1]).to(on)
+        shown = [corpus.shown(example, settings.mixing, rng) for example in examples]
+        candidates = np.array([[example.reply, *rng.choices(corpus.pool, k=settings.drawn)] for example in examples])
+        tower_scores = towers.scores(numbers, shown, candidates)
+        same = torch.from_numpy(candidates == candidates[:, :1]).to(on)
         same[:, 0] = False  # the true reply may have been drawn once more
-        ranked = said.masked_fill(same, -10.0)[:, 1:].topk(settings.hardest, dim=1).indices + 1
+        ranked = tower_scores.masked_fill(same, -10.0)[:, 1:].topk(settings.hardest, dim=1).indices + 1
         first = torch.zeros(len(examples), 1, dtype=torch.long, device=on)
-        others = torch.arange(1, 1 + settings.others, device=on).expand(len(examples), -1)
-        chosen = torch.cat([first, ranked, others], dim=1)
+        random_others = torch.arange(1, 1 + settings.others, device=on).expand(len(examples), -1)
+        chosen = torch.cat([first, ranked, random_others], dim=1)
         twice = torch.zeros_like(chosen, dtype=torch.bool)
-        twice[:, 1 + settings.hardest :] = (others[:, :, None] == ranked[:, None]).any(dim=-1)
-        replies = np.take_along_axis(offered, chosen.cpu().numpy(), axis=1)
-        contexts = [context for one in shown for context in [make.context(one)] * replies.shape[1]]
+        twice[:, 1 + settings.hardest :] = (random_others[:, :, None] == ranked[:, None]).any(dim=-1)
+        replies = np.take_along_axis(candidates, chosen.cpu().numpy(), axis=1)
+        contexts = [context for example in shown for context in [make.context(example)] * replies.shape[1]]
         said_ids = [make.text(corpus.tokens[reply], "reply") for reply in replies.ravel().tolist()]
         own = scores(parameters, paired(contexts, said_ids, on), base.shape, settings.dropout).view(chosen.shape)
-        total = own + parameters["scale"].exp() * said.gather(1, chosen)
+        total = own + parameters["scale"].exp() * tower_scores.gather(1, chosen)
         return cross_entropy(total.masked_fill(same.gather(1, chosen) | twice, -1e4), first[:, 0])
 
     return loss
 
 
-def _domain(corpus: Corpus, base: Base, make: Sequences, settings: CrossEncoderSettings, seed: int, on: device) -> Loss:
+def _pretraining_loss(
+    corpus: TokenizedDialogues, base: Base, make: Sequences, settings: CrossEncoderSettings, seed: int, on: device
+) -> Loss:
     def loss(parameters: Mapping[str, Tensor], numbers: NDArray[np.int64], step: int) -> Tensor:
-        chance = random.Random(f"{seed} {step} domain")  # noqa: S311 - not for secrets
+        rng = random.Random(f"{seed} {step} domain")  # noqa: S311 - not for secrets
         examples = [corpus.examples[number] for number in numbers]
-        contexts = [make.context(corpus.shown(example, settings.mixing, chance)) for example in examples]
-        kinds = [chance.randrange(3) for _ in examples]
+        contexts = [make.context(corpus.shown(example, settings.mixing, rng)) for example in examples]
+        kinds = [rng.randrange(3) for _ in examples]
         replies = [
-            (chance.choice(corpus.pool), chance.choice(example.around), example.reply)[kind]
+            (rng.choice(corpus.pool), rng.choice(example.around), example.reply)[kind]
             for kind, example in zip(kinds, examples)
         ]
         stream = paired(contexts, [make.text(corpus.tokens[reply], "reply") for reply in replies], on)
@@ -188,41 +206,41 @@ def _domain(corpus: Corpus, base: Base, make: Sequences, settings: CrossEncoderS
     return loss
 
 
-def _written(
+def _write(
     folder: Path,
     weights: Mapping[str, NDArray[np.float32]],
     base: Base,
     encoder: Path,
     card: Mapping[str, Any],
     make: Sequences,
-    corpus: Corpus,
-    split: Split,
+    corpus: TokenizedDialogues,
+    split: DialogueSplit,
     seed: int,
 ) -> dict[str, Any]:
     """Fill the folder, in 8 bits where that chooses as well."""
     peaks = peaks_of(weights, base, _sample(corpus, make, seed))
-    told = write_cross_encoder(folder, weights, base, encoder, card, make.form.longest, peaks)
-    small = hits(_opened(folder), split, seed, COMPARED)
-    with tempfile.TemporaryDirectory() as place:
-        whole = Path(place)
+    full_card = write_cross_encoder(folder, weights, base, encoder, card, make.form.longest, peaks)
+    small = hits_at_1(_opened(folder), split, seed, COMPARED)
+    with tempfile.TemporaryDirectory() as temporary:
+        whole = Path(temporary)
         write_cross_encoder(whole, weights, base, encoder, card, make.form.longest, peaks, bits=32)
-        full = hits(_opened(whole), split, seed, COMPARED)
+        full = hits_at_1(_opened(whole), split, seed, COMPARED)
     if full - small > HOLDS:
-        told = write_cross_encoder(folder, weights, base, encoder, card, make.form.longest, peaks, bits=32)
-    return told
+        full_card = write_cross_encoder(folder, weights, base, encoder, card, make.form.longest, peaks, bits=32)
+    return full_card
 
 
 def _opened(folder: Path) -> CrossEncoder:
     return CrossEncoder(folder, cache=False, threads=os.cpu_count() or 1)
 
 
-def _sample(corpus: Corpus, make: Sequences, seed: int) -> Stream:
+def _sample(corpus: TokenizedDialogues, make: Sequences, seed: int) -> PackedSequences:
     """Contexts and replies, to see how large activations get."""
     import torch
 
-    chance = random.Random(seed)  # noqa: S311 - not for secrets
-    examples = chance.sample(corpus.examples, min(SAMPLE, len(corpus.examples)))
-    shown = [corpus.shown(example, Mixing(0, 1, 0, 0, 0, 0), chance) for example in examples]
-    replies = [*(example.reply for example in examples), *chance.choices(corpus.pool, k=len(examples))]
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
+    examples = rng.sample(corpus.examples, min(SAMPLE, len(corpus.examples)))
+    shown = [corpus.shown(example, Mixing(0, 1, 0, 0, 0, 0), rng) for example in examples]
+    replies = [*(example.reply for example in examples), *rng.choices(corpus.pool, k=len(examples))]
     said = [make.text(corpus.tokens[reply], "reply") for reply in replies]
-    return paired([make.context(one) for one in shown] * 2, said, torch.device("cpu"))
+    return paired([make.context(example) for example in shown] * 2, said, torch.device("cpu"))

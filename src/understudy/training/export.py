@@ -1,7 +1,7 @@
-"""A trained transformer as a model folder: an ONNX graph to run, and the weights to go on from.
+"""Writes a trained transformer as a model folder: an ONNX graph to run, and weights to continue training from.
 
     encoder.int8.onnx    what is run                       config.json          what `--base` reads, so that another
-    tokenizer.json       how texts are cut                 model.safetensors    training can begin with these weights
+    tokenizer.json       the tokenizer                     model.safetensors    training can start from these weights
     model.json           the card
 
 A cross-encoder has `cross-encoder.onnx` and `head.safetensors` instead, and the encoder it stands beside in a folder of
@@ -25,10 +25,10 @@ from understudy.encoding.card import CARD, read_card
 from understudy.encoding.card import WEIGHTS as GRAPH
 from understudy.encoding.encoder import BACKGROUND
 from understudy.modelfolder import write_card, write_tensors
-from understudy.training.base import CONFIG, NUMBERS, TOKENIZER, Base
-from understudy.training.bert import Stream, states
-from understudy.training.contrast import SHARPNESS, WEIGHTS
+from understudy.training.bert import PackedSequences, states
+from understudy.training.contrastive import SHARPNESS, WEIGHTS
 from understudy.training.onnxgraph import Peaks, encoder_graph, pair_graph
+from understudy.training.pretrained import CONFIG, TOKENIZER, WEIGHTS_FILE, Base, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,10 +38,8 @@ __all__ = ["peaks_of", "write_background", "write_cross_encoder", "write_encoder
 WORDS, COMMONNESS = {"own": 0.25, "said": 0.25, "heard": 0.15}, 0.1  # chosen on held-back dialogues
 QUANTISED = "weights 7 bits a column, activations 8 bits a row, embeddings 8 bits a row"
 
-Numbers = Mapping[str, NDArray[np.float32]]
 
-
-def write_encoder(folder: Path, weights: Numbers, base: Base, card: Mapping[str, Any], peaks: Peaks) -> dict[str, Any]:
+def write_encoder(folder: Path, weights: Weights, base: Base, card: Mapping[str, Any], peaks: Peaks) -> dict[str, Any]:
     """Fill a folder that the agent `encoder` opens, and give its whole card.
 
     `base` is what the weights were trained from. `write_background` adds what the model knows of its texts.
@@ -49,8 +47,8 @@ def write_encoder(folder: Path, weights: Numbers, base: Base, card: Mapping[str,
     (folder / GRAPH).write_bytes(encoder_graph(weights, base.shape, peaks))
     shutil.copyfile(base.tokenizer, folder / TOKENIZER)
     shutil.copyfile(base.folder / CONFIG, folder / CONFIG)
-    write_tensors(folder / NUMBERS, {name: weights[name].astype(np.float16) for name in base.shape.tensors()})
-    told = {
+    write_tensors(folder / WEIGHTS_FILE, {name: weights[name].astype(np.float16) for name in base.shape.tensors()})
+    full_card = {
         **card,
         "quantised": QUANTISED,
         "width": base.shape.width,
@@ -58,8 +56,8 @@ def write_encoder(folder: Path, weights: Numbers, base: Base, card: Mapping[str,
         "weights": WEIGHTS,
         "sharpness": SHARPNESS,
     }
-    write_card(folder, told)
-    return told
+    write_card(folder, full_card)
+    return full_card
 
 
 def write_background(folder: Path, rarity: NDArray[np.float32], contexts: Sequence[Context]) -> dict[str, Any]:
@@ -68,15 +66,15 @@ def write_background(folder: Path, rarity: NDArray[np.float32], contexts: Sequen
     encoder = SentenceEncoder(folder, cache=False)
     turns = [Context(turns=context.turns) for context in contexts]
     added = WEIGHTS["query"] * encoder.encode_contexts(contexts) + WEIGHTS["history"] * encoder.encode_contexts(turns)
-    told = {"rarity": rarity.astype(np.float16), "contexts": added.astype(np.float16)}
-    write_tensors(folder / BACKGROUND, told)
+    tensors = {"rarity": rarity.astype(np.float16), "contexts": added.astype(np.float16)}
+    write_tensors(folder / BACKGROUND, tensors)
     write_card(folder, card)
     return card
 
 
 def write_cross_encoder(
     folder: Path,
-    weights: Numbers,
+    weights: Weights,
     base: Base,
     encoder: Path,
     card: Mapping[str, Any],
@@ -98,7 +96,7 @@ def write_cross_encoder(
     for name in (CARD, GRAPH, TOKENIZER, BACKGROUND):
         if (encoder / name).is_file():  # a model may do without words
             shutil.copyfile(encoder / name, folder / ENCODER / name)
-    told = {
+    full_card = {
         **card,
         "bits": bits,
         "quantised": QUANTISED if bits == 8 else "no: in 8 bits it chose worse",
@@ -106,8 +104,8 @@ def write_cross_encoder(
         "sequences": _sequences(base, longest),
         "weights": {},
     }
-    write_card(folder, told)
-    return told
+    write_card(folder, full_card)
+    return full_card
 
 
 def _sequences(base: Base, longest: Mapping[str, int]) -> dict[str, Any]:
@@ -122,16 +120,16 @@ def _sequences(base: Base, longest: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def peaks_of(weights: Numbers, base: Base, stream: Stream) -> Peaks:
+def peaks_of(weights: Weights, base: Base, stream: PackedSequences) -> Peaks:
     """How large the inputs of the linear layers get over some sequences, channel by channel."""
     import torch
 
-    found: dict[str, NDArray[np.float32]] = {}
+    peaks: dict[str, NDArray[np.float32]] = {}
     real = stream.real[:, None]
 
     def watch(name: str, rows: Tensor) -> None:
-        found[name] = (rows.abs() * real).amax(dim=0).numpy()
+        peaks[name] = (rows.abs() * real).amax(dim=0).numpy()
 
     with torch.no_grad():
-        states({name: torch.from_numpy(told) for name, told in weights.items()}, stream, base.shape, watch=watch)
-    return found
+        states({name: torch.from_numpy(tensor) for name, tensor in weights.items()}, stream, base.shape, watch=watch)
+    return peaks

@@ -13,32 +13,33 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
 from understudy.modelfolder import Tensors
-from understudy.training.checkpoint import Checkpoint
+from understudy.training.task import CHECKPOINT_EVERY, Checkpoint
 
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["CHECKPOINT_EVERY", "Descent", "Loss", "Over", "Progress", "Settings", "device_named", "fit", "unwatched"]
+__all__ = ["Loss", "Optimization", "Progress", "StopEarly", "fit", "no_progress", "select_device"]
 
-CHECKPOINT_EVERY = 50  # steps
-NEW = 10
+NEW_RATE = 10  # times the rate of pretrained parameters
 
 Progress = Callable[[int, int, float], None]
-"""Told the steps made, the steps in all, and the last loss."""
+"""Called with the steps made, the steps in all, and the last loss."""
 
 Loss = Callable[[Mapping[str, "Tensor"], NDArray[np.int64], int], "Tensor"]
-"""The loss of a batch of questions, given by their numbers, under some parameters; and which step it is."""
+"""From parameters, the indices of a batch of examples and the step number to the batch's loss."""
 
-Over = Callable[[Mapping[str, "Tensor"], int], bool]
-"""Shown the parameters after each epoch, and how many there were: is it enough?"""
+StopEarly = Callable[[Mapping[str, "Tensor"], int], bool]
+"""Called after each epoch with the parameters and the number of epochs made: whether to stop."""
+
+MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 @dataclass(frozen=True, slots=True)
-class Descent:
-    """How parameters are moved: the rate rises over the share `warmup` of all steps, then falls to nothing.
+class Optimization:
+    """AdamW and its schedule: the rate rises over the share `warmup` of all steps, then falls to 0.
 
-    With a warm-up it falls as a cosine, else in a straight line. Matrices `decay`; gradients longer than `longest` are
-    cut to it. Parameters whose names begin with one of `new` have nothing to lose and move ten times as fast.
+    With a warm-up it falls as a cosine, else linearly. Only matrices have weight `decay`; gradients are clipped to the
+    norm `longest`. Parameters whose names begin with one of `new` are untrained and get ten times the rate.
     """
 
     epochs: int
@@ -51,7 +52,7 @@ class Descent:
     new: tuple[str, ...] = ()
 
     def steps(self, size: int) -> int:
-        """Steps over so many questions."""
+        """Steps over so many examples."""
         return -(-size // self.batch) * self.epochs
 
     def rate_at(self, step: int, total: int) -> float:
@@ -60,41 +61,11 @@ class Descent:
         return self.rate * min(1, (step + 1) / (self.warmup * total)) * 0.5 * (1 + math.cos(math.pi * step / total))
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What decides a training besides its data and seed.
-
-    Chosen on held-back dialogues of PersonaChat's training split. `turns` is how many turns of the history the message
-    is; more brought in more of what is no longer talked about.
-    """
-
-    width: int = 512
-    turns: int = 1
-    hops: int = 1
-    epochs: int = 3
-    batch: int = 256
-    negatives: int = 40
-    margin: float = 0.4
-    rate: float = 0.003
-    held_back: float = 0.05
-
-    def __post_init__(self) -> None:
-        for name in ("width", "turns", "hops", "epochs", "batch", "negatives", "margin", "rate"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.held_back < 1:
-            raise InputError(f"held_back is a share from 0 to below 1, not {self.held_back}")
-
-    @property
-    def descent(self) -> Descent:
-        return Descent(self.epochs, self.batch, self.rate)
-
-
-def unwatched(_done: int, _total: int, _loss: float) -> None:
+def no_progress(_done: int, _total: int, _loss: float) -> None:
     pass
 
 
-def device_named(name: str) -> device:
+def select_device(name: str) -> device:
     """'cpu', 'cuda', or 'auto' for the better one there is."""
     try:
         import torch
@@ -111,7 +82,7 @@ def device_named(name: str) -> device:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """On one thread sums are made in one order, whatever the machine; and a busy machine does not make two wait."""
+    """One thread adds in one order, whatever the machine, and does not wait for others on a busy one."""
     import torch
 
     threads = torch.get_num_threads()
@@ -127,24 +98,26 @@ def fit(
     start: Tensors,
     loss: Loss,
     size: int,
-    descent: Descent,
+    optimization: Optimization,
     seed: int,
     on: device,
     checkpoint: Checkpoint,
-    progress: Progress = unwatched,
+    progress: Progress = no_progress,
     every: int = CHECKPOINT_EVERY,
-    over: Over | None = None,
+    stop_early: StopEarly | None = None,
 ) -> dict[str, NDArray[np.float32]]:
-    """Parameters that make the loss small over `size` questions. Goes on from the checkpoint, if there is one.
+    """Minimise the loss over `size` examples, from the checkpoint if there is one.
 
-    Before each step chance is set from seed and step, so that it has the same in store after a stop.
+    The random state is seeded from seed and step before each step, so that a resumed training draws the same.
     """
     import torch
 
     resumed = checkpoint.load()
     done, state = resumed if resumed is not None else (0, start)
     parameters = {name: _on(state[name], on).requires_grad_() for name in start}
-    optimizer = torch.optim.AdamW(_groups(parameters, descent), lr=descent.rate, betas=descent.betas, fused=True)
+    optimizer = torch.optim.AdamW(
+        _groups(parameters, optimization), lr=optimization.rate, betas=optimization.betas, fused=True
+    )
     if resumed is not None:
         remembered = [name for name in parameters if f"{name}.{MOMENTS[0]}" in state]
         for name, parameter in ((name, parameters[name]) for name in remembered):
@@ -152,41 +125,38 @@ def fit(
                 "step": torch.tensor(float(done), device=on),
                 **{kind: _on(state[f"{name}.{kind}"], on) for kind in MOMENTS},
             }
-    total = descent.steps(size)
-    batches = total // descent.epochs
+    total = optimization.steps(size)
+    batches = total // optimization.epochs
     order = np.empty(0, np.int64)
     with torch.random.fork_rng([on] if on.type == "cuda" else []):
         for step in range(done, total):
-            epoch, place = divmod(step, batches)
-            if place == 0 or step == done:
+            epoch, batch_index = divmod(step, batches)
+            if batch_index == 0 or step == done:
                 order = np.random.default_rng((seed, epoch)).permutation(size)
-            batch = order[place * size // batches : (place + 1) * size // batches]
+            batch = order[batch_index * size // batches : (batch_index + 1) * size // batches]
             for group in optimizer.param_groups:
-                group["lr"] = descent.rate_at(step, total) * group["times"]
+                group["lr"] = optimization.rate_at(step, total) * group["times"]
             torch.manual_seed(seed * 1_000_003 + step)
             optimizer.zero_grad()
             value = loss(parameters, batch, step)
             value.backward()  # type: ignore[no-untyped-call]
-            if descent.longest < math.inf:
-                torch.nn.utils.clip_grad_norm_(parameters.values(), descent.longest)
+            if optimization.longest < math.inf:
+                torch.nn.utils.clip_grad_norm_(parameters.values(), optimization.longest)
             optimizer.step()
             progress(step + 1, total, float(value.detach()))
             if (step + 1) % every == 0 or step + 1 == total:
                 checkpoint.save(step + 1, _state(parameters, optimizer))
-            if over is not None and place + 1 == batches and over(parameters, epoch + 1):
+            if stop_early is not None and batch_index + 1 == batches and stop_early(parameters, epoch + 1):
                 break
     return {name: _off(parameter) for name, parameter in parameters.items()}
 
 
-MOMENTS = ("exp_avg", "exp_avg_sq")
-
-
-def _groups(parameters: Mapping[str, Tensor], descent: Descent) -> list[dict[str, Any]]:
-    """Parameters that are moved alike."""
+def _groups(parameters: Mapping[str, Tensor], optimization: Optimization) -> list[dict[str, Any]]:
+    """Parameters with the same decay and rate, as AdamW's groups."""
     groups: dict[tuple[float, int], list[Tensor]] = {}
     for name, parameter in parameters.items():
-        times = NEW if descent.new and name.startswith(descent.new) else 1
-        decay = descent.decay if parameter.ndim > 1 and times == 1 else 0.0
+        times = NEW_RATE if optimization.new and name.startswith(optimization.new) else 1
+        decay = optimization.decay if parameter.ndim > 1 and times == 1 else 0.0
         groups.setdefault((decay, times), []).append(parameter)
     return [{"params": some, "weight_decay": decay, "times": times} for (decay, times), some in groups.items()]
 
@@ -195,7 +165,7 @@ def _state(parameters: Mapping[str, Tensor], optimizer: Any) -> Tensors:
     state = {name: _off(parameter) for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
         for kind, moment in optimizer.state[parameter].items():
-            if kind in MOMENTS:  # a parameter that no question needs has none
+            if kind in MOMENTS:  # a parameter that no example needs has none
                 state[f"{name}.{kind}"] = _off(moment)
     return state
 

@@ -1,9 +1,9 @@
-"""A BERT as an ONNX graph in 8 bits, whose rows do not know each other.
+"""A BERT as an 8-bit ONNX graph in which a text's vector does not depend on its batch.
 
 Weights are 8-bit integers with a scale a column, held to 7 bits, since processors without VNNI add up pairs in 16.
 Activations are quantised token by token, not over the whole batch as dynamic quantisation does, so that a vector does
-not depend on what it is batched with. Channels that peak are scaled down and their weights up. The words' vectors have
-a scale each.
+not depend on what it is batched with. Channels that peak are scaled down and their weights up (SmoothQuant). The word
+embeddings have a scale each.
 
 Token states lie as rows (texts x tokens) throughout; only attention sees texts.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MissingExtra
-from understudy.training.base import WORDS, Shape
+from understudy.training.pretrained import WORDS, Shape, Weights
 
 __all__ = ["Peaks", "encoder_graph", "pair_graph"]
 
@@ -26,21 +26,20 @@ OPSET, IR = 19, 10
 MOST = 64  # of a weight: 7 bits
 MIDDLE, AFTER_GELU = 128, 32  # the byte for 0; behind GELU there is hardly anything below
 
-Numbers = Mapping[str, NDArray[np.float32]]
 Peaks = Mapping[str, NDArray[np.float32]]
-"""How large the inputs of a linear layer get, channel by channel; layers that are not told of stay as they are."""
+"""The largest input of each channel of a linear layer; layers that are not listed are not rescaled."""
 
 
-def encoder_graph(weights: Numbers, shape: Shape, peaks: Peaks | None = None, bits: int = 8) -> bytes:
+def encoder_graph(weights: Weights, shape: Shape, peaks: Peaks | None = None, bits: int = 8) -> bytes:
     """ids, mask -> the mean of the token states, at length 1."""
     graph = _Graph(weights, shape, bits, peaks or {})
     total = graph.summed(_states(graph, types=False), "mask")  # the mean points the same way
     graph.node("Div", [total, graph.length(total)], "vector")
-    return graph.finished(("ids", "mask"), "vector", shape.width)
+    return graph.serialize(("ids", "mask"), "vector", shape.width)
 
 
-def pair_graph(weights: Numbers, shape: Shape, peaks: Peaks | None = None, bits: int = 8) -> bytes:
-    """ids, mask, types -> what the head is given of each pair: f(c) in `understudy.training.pairs`."""
+def pair_graph(weights: Weights, shape: Shape, peaks: Peaks | None = None, bits: int = 8) -> bytes:
+    """ids, mask, types -> what the head is given of each pair: f(c) in `understudy.training.pair_scoring`."""
     graph = _Graph(weights, shape, bits, peaks or {})
     states = _states(graph, types=True)
     first = graph.node("Gather", [states, graph.constant("zero", np.array(0))], "first", axis=1)
@@ -51,7 +50,7 @@ def pair_graph(weights: Numbers, shape: Shape, peaks: Peaks | None = None, bits:
         scale = graph.node("Div", [graph.length(part), root], f"{part} scale")
         units.append(graph.node("Div", [part, scale], f"{part} unit"))
     graph.node("Concat", [*units[:2], graph.node("Mul", units[1:], "both")], "features", axis=1)
-    return graph.finished(("ids", "mask", "types"), "features", 3 * shape.width)
+    return graph.serialize(("ids", "mask", "types"), "features", 3 * shape.width)
 
 
 def _states(graph: _Graph, types: bool) -> str:
@@ -62,31 +61,31 @@ def _states(graph: _Graph, types: bool) -> str:
     mask = graph.node("Cast", ["mask"], "mask32", to=graph.int32)
     state = graph.norm(rows, "embeddings")
     for layer in range(graph.shape.layers):
-        at, short = f"encoder.layer.{layer}", f"l{layer}"
-        names = [f"{at}.attention.self.{name}" for name in ("query", "key", "value")]
+        prefix, short = f"encoder.layer.{layer}", f"l{layer}"
+        names = [f"{prefix}.attention.self.{name}" for name in ("query", "key", "value")]
         joined = graph.linear(state, f"{short}.qkv", np.concatenate([weights[f"{name}.weight"] for name in names]))
         bias = graph.constant(f"{short}.qkv.b", np.concatenate([weights[f"{name}.bias"] for name in names]))
         parts = [f"{short}.{part}" for part in ("asked", "keys", "values")]
         graph.nodes("Split", [joined, graph.constant("thirds", np.array([width] * 3))], parts, axis=1)
         folded = [graph.node("Reshape", [part, "folded"], f"{part}3") for part in parts]
-        heard = graph.node(
+        attended = graph.node(
             "MultiHeadAttention", [*folded, bias, mask], f"{short}.heard3", MICROSOFT, num_heads=graph.shape.heads
         )
-        heard = graph.node("Reshape", [heard, "matrix"], f"{short}.heard")
-        heard = graph.linear(heard, f"{short}.o", weights[f"{at}.attention.output.dense.weight"])
-        state = graph.added(state, heard, f"{at}.attention.output")
-        inner = graph.linear(state, f"{short}.in", weights[f"{at}.intermediate.dense.weight"])
-        bias = graph.constant(f"{short}.in.b", weights[f"{at}.intermediate.dense.bias"])
+        attended = graph.node("Reshape", [attended, "matrix"], f"{short}.heard")
+        attended = graph.linear(attended, f"{short}.o", weights[f"{prefix}.attention.output.dense.weight"])
+        state = graph.added(state, attended, f"{prefix}.attention.output")
+        inner = graph.linear(state, f"{short}.in", weights[f"{prefix}.intermediate.dense.weight"])
+        bias = graph.constant(f"{short}.in.b", weights[f"{prefix}.intermediate.dense.bias"])
         inner = graph.node("BiasGelu", [inner, bias], f"{short}.gelu", MICROSOFT)
-        inner = graph.linear(inner, f"{short}.down", weights[f"{at}.output.dense.weight"], AFTER_GELU)
-        state = graph.added(state, inner, f"{at}.output")
+        inner = graph.linear(inner, f"{short}.down", weights[f"{prefix}.output.dense.weight"], AFTER_GELU)
+        state = graph.added(state, inner, f"{prefix}.output")
     return graph.node("Reshape", [state, "folded"], "states")
 
 
 class _Graph:
     """Nodes and constants as they are added; a node is named for what it gives."""
 
-    def __init__(self, weights: Numbers, shape: Shape, bits: int, peaks: Peaks) -> None:
+    def __init__(self, weights: Weights, shape: Shape, bits: int, peaks: Peaks) -> None:
         try:
             import onnx
         except ImportError as error:
@@ -108,12 +107,12 @@ class _Graph:
             self._constants[name] = self._onnx.numpy_helper.from_array(np.array(value, order="C"), name)
         return name
 
-    def nodes(self, kind: str, inputs: list[str], outputs: list[str], domain: str = "", **told: Any) -> None:
-        made = self._onnx.helper.make_node(kind, inputs, outputs, name=outputs[0], domain=domain, **told)
-        self._nodes.append(made)
+    def nodes(self, kind: str, inputs: list[str], outputs: list[str], domain: str = "", **attributes: Any) -> None:
+        node = self._onnx.helper.make_node(kind, inputs, outputs, name=outputs[0], domain=domain, **attributes)
+        self._nodes.append(node)
 
-    def node(self, kind: str, inputs: list[str], output: str, domain: str = "", **told: Any) -> str:
-        self.nodes(kind, inputs, [output], domain, **told)
+    def node(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
+        self.nodes(kind, inputs, [output], domain, **attributes)
         return output
 
     def embedded(self, types: bool) -> str:
@@ -121,16 +120,16 @@ class _Graph:
         matrix, width = self.constant("matrix", np.array([-1, self.shape.width])), np.array([self.shape.width])
         texts = self.node("Shape", ["ids"], "texts,tokens")
         self.node("Concat", [texts, self.constant("width", width)], "folded", axis=0)
-        places = self.weights["embeddings.position_embeddings.weight"]
+        positions = self.weights["embeddings.position_embeddings.weight"]
         kinds, word = self.weights["embeddings.token_type_embeddings.weight"], self._words()
         if types:
             kind = self.node("Gather", [self.constant("kinds", kinds), "types"], "kind")
             word = self.node("Add", [word, kind], "word and kind")
         else:
-            places = places + kinds[0]
+            positions = positions + kinds[0]
         length = self.node("Slice", [texts, "1", "2"], "length")
-        place = self.node("Slice", [self.constant("places", places), "0", length, "0"], "place")
-        return self.node("Reshape", [self.node("Add", [word, place], "embedded"), matrix], "embedded rows")
+        position = self.node("Slice", [self.constant("places", positions), "0", length, "0"], "place")
+        return self.node("Reshape", [self.node("Add", [word, position], "embedded"), matrix], "embedded rows")
 
     def _words(self) -> str:
         table = self.weights[WORDS]
@@ -165,10 +164,10 @@ class _Graph:
             byte = self.constant(f"zero{middle}.1", np.array([middle], np.uint8))
             self.node("Expand", [byte, "rows"], f"zero{middle}")
         whole = self.node("QuantizeLinear", [rows, flat, f"zero{middle}"], f"{name}.q", axis=0)
-        one = self.constant("one", np.array(1, np.float32))
+        unit_scale = self.constant("one", np.array(1, np.float32))
         scales = self.constant(f"{name}.s", scale)
         zero = self.constant(f"middle{middle}", np.array(middle, np.uint8))
-        product = self.node("MatMulIntegerToFloat", [whole, small, one, scales, zero], f"{name}.f", MICROSOFT)
+        product = self.node("MatMulIntegerToFloat", [whole, small, unit_scale, scales, zero], f"{name}.f", MICROSOFT)
         return self.node("Mul", [product, own], f"{name}.y")
 
     def norm(self, rows: str, name: str) -> str:
@@ -190,7 +189,7 @@ class _Graph:
         row = self.node("Unsqueeze", [weight, "1"], f"{counted} row")
         return self.node("Squeeze", [self.node("MatMul", [row, states], f"{counted} sum"), "1"], f"{counted} total")
 
-    def finished(self, inputs: tuple[str, ...], output: str, width: int) -> bytes:
+    def serialize(self, inputs: tuple[str, ...], output: str, width: int) -> bytes:
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
         graph = helper.make_graph(
             self._nodes,
@@ -201,5 +200,5 @@ class _Graph:
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR)
-        made: bytes = model.SerializeToString(deterministic=True)
-        return made
+        serialized: bytes = model.SerializeToString(deterministic=True)
+        return serialized

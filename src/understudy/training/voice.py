@@ -1,12 +1,21 @@
-"""Training `voice`: an ear for Japanese characters, from the lines of many novels.
+"""Trainer of the Japanese `voice` model, from the lines of the characters of many novels.
 
     data/train/*.json, data/valid/*.json      a novel each: {character: [lines]}
 
-How much the parts of the score count is learnt by questions of the kind that will be asked: is this a later line of the
-character, or one of somebody else, of the same novel or another? They are asked of a model that has not met the
-character: a third of the novels is left out, vectors, rates and the cohort are learnt from the rest, and it is asked
-about that third; so for each third in turn. Of what is asked about, nothing is among the sample lines. In the end
-vectors, rates and the cohort are learnt from all novels. The figures are of the thirds, each weighed by the other two.
+The weights of the score's features are fitted by cross-fitting on questions of the kind that will be asked (see
+`voice_evaluation`): a third of the novels is left out, vectors, rates and the cohort are learnt from the others, and
+the questions are about that third; so for each third in turn. Then vectors, rates and the cohort are learnt from all
+novels. The figures are of the thirds, each with weights fitted on the other two.
+
+Vectors of marks (turns of phrase) are trained such that a line is nearer to its own speaker than to others. A step
+takes some novels and from each some speakers. A speaker's lines are divided: of some the speaker's vector is made, the
+others are questions of one to three lines, as a reply is often longer than a line of a novel. With e(u) the sum of a
+question's vectors over sqrt(marks + 5), and v(p) the mean over a speaker's lines, of length 1:
+
+    loss = - mean over questions of ln(exp(s e(u) . v(own)) / sum over speakers p of exp(s e(u) . v(p)))
+
+Half of all marks are dropped at random, so that no single one is relied upon. Speakers of the same novel are among
+those compared, so that the topic does not give the answer away.
 """
 
 from __future__ import annotations
@@ -15,37 +24,49 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import InputError
+from understudy.lexical.logistic import fit_binary
 from understudy.lexical.rows import Reals
-from understudy.metrics.voice.model import PARTS, EarModel
+from understudy.metrics.voice.model import FEW_MARKS, PARTS, VoiceModel
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.metrics.voice.weighing import weighed
-from understudy.modelfolder import FORMAT, ModelFolder
-from understudy.training.checkpoint import Checkpoint, place_of
-from understudy.training.course import Task, finished, prepared
-from understudy.training.data import sha256_of
-from understudy.training.loop import Progress, device_named
-from understudy.training.speaker_vectors import VoiceSettings, train_vectors
-from understudy.training.voice_questions import Novel, Questions, figures_of, questions_of, together
+from understudy.modelfolder import FORMAT, ModelFolder, Tensors
+from understudy.training.dialogues import sha256_of
+from understudy.training.loop import Optimization, Progress, fit, select_device
+from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model
+from understudy.training.voice_evaluation import Novel, VoiceQuestions, together, voice_figures, voice_questions
 
-__all__ = ["VoiceSettings", "train"]
+if TYPE_CHECKING:
+    from torch import Tensor, device
+
+__all__ = ["VoiceSettings", "train", "train_vectors"]
 
 THIRDS = 3
-SPEAKERS_OF, NOVELS_OF, LINES_OF = 6, 4, 25  # how many must have a mark for it to count as anybody's
-CHOICES = 20  # times that a way to say 'I', or to end a sentence, must have been heard
-TAUGHT, COMPARED = 8, 20  # lines that a speaker must have to be learnt from, to be in the cohort
+SPEAKERS_OF, NOVELS_OF, LINES_OF = 6, 4, 25  # how many must have a mark for it to be used
+CHOICES = 20  # times that a first-person pronoun, or a sentence ending, must occur
+TAUGHT, COMPARED = 8, 20  # lines that a speaker must have to be trained on, to be in the cohort
 COHORT_LINES = 100
 
+Marks = NDArray[np.int64]
+NovelMarks = Sequence[Sequence[Marks]]
+"""For each speaker the lines, each as the numbers of its marks."""
 
-def train(task: Task[VoiceSettings], progress: Progress) -> ModelFolder:
-    prepared(task)
+START, SHARPNESS = 0.02, 10.0
+SOFTER = 2.0  # training overestimates the sharpness; chosen on held-back novels
+SPEAKERS, QUESTIONS = 8, 6  # of a novel, of a speaker, in one step
+LEAST, MOST = 10, 80  # lines that a speaker's vector is made of
+
+
+def train(task: TrainingTask[VoiceSettings], progress: Progress) -> ModelFolder:
+    check_output(task.out, task.fresh)
     begun = time.perf_counter()
-    device = device_named(task.device)
+    device = select_device(task.device)
     folder = task.data / "NaroU" if (task.data / "NaroU").is_dir() else task.data
     texts, files = _novels(folder)
     plan = {
@@ -57,31 +78,33 @@ def train(task: Task[VoiceSettings], progress: Progress) -> ModelFolder:
         "seed": task.seed,
         "device": device.type,
     }
-    checkpoint = Checkpoint(place_of(task.out), {**plan, "format": FORMAT})
+    checkpoint = Checkpoint(checkpoint_folder(task.out), {**plan, "format": FORMAT})
     if task.fresh:
         checkpoint.clear()
     novels = [_heard(novel) for novel in texts]
 
-    def learnt(some: Sequence[Novel], nth: int) -> EarModel:
+    def learnt(some: Sequence[Novel], nth: int) -> VoiceModel:
         """From some of the novels; `nth` of the trainings that there are in all, each with a checkpoint of its own."""
         own = Checkpoint(checkpoint.folder / f"{nth}", {**checkpoint.plan, "nth": nth})
         model = _without_vectors(some)
         spoken = [[said for said in novel.values() if len(said) >= TAUGHT] for novel in some]
         taught = [[[model.numbers(line) for line in said] for said in novel] for novel in spoken if novel]
 
-        def told(done: int, total: int, loss: float) -> None:
+        def report_progress(done: int, total: int, loss: float) -> None:
             progress(nth * total + done, (THIRDS + 1) * total, loss)
 
-        vectors = train_vectors(taught, _telling(model), task.settings, task.seed, device, own, told, task.every)
+        vectors = train_vectors(
+            taught, _telling(model), task.settings, task.seed, device, own, report_progress, task.every
+        )
         return _with_cohort(replace(model, vectors=vectors), some)
 
-    questions: list[Questions] = []
+    questions: list[VoiceQuestions] = []
     for fold in range(THIRDS):
-        rest = [novel for place, novel in enumerate(novels) if place % THIRDS != fold]
-        questions += questions_of(learnt(rest, fold), novels[fold::THIRDS], fold, task.seed)
-    model = replace(learnt(novels, THIRDS), weights=weighed(*together(questions)))
-    card = {**plan, "parts": PARTS, "novels": len(novels), "figures": figures_of(questions)}
-    return finished(task.out, card, model.tensors(), checkpoint, time.perf_counter() - begun)
+        others = [novel for index, novel in enumerate(novels) if index % THIRDS != fold]
+        questions += voice_questions(learnt(others, fold), novels[fold::THIRDS], fold, task.seed)
+    model = replace(learnt(novels, THIRDS), weights=fit_binary(*together(questions)))
+    card = {**plan, "parts": PARTS, "novels": len(novels), "figures": voice_figures(questions)}
+    return write_trained_model(task.out, card, model.tensors(), checkpoint, time.perf_counter() - begun)
 
 
 def _novels(folder: Path) -> tuple[list[dict[str, list[str]]], list[Path]]:
@@ -109,12 +132,12 @@ def _heard(novel: Mapping[str, Sequence[str]]) -> dict[str, list[Traits]]:
     return {name: [traits_of(line) for line in said] for name, said in novel.items() if said}
 
 
-def _without_vectors(novels: Sequence[Novel]) -> EarModel:
+def _without_vectors(novels: Sequence[Novel]) -> VoiceModel:
     """What is counted: how often lines have a mark, how usual a choice is, in how many novels a noun is."""
     lines: Counter[str] = Counter()
     speakers: Counter[str] = Counter()
     books: Counter[str] = Counter()
-    things: Counter[str] = Counter()
+    nouns: Counter[str] = Counter()
     total = 0
     for novel in novels:
         in_novel: set[str] = set()
@@ -125,20 +148,20 @@ def _without_vectors(novels: Sequence[Novel]) -> EarModel:
             in_novel |= own.keys()
             total += len(said)
         books.update(in_novel)
-        things.update({thing for said in novel.values() for line in said for thing in line.things})
+        nouns.update({noun for said in novel.values() for line in said for noun in line.things})
     marks = sorted(
         mark for mark, count in lines.items()
         if count >= LINES_OF and speakers[mark] >= SPEAKERS_OF and books[mark] >= NOVELS_OF
     )  # fmt: skip
     every = [line for novel in novels for said in novel.values() for line in said]
-    return EarModel(
+    return VoiceModel(
         marks={mark: number for number, mark in enumerate(marks)},
         vectors=np.zeros((len(marks), 1)),
         rates=(np.array([lines[mark] for mark in marks]) + 0.5) / (total + 1),
         cohort=np.zeros((0, 1)),
-        first_person=_usual(one for line in every for one in line.first_persons),
-        ending=_usual(one for line in every for one in line.endings),
-        things={thing: float(count) for thing, count in sorted(things.items()) if count > 1},
+        first_person=_usual(choice for line in every for choice in line.first_persons),
+        ending=_usual(choice for line in every for choice in line.endings),
+        things={noun: float(count) for noun, count in sorted(nouns.items()) if count > 1},
         novels=float(len(novels)),
         weights=np.zeros(len(PARTS) + 1),
     )
@@ -147,16 +170,91 @@ def _without_vectors(novels: Sequence[Novel]) -> EarModel:
 def _usual(chosen: Iterable[str]) -> dict[str, float]:
     counts = Counter(chosen)
     total = counts.total()
-    return {one: count / total for one, count in sorted(counts.items()) if count >= CHOICES}
+    return {choice: count / total for choice, count in sorted(counts.items()) if count >= CHOICES}
 
 
-def _telling(model: EarModel) -> Reals:
+def _telling(model: VoiceModel) -> Reals:
     """How rare each mark is, about 1 for one in a hundred lines."""
     return np.clip(-np.log(model.rates), 0.5, None) / 5
 
 
-def _with_cohort(model: EarModel, novels: Sequence[Novel]) -> EarModel:
+def _with_cohort(model: VoiceModel, novels: Sequence[Novel]) -> VoiceModel:
     spoken = [said for novel in novels for said in novel.values() if len(said) >= COMPARED]
     if len(spoken) < 2:
         raise InputError(f"the novels have fewer than two characters with {COMPARED} lines: there is nobody to compare")
-    return replace(model, cohort=np.stack([model.speaker_vector(model.heard(said[:COHORT_LINES])) for said in spoken]))
+    return replace(
+        model, cohort=np.stack([model.speaker_vector(model.encode_traits(said[:COHORT_LINES])) for said in spoken])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceSettings:
+    """How vectors are trained: what decides them besides data and seed."""
+
+    width: int = 48
+    epochs: int = 128
+    novels: int = 12
+    rate: float = 0.002
+    left_out: float = 0.5
+
+
+def train_vectors(
+    novels: Sequence[NovelMarks], telling: NDArray[np.float64], settings: VoiceSettings, seed: int, on: device,
+    checkpoint: Checkpoint, progress: Progress, every: int,
+) -> NDArray[np.float64]:  # fmt: skip
+    """A vector for each mark. `telling` says how rare each is; rarer ones begin larger."""
+    rng = np.random.default_rng(seed)
+    begun = rng.normal(scale=START, size=(len(telling), settings.width)) * telling[:, None]
+    start: Tensors = {"vectors": begun.astype(np.float32), "sharpness": np.array(SHARPNESS, np.float32)}
+
+    def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
+        import torch
+
+        rng = np.random.default_rng((seed, step))
+        lines, questions, answers = _episode([novels[number] for number in batch.tolist()], rng)
+        owners = torch.from_numpy(np.repeat(np.arange(len(lines)), [len(some) for some in lines])).to(on)
+        said = _vectors(parameters["vectors"], [line for some in lines for line in some], settings.left_out, rng)
+        summed = torch.zeros(len(lines), settings.width, device=on).index_add(0, owners, said)
+        speakers = torch.nn.functional.normalize(summed, dim=1)
+        question_vectors = _vectors(parameters["vectors"], questions, settings.left_out, rng)
+        products = parameters["sharpness"] * (question_vectors @ speakers.T)
+        return torch.nn.functional.cross_entropy(products, torch.tensor(answers, device=on))
+
+    optimization = Optimization(settings.epochs, min(settings.novels, len(novels)), settings.rate)
+    learnt = fit(start, loss, len(novels), optimization, seed, on, checkpoint, progress, every)
+    vectors: NDArray[np.float64] = learnt["vectors"].astype(np.float64) * float(learnt["sharpness"]) / SOFTER
+    return vectors
+
+
+def _episode(
+    novels: Sequence[NovelMarks], rng: np.random.Generator
+) -> tuple[list[list[Marks]], list[Marks], list[int]]:
+    """For each speaker drawn some lines, and questions with the number of the speaker who answers each."""
+    lines: list[list[Marks]] = []
+    questions: list[Marks] = []
+    answers: list[int] = []
+    for novel in novels:
+        for number in rng.permutation(len(novel))[:SPEAKERS].tolist():
+            shuffled = [novel[number][index] for index in rng.permutation(len(novel[number])).tolist()]
+            first, last = 0, len(shuffled) // 3 + 1
+            for _ in range(QUESTIONS):
+                some = shuffled[first : min(first + int(rng.choice([1, 1, 2, 3])), last)]
+                if not some:
+                    break
+                questions.append(np.unique(np.concatenate(some)))
+                answers.append(len(lines))
+                first += len(some)
+            lines.append(shuffled[first : first + int(rng.integers(LEAST, MOST + 1))])
+    return lines, questions, answers
+
+
+def _vectors(table: Tensor, lines: Sequence[Marks], left_out: float, rng: np.random.Generator) -> Tensor:
+    import torch
+
+    kept_marks = [line[rng.random(len(line)) > left_out] for line in lines]
+    lengths = np.array([len(line) for line in kept_marks])
+    starts = torch.from_numpy(np.concatenate(([0], np.cumsum(lengths)[:-1]))).to(table.device)
+    marks = torch.from_numpy(np.concatenate(kept_marks)).to(table.device)
+    summed = torch.nn.functional.embedding_bag(marks, table, starts, mode="sum")
+    scale = torch.from_numpy(np.sqrt(lengths + FEW_MARKS).astype(np.float32)).to(table.device)
+    return summed / scale[:, None]

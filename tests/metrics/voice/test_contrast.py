@@ -28,20 +28,20 @@ def test_later_lines_are_told_apart_and_the_probability_can_be_believed() -> Non
     for name in MANNERS:
         contrast = Contrast(samples, name)
         for seed, (other, manner) in enumerate(MANNERS.items(), 10):
-            values.append(contrast.values(samples.cut(_lines(COMMON, manner, 300, seed))))
+            values.append(contrast.values(samples.tokenize(_lines(COMMON, manner, 300, seed))))
             own.append(np.full(300, other == name))
-    heard, is_own = np.concatenate(values), np.concatenate(own)
-    assert heard[is_own].mean() > heard[~is_own].mean() + 0.15
+    scores, is_own = np.concatenate(values), np.concatenate(own)
+    assert scores[is_own].mean() > scores[~is_own].mean() + 0.15
     weights = np.where(is_own, 1.0, 0.5)
-    assert np.average(heard, weights=weights) == pytest.approx(0.5, abs=0.05), "own and others count alike"
-    assert calibration_error(heard, is_own, weights) < 0.12
-    assert calibration_error(heard > 0.5, is_own, weights) > 0.2, "a bare yes or no is believed too much"
+    assert np.average(scores, weights=weights) == pytest.approx(0.5, abs=0.05), "own and others count alike"
+    assert calibration_error(scores, is_own, weights) < 0.12
+    assert calibration_error(scores > 0.5, is_own, weights) > 0.2, "a bare yes or no is believed too much"
 
 
 def test_words_that_nobody_has_said_count_nothing() -> None:
     samples = Samples({name: _lines(COMMON, own, 60, seed) for seed, (name, own) in enumerate(MANNERS.items())})
     contrast = Contrast(samples, "Ines")
-    lines = samples.cut(["aye boat", "aye boat zyzzyva", "zyzzyva", "perhaps boat"])
+    lines = samples.tokenize(["aye boat", "aye boat zyzzyva", "zyzzyva", "perhaps boat"])
     aye, with_unknown, unknown, perhaps = contrast.values(lines).tolist()
     assert aye == with_unknown > unknown > perhaps
     assert contrast.telling(lines, 1)[0][0] == "aye"

@@ -18,15 +18,15 @@ def test_first_persons_are_known_in_any_spelling(line: str, said: str) -> None:
 
 
 def test_what_is_only_spelling_is_not_heard() -> None:
-    plain, other = traits_of("行くぞ!待て!"), traits_of("「行くぞ！！　待て！」")
-    assert {mark for mark in plain.marks if mark[0] == "c"} == {mark for mark in other.marks if mark[0] == "c"}
+    plain, cooking = traits_of("行くぞ!待て!"), traits_of("「行くぞ！！　待て！」")
+    assert {mark for mark in plain.marks if mark[0] == "c"} == {mark for mark in cooking.marks if mark[0] == "c"}
 
 
 def test_the_skeleton_is_the_same_for_another_topic() -> None:
-    one, other = traits_of("魔法が好きなのよ"), traits_of("料理が好きなのよ")
-    assert {mark for mark in one.marks if mark[0] == "e"} == {mark for mark in other.marks if mark[0] == "e"}
-    assert one.things == {"魔法"}
-    assert other.things == {"料理"}
+    magic, cooking = traits_of("魔法が好きなのよ"), traits_of("料理が好きなのよ")
+    assert {mark for mark in magic.marks if mark[0] == "e"} == {mark for mark in cooking.marks if mark[0] == "e"}
+    assert magic.things == {"魔法"}
+    assert cooking.things == {"料理"}
 
 
 @pytest.mark.parametrize("line", ["", "。。。", "!?", "ok", "\x00", "あ" * 5000])

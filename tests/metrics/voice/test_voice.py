@@ -8,22 +8,22 @@ import speaking
 from understudy.bench.voice.judged_lines import judged_in
 from understudy.metrics import Samples
 from understudy.metrics.agreement import average_precision, spearman
-from understudy.metrics.voice import Cast, voice
-from understudy.metrics.voice.model import shipped_ear
+from understudy.metrics.voice import VoiceCast, voice
+from understudy.metrics.voice.model import shipped_voice_model
 
 SAMPLES = Samples(speaking.novel(1, 40), "ja")
 
 
 def test_each_character_sounds_most_like_themselves() -> None:
-    cast = Cast(SAMPLES)
+    cast = VoiceCast(SAMPLES)
     later = speaking.novel(2, 12)
     means = {
-        name: {other: voice(SAMPLES, name, cast).values(SAMPLES.cut(said)).mean() for other, said in later.items()}
+        name: {other: voice(SAMPLES, name, cast).values(SAMPLES.tokenize(said)).mean() for other, said in later.items()}
         for name in later
     }
-    for name, heard in means.items():
-        assert max(heard, key=heard.__getitem__) == name
-        assert 0 <= min(heard.values()) <= max(heard.values()) <= 1
+    for name, scores in means.items():
+        assert max(scores, key=scores.__getitem__) == name
+        assert 0 <= min(scores.values()) <= max(scores.values()) <= 1
 
 
 def test_a_score_depends_on_its_own_line_alone_and_says_what_made_it() -> None:
@@ -57,12 +57,14 @@ def test_other_languages_are_heard_against_the_rest_of_the_cast() -> None:
 
 def test_a_lone_japanese_character_is_heard_against_the_cohort() -> None:
     alone = Samples({"ゴンタ": speaking.novel(1)["ゴンタ"]}, "ja")
-    rough, polite = voice(alone, "ゴンタ").values(alone.cut(["俺に任せろ、行くぜ！", "お願いいたしますわ。"])).tolist()
+    rough, polite = (
+        voice(alone, "ゴンタ").values(alone.tokenize(["俺に任せろ、行くぜ！", "お願いいたしますわ。"])).tolist()
+    )
     assert rough > polite
 
 
-def test_the_shipped_ear_is_whole() -> None:
-    ear = shipped_ear()
+def test_the_shipped_voice_model_is_whole() -> None:
+    ear = shipped_voice_model()
     assert np.allclose(np.linalg.norm(ear.cohort, axis=1), 1, atol=1e-3)
     assert (ear.rates > 0).all() and (ear.rates < 1).all()
     assert sum(ear.first_person.values()) == pytest.approx(1, abs=0.02)
@@ -71,11 +73,11 @@ def test_the_shipped_ear_is_whole() -> None:
 def test_people_agree_with_it_about_characters_it_was_not_trained_on() -> None:
     data = realdata.folder("personaclr")
     correlations, precisions = [], []
-    for one in judged_in(data / "evaluation", data):
-        samples = Samples.load(one.novel)
-        values = voice(samples, one.character).values(samples.cut(one.replies))
-        correlations.append(spearman(values, one.scores))
-        precisions.append(average_precision(-values, one.unfit))
+    for judged in judged_in(data / "evaluation", data):
+        samples = Samples.load(judged.novel)
+        values = voice(samples, judged.character).values(samples.tokenize(judged.replies))
+        correlations.append(spearman(values, judged.scores))
+        precisions.append(average_precision(-values, judged.unfit))
     assert len(correlations) == 12
     assert np.mean(correlations) > 0.58
     assert np.mean(precisions) >= 0.75

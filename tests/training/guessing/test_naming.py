@@ -12,12 +12,18 @@ from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking
 from understudy.lexical.rows import Ints, Reals
-from understudy.metrics.neural import open_transformer
+from understudy.metrics.transformer_lm import open_transformer
 from understudy.persona import Persona
-from understudy.training.guessing.likely import DRAWN, namings_scored
-from understudy.training.guessing.naming import NamingGuesser, NamingSettings, NamingTask, open_naming, train_naming
-from understudy.training.guessing.told import chunks, told, unmasked
-from understudy.training.guessing.trunk import Words
+from understudy.training.guessing.naming import (
+    DRAWN,
+    NamingGuesser,
+    NamingSettings,
+    NamingTask,
+    open_naming,
+    score_assignments,
+    train_naming,
+)
+from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
@@ -33,42 +39,42 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def words(bases: Mapping[str, Path]) -> Words:
+def words(bases: Mapping[str, Path]) -> SceneTokenizer:
     model = open_transformer(bases["causal"], "cpu")
-    return Words(model.tokenizer, model.network.config)
+    return SceneTokenizer(model.tokenizer, model.network.config)
 
 
 @pytest.fixture(scope="module")
 def trained(bases: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("naming") / "model"
-    scenes = [one for seed in range(1, 9) for one in talk(12, seed)]
+    scenes = [scene for seed in range(1, 9) for scene in talk(12, seed)]
     train_naming(NamingTask({"Keys": lessons(scenes)}, bases["causal"], out, SETTINGS, device="cpu"))
     return out
 
 
-def text(words: Words, tokens: list[int]) -> str:
+def text(words: SceneTokenizer, tokens: list[int]) -> str:
     return str(words.tokenizer.decode(tokens, skip_special_tokens=True))
 
 
-def test_a_scene_is_told_with_who_is_there_and_who_says_what(words: Words) -> None:
+def test_a_scene_is_told_with_who_is_there_and_who_says_what(words: SceneTokenizer) -> None:
     talking = scene(1, ("Vera", "no more bees"), (None, "dawn"), ("Ines", "I like keys"), setting="the doors")
-    ((tokens, heading),) = told(talking, ("Vera", "Ines"), "Keys", words, 96)
+    ((tokens, heading),) = scene_prompts(talking, ("Vera", "Ines"), "Keys", words, 96)
     assert text(words, tokens[:heading]) == "Scene from Keys with Ines , Vera ."
     assert text(words, tokens[heading:]) == "( the doors ) Vera : no more bees ( dawn ) Ines : I like keys"
 
 
-def test_a_long_scene_is_told_in_parts_that_lose_nothing(words: Words) -> None:
+def test_a_long_scene_is_told_in_parts_that_lose_nothing(words: SceneTokenizer) -> None:
     talking = scene(1, *[("Vera", "no more bees")] * 20, ("Ines", "keys " * 300))
-    parts = told(talking, ("Vera", "Ines"), "Keys", words, 48)
+    parts = scene_prompts(talking, ("Vera", "Ines"), "Keys", words, 48)
     assert all(len(tokens) <= 48 for tokens, _ in parts)
     assert sum(text(words, tokens).count("bees") for tokens, _ in parts) == 20
     assert "keys" in text(words, parts[-1][0])
 
 
-def test_chunks_hold_scenes_of_one_chapter(words: Words) -> None:
+def test_chunks_hold_scenes_of_one_chapter(words: SceneTokenizer) -> None:
     scenes = [scene(1, ("Vera", "bees")), scene(2, ("Ines", "keys")), scene(1, ("Vera", "wax"), chapter=2)]
-    found = [text(words, chunk) for chunk in chunks(scenes, CAST, "Keys", words, 96)]
-    assert found == [
+    texts = [text(words, chunk) for chunk in chunks(scenes, CAST, "Keys", words, 96)]
+    assert texts == [
         "Scene from Keys with Vera . Vera : bees Scene from Keys with Ines . Ines : keys",
         "Scene from Keys with Vera . Vera : wax",
     ]
@@ -82,8 +88,8 @@ def test_those_who_speak_together_are_named_too() -> None:
 
 
 def test_few_namings_are_all_scored() -> None:
-    ways, scores = namings_scored(2, 3, lambda ways: ways.sum(axis=1).astype(float))
-    assert len(ways) == 6 and scores.tolist() == ways.sum(axis=1).tolist()
+    assignments, scores = score_assignments(2, 3, lambda assignments: assignments.sum(axis=1).astype(float))
+    assert len(assignments) == 6 and scores.tolist() == assignments.sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize(("masks", "candidates"), [(5, 5), (6, 6), (5, 8), (12, 12)])
@@ -92,16 +98,16 @@ def test_of_many_namings_the_best_is_found_though_few_are_scored(masks: int, can
     table = chance.normal(size=(masks, candidates)) * 0.3
     right = chance.permutation(candidates)[:masks]
     table[np.arange(masks), right] += 2
-    asked: list[tuple[int, ...]] = []
+    seen: list[tuple[int, ...]] = []
 
-    def scored(ways: Ints) -> Reals:
-        asked.extend(map(tuple, ways.tolist()))
-        found: Reals = table[np.arange(masks), ways].sum(axis=1)
-        return found
+    def scored(assignments: Ints) -> Reals:
+        seen.extend(map(tuple, assignments.tolist()))
+        totals: Reals = table[np.arange(masks), assignments].sum(axis=1)
+        return totals
 
-    ways, scores = namings_scored(masks, candidates, scored)
-    assert ways[scores.argmax()].tolist() == right.tolist()
-    assert len(asked) == len(set(asked)) == len(ways) <= 2 * DRAWN
+    assignments, scores = score_assignments(masks, candidates, scored)
+    assert assignments[scores.argmax()].tolist() == right.tolist()
+    assert len(seen) == len(set(seen)) == len(assignments) <= 2 * DRAWN
 
 
 def test_who_says_what_is_learned(trained: Path) -> None:
@@ -109,29 +115,29 @@ def test_who_says_what_is_learned(trained: Path) -> None:
     hits = []
     for masked in Masking(CAST, taught.names, seed=9).scenes(talk(12, seed=20)):
         guesses = guesser.guess(masked.scene, [Persona(name) for name in masked.candidates])
-        for mask, found in guesses.items():
-            assert sum(found.values()) == pytest.approx(1)
-            hits.append(max(found, key=lambda name: found[name]) == masked.answers[mask])
+        for mask, probabilities in guesses.items():
+            assert sum(probabilities.values()) == pytest.approx(1)
+            hits.append(max(probabilities, key=lambda name: probabilities[name]) == masked.answers[mask])
         for name in masked.candidates:  # one person behind each mask
-            assert sum(found[name] for found in guesses.values()) == pytest.approx(1)
+            assert sum(probabilities[name] for probabilities in guesses.values()) == pytest.approx(1)
     assert np.mean(hits) > 0.9
 
 
 def test_the_chapter_so_far_is_read_and_no_other(trained: Path) -> None:
-    asked = scene(2, ("P0", "I like dawn"), ("P1", "no more dawn"), chapter=3)
+    masked = scene(2, ("P0", "I like dawn"), ("P1", "no more dawn"), chapter=3)
 
     def guesses(*before: int) -> dict[str, float]:
         guesser = open_naming(trained, CAST, "cpu")
         for chapter in before:
             guesser.remember(scene(1, ("Ines", "I like dawn"), ("Vera", "no more dawn"), chapter=chapter))
-        return dict(guesser.guess(asked, PEOPLE[::2])["P0"])
+        return dict(guesser.guess(masked, PEOPLE[::2])["P0"])
 
     assert guesses(2) == guesses()
     assert guesses(3) != guesses()
     assert guesses(3, 2) == guesses()
 
 
-def test_of_a_long_past_the_last_lines_are_read(bases: Mapping[str, Path], words: Words) -> None:
+def test_of_a_long_past_the_last_lines_are_read(bases: Mapping[str, Path], words: SceneTokenizer) -> None:
     model = open_transformer(bases["causal"], "cpu")
     guesser = NamingGuesser(model, "Keys", CAST, NamingSettings(window=96, history=20))
     for number in range(1, 9):
@@ -140,16 +146,16 @@ def test_of_a_long_past_the_last_lines_are_read(bases: Mapping[str, Path], words
     assert len(past) <= 20 and text(words, past).endswith("Vera : no more wax")
 
 
-def test_history_leaves_room_for_the_scene(bases: Mapping[str, Path], words: Words) -> None:
+def test_history_leaves_room_for_the_scene(bases: Mapping[str, Path], words: SceneTokenizer) -> None:
     guesser = NamingGuesser(open_transformer(bases["causal"], "cpu"), "Keys", CAST, NamingSettings(history=4096))
     for number in range(1, 60):
         guesser.remember(scene(number, ("Ines", "where are the keys"), ("Vera", "no more wax")))
     assert words.longest // 4 < len(guesser._past) <= words.longest // 2
 
 
-def test_of_a_crowd_not_everybody_is_told(words: Words) -> None:
+def test_of_a_crowd_not_everybody_is_told(words: SceneTokenizer) -> None:
     crowd = [f"Vera {number}" for number in range(200)]
-    parts = told(scene(1, ("Ines", "I like keys")), crowd, "Keys", words, 96)
+    parts = scene_prompts(scene(1, ("Ines", "I like keys")), crowd, "Keys", words, 96)
     assert len(parts) == 1 and len(parts[0][0]) <= 96 and "I like keys" in text(words, parts[0][0])
 
 

@@ -16,9 +16,9 @@ from understudy.guessing import Masking, TrainingScenes
 from understudy.modelfolder import CARD
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.checkpoint import place_of
+from understudy.training.guessing.prompt_format import KINDS, InputFormat
 from understudy.training.guessing.readers import WEIGHTS, ReaderSettings, ReaderTask, open_reader, train_reader
-from understudy.training.guessing.script import KINDS, Reading
+from understudy.training.task import checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
@@ -35,51 +35,51 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def settings(kind: str, epochs: int = 5) -> ReaderSettings:
     vanilla = kind == "vanilla"
     return ReaderSettings(
-        Reading(kind, row=24), epochs, 8, 3e-3, 0.0, together=0.0 if vanilla else 1.0, among_cast=vanilla
+        InputFormat(kind, row=24), epochs, 8, 3e-3, 0.0, together=0.0 if vanilla else 1.0, among_cast=vanilla
     )
 
 
-def right(guesser: Guesser, told: TrainingScenes, scenes: Sequence[Scene]) -> float:
+def right(guesser: Guesser, taught: TrainingScenes, scenes: Sequence[Scene]) -> float:
     """The share of masks whose likeliest candidate is who they are."""
-    masking, hits = Masking(told.main, told.names, seed=99), list[bool]()
+    masking, hits = Masking(taught.main, taught.names, seed=99), list[bool]()
     for masked in masking.scenes(scenes):
         guesses = guesser.guess(masked.scene, [Persona(name) for name in masked.candidates])
         assert guesses.keys() == masked.answers.keys()
-        for mask, found in guesses.items():
-            assert found.keys() == set(masked.candidates) and sum(found.values()) == pytest.approx(1)
-            hits.append(max(found, key=lambda name: found[name]) == masked.answers[mask])
+        for mask, probabilities in guesses.items():
+            assert probabilities.keys() == set(masked.candidates) and sum(probabilities.values()) == pytest.approx(1)
+            hits.append(max(probabilities, key=lambda name: probabilities[name]) == masked.answers[mask])
     return float(np.mean(hits))
 
 
 @pytest.mark.parametrize(("kind", "base"), [*((kind, "masked") for kind in KINDS), ("scene-pooling", "causal")])
 def test_who_says_what_is_learned(kind: str, base: str, bases: Mapping[str, Path], tmp_path: Path) -> None:
-    told = lessons(talk(80, seed=1))
-    train_reader(ReaderTask({"Keys": told}, tmp_path / "model", settings(kind), bases[base], device="cpu"))
+    taught = lessons(talk(80, seed=1))
+    train_reader(ReaderTask({"Keys": taught}, tmp_path / "model", settings(kind), bases[base], device="cpu"))
     guesser = open_reader(tmp_path / "model", CAST, "cpu")
-    assert right(guesser, told, talk(30, seed=2)) > 0.9
+    assert right(guesser, taught, talk(30, seed=2)) > 0.9
     assert guesser.guess(scene(1, ("Pilot", "no more dawn")), PEOPLE) == {}
 
 
 def called(count: int, seed: int) -> list[Scene]:
     """Only who is called before they speak tells them apart."""
     chance = np.random.default_rng(seed)
-    found = []
+    scenes = []
     for number in range(1, count + 1):
         there = chance.permutation(CAST)[:2].tolist()
         lines = [turn for who in there for turn in (("Pilot", f"{who} ?"), (who, "I like dawn"))]
-        found.append(scene(number, *lines, chapter=seed))
-    return found
+        scenes.append(scene(number, *lines, chapter=seed))
+    return scenes
 
 
 def test_a_reader_of_scenes_learns_from_what_others_say_and_vanilla_cannot(
     bases: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    told, asked = lessons(called(60, seed=1)), called(40, seed=2)
+    taught, judged = lessons(called(60, seed=1)), called(40, seed=2)
     shares = {}
     for kind in ("vanilla", "multi-row"):
-        task = ReaderTask({"Keys": told}, tmp_path / kind, settings(kind, epochs=8), bases["masked"], device="cpu")
+        task = ReaderTask({"Keys": taught}, tmp_path / kind, settings(kind, epochs=8), bases["masked"], device="cpu")
         train_reader(task)
-        shares[kind] = right(open_reader(tmp_path / kind, CAST, "cpu"), told, asked)
+        shares[kind] = right(open_reader(tmp_path / kind, CAST, "cpu"), taught, judged)
     assert shares["vanilla"] < 0.7 and shares["multi-row"] > 0.9
 
 
@@ -88,10 +88,10 @@ class Stopped(Exception):
 
 
 def test_a_training_that_was_stopped_ends_as_if_it_had_not_been(bases: Mapping[str, Path], tmp_path: Path) -> None:
-    told = {"Keys": lessons(talk(24, seed=1))}
+    taught = {"Keys": lessons(talk(24, seed=1))}
 
     def task(out: str) -> ReaderTask:
-        return ReaderTask(told, tmp_path / out, settings("multi-row", 2), bases["masked"], device="cpu", every=2)
+        return ReaderTask(taught, tmp_path / out, settings("multi-row", 2), bases["masked"], device="cpu", every=2)
 
     def stop(done: int, _total: int, _loss: float) -> None:
         if done == 4:
@@ -100,29 +100,29 @@ def test_a_training_that_was_stopped_ends_as_if_it_had_not_been(bases: Mapping[s
     train_reader(task("whole"))
     with pytest.raises(Stopped):
         train_reader(task("parts"), stop)
-    assert place_of(tmp_path / "parts").is_dir() and not (tmp_path / "parts").exists()
+    assert checkpoint_folder(tmp_path / "parts").is_dir() and not (tmp_path / "parts").exists()
     train_reader(task("parts"))
     for file in (WEIGHTS, "model.safetensors"):
         assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "parts" / file).read_bytes()
-    assert not place_of(tmp_path / "parts").exists()
+    assert not checkpoint_folder(tmp_path / "parts").exists()
 
 
 def test_two_stories_are_learned_at_once_and_asked_about_apart(bases: Mapping[str, Path], tmp_path: Path) -> None:
     """A namesake in another story is somebody else: here Ines and Vera have changed places."""
     swapped = {"Ines": "Vera", "Vera": "Ines"}
     others = [
-        scene(number, *((swapped.get(str(line.speaker), line.speaker), line.text) for line in one.lines))
-        for number, one in enumerate(talk(80, seed=3), 1)
+        scene(number, *((swapped.get(str(line.speaker), line.speaker), line.text) for line in talked.lines))
+        for number, talked in enumerate(talk(80, seed=3), 1)
     ]
-    told = {"Keys": lessons(talk(80, seed=1)), "Bees": lessons(others, ("Ines", "Tobias", "Vera", "Pilot"))}
-    train_reader(ReaderTask(told, tmp_path / "model", settings("vanilla"), bases["masked"], device="cpu"))
-    assert right(open_reader(tmp_path / "model", CAST, "cpu"), told["Keys"], talk(20, seed=4)) > 0.9
-    assert right(open_reader(tmp_path / "model", (*CAST, "Pilot"), "cpu"), told["Bees"], others[:20]) > 0.9
+    taught = {"Keys": lessons(talk(80, seed=1)), "Bees": lessons(others, ("Ines", "Tobias", "Vera", "Pilot"))}
+    train_reader(ReaderTask(taught, tmp_path / "model", settings("vanilla"), bases["masked"], device="cpu"))
+    assert right(open_reader(tmp_path / "model", CAST, "cpu"), taught["Keys"], talk(20, seed=4)) > 0.9
+    assert right(open_reader(tmp_path / "model", (*CAST, "Pilot"), "cpu"), taught["Bees"], others[:20]) > 0.9
 
 
 def test_a_model_folder_that_does_not_fit_is_refused(bases: Mapping[str, Path], tmp_path: Path) -> None:
-    told, out = {"Keys": lessons(talk(16, seed=1))}, tmp_path / "model"
-    task = ReaderTask(told, out, settings("vanilla", 1), bases["masked"], device="cpu")
+    taught, out = {"Keys": lessons(talk(16, seed=1))}, tmp_path / "model"
+    task = ReaderTask(taught, out, settings("vanilla", 1), bases["masked"], device="cpu")
     train_reader(task)
     with pytest.raises(InputError, match="is there already"):
         train_reader(task)
@@ -141,6 +141,6 @@ def test_a_model_folder_that_does_not_fit_is_refused(bases: Mapping[str, Path], 
 
 
 def test_settings_that_cannot_be_are_refused() -> None:
-    for told in ({"epochs": 0}, {"rate": 0.0}, {"dropout": 1.0}, {"together": -1.0}, {"held_back": 1.0}):
+    for wrong in ({"epochs": 0}, {"rate": 0.0}, {"dropout": 1.0}, {"together": -1.0}, {"held_back": 1.0}):
         with pytest.raises(InputError):
-            ReaderSettings(**told)
+            ReaderSettings(**wrong)

@@ -14,7 +14,7 @@ from understudy.errors import AgentError
 from understudy.guessing import Masking, TrainingScenes, Vanilla
 from understudy.guessing.baselines import RandomGuesser
 from understudy.modelfolder import CARD, FORMAT
-from understudy.training.guessing import Together
+from understudy.training.guessing import WeightedGuessers
 from understudy.training.guessing.readers import AGENT
 from understudy.training.guessing.registry import guesser_named, weighted_guessers
 
@@ -52,7 +52,7 @@ def test_where_all_was_seen_there_is_nothing_to_weigh_by(tmp_path: Path) -> None
 
 def test_who_knows_more_is_believed_more() -> None:
     together = weighted_guessers([Vanilla, lambda _told: RandomGuesser()], [])(training_scenes(scenes(60)))
-    assert isinstance(together, Together) and together.weights[0] > 0.7 > together.weights[1]
+    assert isinstance(together, WeightedGuessers) and together.weights[0] > 0.7 > together.weights[1]
     hits = []
     for one in Masking(PEOPLE, NAMES).scenes(scenes(20, seed=3)):
         for mask, found in together.guess(one.scene, personas(one.candidates)).items():
@@ -62,7 +62,7 @@ def test_who_knows_more_is_believed_more() -> None:
 
 def test_names_joined_by_plus_are_weighed_together() -> None:
     together = guesser_named("vanilla+random")(training_scenes(scenes(30)))
-    assert isinstance(together, Together)
+    assert isinstance(together, WeightedGuessers)
     one = masked(scenes(1, seed=5)[0])
     found = together.guess(one.scene, personas(one.candidates))
     assert sum(shares["Ann"] for shares in found.values()) == pytest.approx(1)

@@ -26,7 +26,7 @@ from understudy.bench.personachat.judging import JudgedAgent, judged_agent, scor
 from understudy.bench.published import CONDITIONS, PAPER_IS, hits_at_1
 from understudy.dialogue import Example
 from understudy.errors import InputError
-from understudy.metrics.ranking import RANKING, gold_places
+from understudy.metrics.ranking import RANKING, gold_ranks
 from understudy.metrics.significance import RESAMPLES, SWAPS, interval
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.personachat import examples
@@ -75,7 +75,7 @@ def bench_personachat(
             begun = time.perf_counter()
             scores = scores_of(agent, questions.examples, _on(progress, condition), cache, training)
             by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
-            gold_ranks = [gold_places(row, example.gold) for row, example in zip(scores, questions.examples)]
+            gold_ranks = [gold_ranks(row, example.gold) for row, example in zip(scores, questions.examples)]
             names = [example.name for example in questions.examples]
             result = Items({"agent": agent.name, "condition": condition}, names, [gold[0] for gold in gold_ranks])
             items.append(result)

@@ -24,7 +24,7 @@ from understudy.bench.manifest import manifest_of
 from understudy.bench.personachat.judging import judged_agent, scores_of
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import InputError
-from understudy.metrics.ranking import gold_places
+from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.significance import RESAMPLES, SWAPS, interval
 from understudy.persona import Other, Persona
 from understudy.progress import Progress, ignore_progress
@@ -69,7 +69,7 @@ def bench_consistency(
             scores = scores_of(agent, examples, lambda doing, *done, of=name: progress(f"{doing}, {of}", *done))
             firsts = [_first(row, kinds) for row, (_, kinds) in zip(scores, questions)]
             marks = {metric: [float(first == metric) for first in firsts] for metric in METRICS}
-            ranks = [gold_places(row, example.gold)[0] for row, example in zip(scores, examples)]
+            ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, examples)]
             keys = {"agent": agent.name, "set": name}
             items.append(Items(keys, [example.name for example in examples], ranks, marks))
             by_reply = {} if agent.judged_by is None else {"judged_by": agent.judged_by}

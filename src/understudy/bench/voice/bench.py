@@ -28,12 +28,12 @@ from understudy.bench.manifest import manifest_of
 from understudy.bench.published import paper_figure
 from understudy.bench.voice.judged_lines import UNFIT, JudgedReplies, judged_in
 from understudy.lexical import Lines
-from understudy.lexical.logistic import evened
+from understudy.lexical.logistic import balanced_weights
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, Speakers, maxbleu, psprob, ptsal, uppl
 from understudy.metrics.agreement import average_precision, precision_recall, spearman, spearman_p
 from understudy.metrics.significance import RESAMPLES, holm, interval, paired_p
-from understudy.metrics.voice import Cast, voice
+from understudy.metrics.voice import VoiceCast, voice
 from understudy.progress import Progress, ignore_progress
 
 __all__ = ["SCORERS", "bench_voice", "classifier_rows", "cross_rows"]
@@ -58,7 +58,7 @@ def bench_voice(
     done = 0
     for novel, group in groupby(judged, key=lambda replies: replies.novel):
         samples, members = Samples.load(novel), list(group)
-        cast = Cast(samples) if samples.language == "ja" else None
+        cast = VoiceCast(samples) if samples.language == "ja" else None
         for replies in members:
             scored.append((replies, _scores(samples, replies, cast)))
             done += 1
@@ -81,9 +81,9 @@ def bench_voice(
     }
 
 
-def _scores(samples: Samples, judged: JudgedReplies, cast: Cast | None) -> Scores:
+def _scores(samples: Samples, judged: JudgedReplies, cast: VoiceCast | None) -> Scores:
     """For each scorer a value for each reply, the larger the closer."""
-    lines = samples.cut(judged.replies)
+    lines = samples.tokenize(judged.replies)
     name = judged.character
     scorers: Mapping[str, Callable[[Lines], Reals]] = {
         "voice": voice(samples, name, cast).values,
@@ -209,9 +209,9 @@ def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> 
             continue
         held_back = {speaker: _parted(samples.lines(speaker))[1] for speaker in speakers.names}
         lines = [line for some in held_back.values() for line in some]
-        predicted = speakers.probabilities(learned.cut(lines))[:, : len(held_back)].argmax(axis=1)
+        predicted = speakers.probabilities(learned.tokenize(lines))[:, : len(held_back)].argmax(axis=1)
         own = np.repeat(np.arange(len(held_back)), [len(some) for some in held_back.values()])
-        counts = evened(own, len(held_back))
+        counts = balanced_weights(own, len(held_back))
         it = speakers.names.index(name)
         for metric, among in (("precision", predicted == it), ("recall", own == it)):
             right = counts[among & (predicted == own)].sum()
@@ -234,7 +234,7 @@ def cross_rows(judged: Sequence[JudgedReplies]) -> list[Row]:
         )
         model = uppl(learned, replies.character)
         for reference in judged:
-            values = model.values(learned.cut(parted[reference.character][1]))
+            values = model.values(learned.tokenize(parted[reference.character][1]))
             rows.append(
                 {"scorer": "uppl", "character": reference.character, "under": replies.character, "metric": "uppl",
                  "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}

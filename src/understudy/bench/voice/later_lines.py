@@ -41,11 +41,11 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
     if len(names) < 2 or not later:
         raise InputError(f"has no lines of at least two people before and after {since}: choose another moment")
     texts, own = [text for text, _ in later], np.array([names.index(name) for _, name in later])
-    lines = samples.cut(texts)
+    lines = samples.tokenize(texts)
     probabilities = np.stack([voice(samples, name).values(lines) for name in names], axis=1)
     probabilities = np.where(np.isnan(probabilities), 0.0, probabilities)
     speakers = Speakers(Samples({name: samples.lines(name) for name in names}, samples.language))
-    psprob = speakers.probabilities(speakers.samples.cut(texts))[:, [speakers.names.index(name) for name in names]]
+    psprob = speakers.probabilities(speakers.samples.tokenize(texts))[:, [speakers.names.index(name) for name in names]]
     rows = [
         *_rows("voice", probabilities, own, names, seed),
         *_rows("psprob", psprob, own, names, seed),
@@ -62,7 +62,7 @@ def _said_since(story: Story, at: Moment, names: Sequence[str], samples: Samples
         for line in scene.lines
         if line.speaker is not None and line.speaker in names and not line.moment < at
     ]
-    lengths = samples.cut([text for text, _ in lines]).plain.lengths
+    lengths = samples.tokenize([text for text, _ in lines]).plain.lengths
     return [line for line, length in zip(lines, lengths.tolist()) if length >= SHORTEST]
 
 

@@ -1,15 +1,15 @@
-"""`voice`: how much does this line sound like this character? From 0 to 1, from sample lines alone.
+"""`voice`: how much a line sounds like a character, from 0 to 1, from sample lines alone.
 
 The value is the probability that the character said it, if it is as likely that the character speaks as that somebody
 else does. Nothing is known of the character but sample lines, and no reference is needed.
 
-In Japanese nine parts are weighed by a model trained on the characters of other novels (see `hearing`), so that it
-works for a character that nobody has trained on:
+In Japanese nine features are weighed by a model trained on the characters of other novels (see `model`), so that it
+works for a character it was not trained on:
 
-    voice = 1 / (1 + exp(-(w . parts + w_0)))
+    voice = 1 / (1 + exp(-(w . features + w_0)))
 
-In other languages the model has nothing to say, and the character is heard against the rest of the cast (see
-`contrast`).
+In other languages, for which there is no trained model, the character's lines are compared with the rest of the cast's
+(see `contrast`).
 """
 
 from __future__ import annotations
@@ -17,34 +17,33 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.lexical import Lines
+from understudy.lexical.logistic import sigmoid
 from understudy.lexical.rows import Reals
-from understudy.metrics.measure import LineMetric
+from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 from understudy.metrics.voice.contrast import ENOUGH_LINES, Contrast
-from understudy.metrics.voice.hearing import Hearing
-from understudy.metrics.voice.model import EarModel, shipped_ear
-from understudy.metrics.voice.weighing import sigmoid
+from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 
-__all__ = ["Cast", "Contrasted", "Heard", "voice"]
+__all__ = ["ContrastVoice", "TrainedVoice", "VoiceCast", "voice"]
 
-HEARD_FROM = 5  # sample lines, below which a model trained on others has nothing to go by
+HEARD_FROM = 5  # sample lines that the trained model needs
 NAMED = 3  # reasons named
-AT_ONCE = 2000  # lines heard at once, so that memory does not grow with their number
+AT_ONCE = 2000  # lines scored at once, so that memory does not grow with their number
 
 
-class Cast:
-    """The lines of a whole cast as a model hears them, for several characters of it."""
+class VoiceCast:
+    """The encoded lines of a whole cast, shared by the metrics of several of its characters."""
 
-    def __init__(self, samples: Samples, model: EarModel | None = None) -> None:
-        self.model = model or shipped_ear()
-        self._speech = {name: self.model.hear(samples.lines(name)) for name in samples.names}
+    def __init__(self, samples: Samples, model: VoiceModel | None = None) -> None:
+        self.model = model or shipped_voice_model()
+        self._lines = {name: self.model.encode(samples.lines(name)) for name in samples.names}
 
-    def hearing(self, name: str) -> Hearing:
-        others = [speech for other, speech in self._speech.items() if other != name]
-        return Hearing(self.model, self._speech[name], others)
+    def comparison(self, name: str) -> SpeakerComparison:
+        company = [speech for other, speech in self._lines.items() if other != name]
+        return SpeakerComparison(self.model, self._lines[name], company)
 
 
-def voice(samples: Samples, name: str, cast: Cast | None = None) -> LineMetric:
+def voice(samples: Samples, name: str, cast: VoiceCast | None = None) -> LineMetric:
     """The metric for a character; a Japanese `cast` may be shared by several."""
     japanese = samples.language == "ja"
     count, enough = samples.count(name), HEARD_FROM if japanese else ENOUGH_LINES
@@ -54,34 +53,36 @@ def voice(samples: Samples, name: str, cast: Cast | None = None) -> LineMetric:
     elif not japanese and len(samples.names) < 2:
         missing = f"nobody but {name} has sample lines: there is no one to tell apart"
     if japanese:
-        return Heard(samples, name, cast, missing)
-    return Contrasted(samples, name, missing)
+        return TrainedVoice(samples, name, cast, missing)
+    return ContrastVoice(samples, name, missing)
 
 
-class Heard(LineMetric):
+class TrainedVoice(LineMetric):
     """By the model that was trained on other stories' characters."""
 
     words_alone = True
 
-    def __init__(self, samples: Samples, name: str, cast: Cast | None, missing: str) -> None:
+    def __init__(self, samples: Samples, name: str, cast: VoiceCast | None, missing: str) -> None:
         super().__init__("voice", samples, missing)
         if not missing:
-            told = cast or Cast(samples)
-            self._model, self._hearing = told.model, told.hearing(name)
+            voices = cast or VoiceCast(samples)
+            self._model, self._comparison = voices.model, voices.comparison(name)
 
     def measured(self, lines: Lines) -> Reals:
         weights = self._model.weights
         parts = [
-            self._hearing.parts(self._model.hear(lines.texts[first : first + AT_ONCE]))
+            self._comparison.parts(self._model.encode(lines.texts[first : first + AT_ONCE]))
             for first in range(0, len(lines), AT_ONCE)
         ]
         return sigmoid(np.concatenate(parts) @ weights[:-1] + weights[-1])
 
-    def why(self, lines: Lines, place: int) -> str:
-        return _told(self._hearing.telling(self._model.hear([lines.texts[place]]), 0), "its manner of speaking")
+    def why(self, lines: Lines, index: int) -> str:
+        return _describe(
+            self._comparison.telling(self._model.encode([lines.texts[index]]), 0), "its manner of speaking"
+        )
 
 
-class Contrasted(LineMetric):
+class ContrastVoice(LineMetric):
     """By contrast with the rest of the cast."""
 
     def __init__(self, samples: Samples, name: str, missing: str) -> None:
@@ -92,11 +93,11 @@ class Contrasted(LineMetric):
     def measured(self, lines: Lines) -> Reals:
         return self._contrast.values(lines)
 
-    def why(self, lines: Lines, place: int) -> str:
-        return _told(self._contrast.telling(lines, place), "none of its words has been said by anybody")
+    def why(self, lines: Lines, index: int) -> str:
+        return _describe(self._contrast.telling(lines, index), "none of its words has been said by anybody")
 
 
-def _told(telling: list[tuple[str, float]], otherwise: str) -> str:
+def _describe(telling: list[tuple[str, float]], otherwise: str) -> str:
     sides = (("for", [what for what, weight in telling if weight > 0]),
              ("against", [what for what, weight in telling if weight < 0]))  # fmt: skip
     return "; ".join(f"{side}: {', '.join(some[:NAMED])}" for side, some in sides if some) or otherwise

@@ -1,4 +1,4 @@
-"""What there is to hear in a line of Japanese: turns of phrase, endings, how the speaker says 'I', and things named.
+"""Style features of a Japanese line: turns of phrase, sentence endings, first-person pronouns, and nouns.
 
 Orthography is the author's and not the character's, so it is evened out: widths, commas, quotation marks and repeated
 marks do not count. A skeleton keeps the words that carry a manner (particles, auxiliaries, pronouns, interjections,
@@ -27,7 +27,7 @@ UNSPOKEN = {"空白", "記号", "補助記号"}
 AFTER_THE_PREDICATE = {"の", "もの", "から", "けど", "が", "し", "て", "で"}  # particles that may close a sentence
 POLITE = re.compile(r"です|ます|ました|まして|ません|ましょう|でした|でしょう|ください|下さい|ございま")
 LONGEST = 10_000  # letters of a line that are listened to
-LAST_WORDS = 5  # of a sentence, in which politeness is heard
+LAST_WORDS = 5  # of a sentence, in which politeness is looked for
 THING = re.compile(r"[一-龥々ァ-ヴー]{2,}")
 
 FIRST_PERSONS = {
@@ -158,7 +158,7 @@ def _words() -> Callable[[str], list[Word]]:
     tagger = fugashi.Tagger()
 
     def words(text: str) -> list[Word]:
-        return [_word(found.surface, found.feature) for found in tagger(text)]
+        return [_word(token.surface, token.feature) for token in tagger(text)]
 
     return words
 

@@ -1,16 +1,17 @@
-"""`naming`: under which names is the scene likeliest? A causal model that has learned the scenes with their names.
+"""The guesser `naming`: a causal model of scenes with their names says under which assignment a scene is likeliest.
 
-    score(a)    = sum over the scene's tokens t of ln P(t | what stands before it), the masks named by a
-    P(a)        ~ exp(TEMPER score(a))
+    score(a)    = sum over the scene's tokens t of ln P(t | tokens before it), the masks named by assignment a
+    P(a)        ~ exp(TEMPERATURE score(a))
 
-What stands before it is also what happened just before in the same chapter. Where there are too many namings to score
-each, `likely` says which.
+The context includes what happened just before in the same chapter. Up to four candidates all assignments are scored.
+Beyond that some are drawn at random; ridge regression on their scores estimates what each pair of mask and candidate
+adds, and the assignments that are best by that, without and with noise, are scored too.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,31 +21,50 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
-from understudy.guessing.assignment import named, spread_over
+from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
 from understudy.guessing.masking import masks_of
 from understudy.lexical.rows import Ints, Reals
-from understudy.metrics.neural import CAUSAL, Transformer, open_transformer
+from understudy.metrics.transformer_lm import CAUSAL, Transformer, open_transformer
 from understudy.modelfolder import ModelFolder, card_of
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.bert import precision
-from understudy.training.course import must_be_free
-from understudy.training.guessing.casts import Casts, read_casts
-from understudy.training.guessing.finishing import EVERY, Learner, finished
-from understudy.training.guessing.heldback import HELD_BACK, held_back, share_checked
-from understudy.training.guessing.likely import namings_scored
-from understudy.training.guessing.told import chunks, told, unmasked
-from understudy.training.guessing.trunk import Words, alike, write_network
-from understudy.training.loop import Descent, Loss, Progress, device_named, unwatched
+from understudy.training.guessing.finetuning import (
+    EVERY,
+    HELD_BACK,
+    Casts,
+    Learner,
+    check_share,
+    finetune,
+    held_back,
+    read_casts,
+)
+from understudy.training.guessing.network import length_batches, write_network
+from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
+from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
+from understudy.training.task import check_output
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "NamingGuesser", "NamingSettings", "NamingTask", "open_naming", "train_naming"]
+__all__ = [
+    "AGENT",
+    "DRAWN",
+    "NamingGuesser",
+    "NamingSettings",
+    "NamingTask",
+    "open_naming",
+    "score_assignments",
+    "train_naming",
+]
 
 AGENT = "naming"
 ROOM = 1 << 13  # tokens that go through the network at once
-TEMPER = 0.3  # the model is too sure of itself: what suited scenes held back
+TEMPERATURE = 0.3  # the model is overconfident; chosen on held-back scenes
+
+FEW = 4  # candidates whose namings are all scored
+DRAWN = 48
+RIDGE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +87,11 @@ class NamingSettings:
                 raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
         if self.history < 0:
             raise InputError(f"history is at least 0, not {self.history}")
-        share_checked(self.held_back)
+        check_share(self.held_back)
 
     @property
-    def descent(self) -> Descent:
-        return Descent(self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0)
+    def optimization(self) -> Optimization:
+        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +108,21 @@ class NamingTask:
     every: int = EVERY
 
 
-def train_naming(task: NamingTask, progress: Progress = unwatched) -> ModelFolder:
+def train_naming(task: NamingTask, progress: Progress = no_progress) -> ModelFolder:
     """Teach a causal model the lessons, and write its folder as Hugging Face lays it out, with a card beside."""
-    must_be_free(task.out, task.fresh)
-    on = device_named(task.device)
+    check_output(task.out, task.fresh)
+    on = select_device(task.device)
     begun = time.perf_counter()
     casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
-    taught, held = held_back(task.lessons, task.settings.held_back)
+    training, held_out = held_back(task.lessons, task.settings.held_back)
     model = open_transformer(task.base, on.type)
     if model.kind != CAUSAL:
         raise InputError("is no causal language model, and namings are scored by one: choose another base", task.base)
-    words = Words(model.tokenizer, model.network.config)
+    words = SceneTokenizer(model.tokenizer, model.network.config)
     window = min(task.settings.window, words.longest)
     shown = [
         chunk
-        for title, lessons in taught.items()
+        for title, lessons in training.items()
         for chunk in chunks(lessons.scenes, lessons.main, title, words, window)
     ]
     model.network.train()
@@ -116,7 +136,7 @@ def train_naming(task: NamingTask, progress: Progress = unwatched) -> ModelFolde
         lambda folder, learnt: write_network(folder, model.network, model.tokenizer, learnt),
         open_naming,
     )
-    return finished(task, learner, casts, taught, held, on, begun, progress)
+    return finetune(task, learner, casts, training, held_out, on, begun, progress)
 
 
 def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
@@ -124,31 +144,31 @@ def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
         from torch.func import functional_call
         from torch.nn.functional import cross_entropy
 
-        given = model.batch([shown[number] for number in batch.tolist()])
-        with precision(given["input_ids"].device):
-            logits = functional_call(model.network, dict(parameters), (), given).logits[:, :-1]
-        real = given["attention_mask"][:, 1:] == 1
-        return cross_entropy(logits[real].float(), given["input_ids"][:, 1:][real])
+        inputs = model.batch([shown[number] for number in batch.tolist()])
+        with precision(inputs["input_ids"].device):
+            logits = functional_call(model.network, dict(parameters), (), inputs).logits[:, :-1]
+        real = inputs["attention_mask"][:, 1:] == 1
+        return cross_entropy(logits[real].float(), inputs["input_ids"][:, 1:][real])
 
     return loss
 
 
 class NamingGuesser:
-    """A trained model, asked about one cast of those it was taught; it remembers what was told of the chapter."""
+    """A trained model for one of the casts it has learned; it keeps the scenes of the current chapter as context."""
 
     def __init__(self, model: Transformer, title: str, main: Sequence[str], settings: NamingSettings) -> None:
         self._model, self._title, self._main = model, title, tuple(main)
-        self._words = Words(model.tokenizer, model.network.config)
+        self._words = SceneTokenizer(model.tokenizer, model.network.config)
         self._history = min(settings.history, self._words.longest // 2)
         self._window = min(settings.window, self._words.longest - self._history)
         self._past: list[int] = []
         self._chapter: tuple[int, ...] = ()
 
     def remember(self, scene: Scene) -> None:
-        self._turned(scene)
+        self._enter_chapter(scene)
         speaking = {line.speaker for line in scene.lines}
         cast = [who for who in self._main if who in speaking]
-        for tokens, _ in told(scene, cast, self._title, self._words, self._window):
+        for tokens, _ in scene_prompts(scene, cast, self._title, self._words, self._window):
             self._past += tokens
         if len(self._past) > self._history:
             cut = len(self._past) - self._history
@@ -157,47 +177,47 @@ class NamingGuesser:
             self._past = self._past[begin:]
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
-        self._turned(masked)
+        self._enter_chapter(masked)
         masks, candidates = masks_of(masked), [persona.name for persona in personas]
         if not masks:
             return {}
 
         def scored(ways: Ints) -> Reals:
-            namings = [dict(zip(masks, (candidates[at] for at in way))) for way in ways]
+            namings = [dict(zip(masks, (candidates[at] for at in assignment))) for assignment in ways]
             return self._scores([_named(masked, names) for names in namings], candidates)
 
-        ways, scores = namings_scored(len(masks), len(candidates), scored)
-        raised = np.exp(TEMPER * (scores - scores.max()))
+        ways, scores = score_assignments(len(masks), len(candidates), scored)
+        raised = np.exp(TEMPERATURE * (scores - scores.max()))
         return named(masks, candidates, spread_over(ways, raised / raised.sum(), len(candidates)))
 
-    def _turned(self, scene: Scene) -> None:
+    def _enter_chapter(self, scene: Scene) -> None:
         """Another chapter begins: what was said in the last one is not said just before."""
         if scene.moment.numbers[:2] != self._chapter:
             self._past, self._chapter = [], scene.moment.numbers[:2]
 
     def _scores(self, scenes: Sequence[Scene], candidates: Sequence[str]) -> Reals:
         before = [self._words.first, *self._past]
-        asked = [
+        prompts = [
             (number, before + tokens, len(before) + heading)
             for number, scene in enumerate(scenes)
-            for tokens, heading in told(scene, candidates, self._title, self._words, self._window)
+            for tokens, heading in scene_prompts(scene, candidates, self._title, self._words, self._window)
         ]
-        found = np.zeros(len(scenes))
-        for rows in alike([len(tokens) for _, tokens, _ in asked], ROOM):
-            values = self._log_probs([asked[row][1:] for row in rows])
+        scores = np.zeros(len(scenes))
+        for rows in length_batches([len(tokens) for _, tokens, _ in prompts], ROOM):
+            values = self._log_probs([prompts[row][1:] for row in rows])
             for row, value in zip(rows, values):
-                found[asked[row][0]] += value
-        return found
+                scores[prompts[row][0]] += value
+        return scores
 
-    def _log_probs(self, asked: Sequence[tuple[list[int], int]]) -> list[float]:
+    def _log_probs(self, prompts: Sequence[tuple[list[int], int]]) -> list[float]:
         """The log-probability of each sequence's tokens from a place on."""
         import torch
 
-        given = self._model.batch([tokens for tokens, _ in asked])
-        with torch.no_grad(), precision(given["input_ids"].device):
-            logs = self._model.network(**given).logits[:, :-1].float().log_softmax(-1)
-        own = logs.gather(-1, given["input_ids"][:, 1:, None])[..., 0]
-        return [float(own[row, begin - 1 : len(tokens) - 1].sum()) for row, (tokens, begin) in enumerate(asked)]
+        inputs = self._model.batch([tokens for tokens, _ in prompts])
+        with torch.no_grad(), precision(inputs["input_ids"].device):
+            logs = self._model.network(**inputs).logits[:, :-1].float().log_softmax(-1)
+        own = logs.gather(-1, inputs["input_ids"][:, 1:, None])[..., 0]
+        return [float(own[row, begin - 1 : len(tokens) - 1].sum()) for row, (tokens, begin) in enumerate(prompts)]
 
 
 def _named(scene: Scene, names: Mapping[str, str]) -> Scene:
@@ -214,4 +234,35 @@ def open_naming(folder: Path, main: Sequence[str], device: str = "auto") -> Nami
     except (TypeError, InputError) as error:
         raise InputError(f"does not say how it reads ({error}): train the model again", folder) from error
     title = casts.title_of(main)
-    return NamingGuesser(open_transformer(folder, device_named(device).type), title, casts.told()[title], settings)
+    return NamingGuesser(open_transformer(folder, select_device(device).type), title, casts.to_json()[title], settings)
+
+
+def score_assignments(masks: int, candidates: int, scored: Callable[[Ints], Reals]) -> tuple[Ints, Reals]:
+    """Namings that matter, a row each, and their scores; all of them where they are few."""
+    if candidates <= FEW:
+        assignments = all_assignments(masks, candidates)
+        return assignments, scored(assignments)
+    rng = np.random.default_rng(masks)
+    drawn = np.unique([rng.permutation(candidates)[:masks] for _ in range(DRAWN)], axis=0)
+    scores = scored(drawn)
+    shares = _shares(drawn, scores, candidates)
+    noise = rng.gumbel(scale=max(float(shares.std()), 1e-6), size=(DRAWN, *shares.shape))
+    noise[0] = 0
+    likely = np.unique([best_assignment(shares + more) for more in noise], axis=0)
+    known = {tuple(assignment) for assignment in drawn.tolist()}
+    fresh = np.array(
+        [assignment for assignment in likely.tolist() if tuple(assignment) not in known], dtype=np.int64
+    ).reshape(-1, masks)
+    if not len(fresh):
+        return drawn, scores
+    return np.concatenate((drawn, fresh)), np.concatenate((scores, scored(fresh)))
+
+
+def _shares(assignments: Ints, scores: Reals, candidates: int) -> Reals:
+    """How much each pair of mask and candidate adds to a score, as far as some namings tell (ridge regression)."""
+    masks = assignments.shape[1]
+    features = np.full((len(assignments), masks * candidates), -1.0 / candidates)
+    features[np.arange(len(assignments))[:, None], np.arange(masks) * candidates + assignments] += 1
+    regularized = features.T @ features + RIDGE * np.eye(features.shape[1])
+    shares: Reals = np.linalg.solve(regularized, features.T @ (scores - scores.mean())).reshape(masks, candidates)
+    return shares

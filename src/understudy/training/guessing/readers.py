@@ -1,7 +1,8 @@
-"""Readers of masked scenes: a transformer and a classifier for each cast, learned together.
+"""Readers of masked scenes: a transformer with a classifier head for each cast, fine-tuned together.
 
-What is read is said in `script`, the formula in `head`. A scene gets other masks each time it is shown, so that
-nothing is learned about P0. One with a single main speaker teaches too: then everybody of the cast may be meant.
+`prompt_format` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
+learned about the mask P0 itself. Scenes with a single main speaker are learned from too, with the whole cast as
+candidates.
 """
 
 from __future__ import annotations
@@ -23,14 +24,31 @@ from understudy.modelfolder import ModelFolder, read_tensors, write_tensors
 from understudy.modelfolder import card_of as checked_card
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.course import must_be_free
-from understudy.training.guessing.casts import Casts, read_casts
-from understudy.training.guessing.finishing import EVERY, Arrays, Learner, finished
-from understudy.training.guessing.head import HEAD, Question, head_start, loss_of, scores_of
-from understudy.training.guessing.heldback import HELD_BACK, held_back, share_checked
-from understudy.training.guessing.script import Reading, script_of
-from understudy.training.guessing.trunk import TRUNK, Trunk, open_trunk, write_network
-from understudy.training.loop import Descent, Loss, Progress, device_named, unwatched
+from understudy.training.guessing.finetuning import (
+    EVERY,
+    HELD_BACK,
+    Casts,
+    Learner,
+    check_share,
+    finetune,
+    held_back,
+    read_casts,
+)
+from understudy.training.guessing.network import (
+    HEAD,
+    TRUNK,
+    LabelledInput,
+    Trunk,
+    head_start,
+    loss_of,
+    open_trunk,
+    scores_of,
+    write_network,
+)
+from understudy.training.guessing.prompt_format import InputFormat, reader_input
+from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
+from understudy.training.pretrained import Weights
+from understudy.training.task import check_output
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,7 +68,7 @@ class ReaderSettings:
     it who is in the scene, which is known. Of each story the last scenes are held back, to tell what was learned.
     """
 
-    reading: Reading = field(default_factory=Reading)
+    reading: InputFormat = field(default_factory=InputFormat)
     epochs: int = 2
     batch: int = 16
     rate: float = 1e-4
@@ -67,19 +85,19 @@ class ReaderSettings:
             raise InputError(f"dropout is a share from 0 to below 1, not {self.dropout}")
         if self.together < 0:
             raise InputError(f"together is at least 0, not {self.together}")
-        share_checked(self.held_back)
+        check_share(self.held_back)
 
     @property
-    def descent(self) -> Descent:
-        return Descent(
+    def optimization(self) -> Optimization:
+        return Optimization(
             self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=(HEAD,)
         )
 
 
 READERS: dict[str, ReaderSettings] = {
-    "vanilla": ReaderSettings(Reading("vanilla"), epochs=5, batch=64, together=0.0, among_cast=True),
-    "multi-row": ReaderSettings(Reading("multi-row"), epochs=4, batch=32, together=0.5),
-    "scene-pooling": ReaderSettings(Reading("scene-pooling"), epochs=5, batch=64, together=0.5),
+    "vanilla": ReaderSettings(InputFormat("vanilla"), epochs=5, batch=64, together=0.0, among_cast=True),
+    "multi-row": ReaderSettings(InputFormat("multi-row"), epochs=4, batch=32, together=0.5),
+    "scene-pooling": ReaderSettings(InputFormat("scene-pooling"), epochs=5, batch=64, together=0.5),
 }
 """What suited scenes held back, with MiniLM. A causal model has learned enough from scenes after two epochs."""
 
@@ -98,19 +116,19 @@ class ReaderTask:
     every: int = EVERY
 
 
-def train_reader(task: ReaderTask, progress: Progress = unwatched) -> ModelFolder:
+def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFolder:
     """Train a reader and write its folder: the transformer as Hugging Face lays it out, head and card beside it."""
-    must_be_free(task.out, task.fresh)
-    on = device_named(task.device)
+    check_output(task.out, task.fresh)
+    on = select_device(task.device)
     begun = time.perf_counter()
     casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
-    taught, held = held_back(task.lessons, task.settings.held_back)
+    training, held_out = held_back(task.lessons, task.settings.held_back)
     trunk = open_trunk(task.base, on.type)
-    scenes = [(title, scene) for title, lessons in taught.items() for scene in _with_masks(lessons)]
+    scenes = [(title, scene) for title, lessons in training.items() for scene in _with_masks(lessons)]
     start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in trunk.parameters().items()}
     trunk.network.train()
 
-    def write(folder: Path, learnt: Arrays) -> None:
+    def write(folder: Path, learnt: Weights) -> None:
         own = {name.removeprefix(TRUNK): array for name, array in learnt.items() if name.startswith(TRUNK)}
         write_network(folder, trunk.network, trunk.tokenizer, own)
         write_tensors(folder / WEIGHTS, {name: array for name, array in learnt.items() if name.startswith(HEAD)})
@@ -125,7 +143,7 @@ def train_reader(task: ReaderTask, progress: Progress = unwatched) -> ModelFolde
         write,
         open_reader,
     )
-    return finished(task, learner, casts, taught, held, on, begun, progress)
+    return finetune(task, learner, casts, training, held_out, on, begun, progress)
 
 
 def _with_masks(lessons: TrainingScenes) -> list[Scene]:
@@ -138,30 +156,32 @@ def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[tuple[s
 
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
         shown = [scenes[number] for number in batch.tolist()]
-        asked = [_question(title, scene, task, casts, trunk, step) for title, scene in shown]
-        scores = scores_of(parameters, [question.script for question in asked], trunk, casts.names, settings.dropout)
-        return loss_of(scores, asked, settings.among_cast, settings.together)
+        inputs = [_question(title, scene, task, casts, trunk, step) for title, scene in shown]
+        scores = scores_of(parameters, [question.encoded for question in inputs], trunk, casts.names, settings.dropout)
+        return loss_of(scores, inputs, settings.among_cast, settings.together)
 
     return loss
 
 
-def _question(title: str, scene: Scene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> Question:
-    told = task.lessons[title]
-    masked = Masking(told.main, told.names, seed=step).masked(scene)
-    candidates = masked.candidates if len(masked.answers) > 1 else tuple(sorted(told.main))
-    script = script_of(masked.scene, candidates, title, task.settings.reading, trunk)
-    return Question(
-        script,
+def _question(title: str, scene: Scene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
+    lessons = task.lessons[title]
+    masked = Masking(lessons.main, lessons.names, seed=step).masked(scene)
+    candidates = masked.candidates if len(masked.answers) > 1 else tuple(sorted(lessons.main))
+    encoded = reader_input(masked.scene, candidates, title, task.settings.reading, trunk)
+    return LabelledInput(
+        encoded,
         casts.classes(title, candidates),
-        casts.classes(title, [masked.answers[mask] for mask in script.masks]),
-        casts.classes(title, told.main),
+        casts.classes(title, [masked.answers[mask] for mask in encoded.masks]),
+        casts.classes(title, lessons.main),
     )
 
 
 class ReaderGuesser:
     """A trained reader, asked about one cast of those it was taught."""
 
-    def __init__(self, trunk: Trunk, head: Mapping[str, Tensor], casts: Casts, title: str, reading: Reading) -> None:
+    def __init__(
+        self, trunk: Trunk, head: Mapping[str, Tensor], casts: Casts, title: str, reading: InputFormat
+    ) -> None:
         self._trunk, self._casts, self._title, self._reading = trunk, casts, title, reading
         self._parameters = {**trunk.parameters(), **head}
 
@@ -171,9 +191,9 @@ class ReaderGuesser:
         masks, candidates = masks_of(masked), [persona.name for persona in personas]
         if not masks:
             return {}
-        script = script_of(masked, sorted(candidates), self._title, self._reading, self._trunk)
+        encoded = reader_input(masked, sorted(candidates), self._title, self._reading, self._trunk)
         with torch.no_grad():
-            scores = scores_of(self._parameters, [script], self._trunk, self._casts.names)
+            scores = scores_of(self._parameters, [encoded], self._trunk, self._casts.names)
         among = scores[:, list(self._casts.classes(self._title, candidates))]
         return named(masks, candidates, among.softmax(dim=1).double().cpu().numpy())
 
@@ -184,10 +204,10 @@ def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> Read
 
     card = checked_card(folder, AGENT)
     casts = read_casts(card, folder)
-    on = device_named(device)
+    on = select_device(device)
     reading = card.get("settings", {}).get("reading")
     try:
-        read = Reading(**reading)
+        read = InputFormat(**reading)
     except (TypeError, InputError) as error:
         raise InputError(f"does not say how scenes are read ({error}): train the model again", folder) from error
     trunk = open_trunk(folder, on.type)

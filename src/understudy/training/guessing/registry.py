@@ -46,7 +46,7 @@ def weighted_guessers(factories: Sequence[GuesserFactory], folders: Sequence[Pat
     """Guessers weighted together; those that are trained models lie in `folders`."""
 
     def create(training: TrainingScenes) -> Guesser:
-        from understudy.training.guessing.together import weighed_together
+        from understudy.training.guessing.guessers import weight_guessers
 
         seen = _scenes_seen(training, folders)
         unseen = training.scenes[seen:]
@@ -58,7 +58,7 @@ def weighted_guessers(factories: Sequence[GuesserFactory], folders: Sequence[Pat
             for factory in factories
         ]
         masked = [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
-        return weighed_together([factory(training) for factory in factories], masked, guesses)
+        return weight_guessers([factory(training) for factory in factories], masked, guesses)
 
     return create
 
@@ -68,7 +68,7 @@ def _trained(folder: Path, names: str) -> GuesserFactory:
         raise AgentError(f"the model {folder} knows people by their own names: judge it with --names keep or mask")
 
     def create(training: TrainingScenes) -> Guesser:
-        from understudy.training.guessing.opening import open_guesser
+        from understudy.training.guessing.guessers import open_guesser
 
         return open_guesser(folder, training)
 
@@ -77,7 +77,7 @@ def _trained(folder: Path, names: str) -> GuesserFactory:
 
 def _scenes_seen(training: TrainingScenes, folders: Sequence[Path]) -> int:
     """How many of the scenes some guesser may have learned from."""
-    from understudy.training.guessing.opening import learned_until
+    from understudy.training.guessing.guessers import learned_until
 
     if not folders:
         return len(training.scenes) - int(len(training.scenes) * UNSEEN_SHARE)

@@ -1,0 +1,172 @@
+"""PersonaChat's training dialogues as questions to both speakers, and the split into training and held-back ones.
+
+A question is the history, the profiles shown and the reply that was given. Some profiles are held back, and with them
+every dialogue they take part in; the figures in a model's card are of questions put to those profiles. The data set
+gives one person's profile out in parts, so two profiles that share two sentences count as one person.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby
+from pathlib import Path
+
+from understudy.encoding import Context
+from understudy.errors import InputError
+from understudy.readers.personachat import examples
+from understudy.readers.source import SourceFile
+
+__all__ = [
+    "CONDITIONS",
+    "PERSONAS",
+    "DialogueSplit",
+    "ProfiledDialogue",
+    "ReplyQuestion",
+    "dialogues_of",
+    "held_back",
+    "questions_of",
+    "sha256_of",
+    "some_contexts",
+    "training_file",
+]
+
+PERSONAS = ("original", "revised")
+CONDITIONS = {"none": (), "self": ("own",), "their": ("their",), "both": ("own", "their")}
+"""Whose profiles a question shows."""
+
+FILES = {"none": ("both", "self", "other", "none"), "self": ("both", "self"), "their": ("both", "other")}
+
+Profile = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledDialogue:
+    """Two profiles, and the turns: (whose, text)."""
+
+    profiles: tuple[Profile, Profile]
+    turns: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyQuestion:
+    """What was said so far, by whom (is it mine?), the profiles of the one who answers and the other, the reply."""
+
+    history: tuple[tuple[bool, str], ...]
+    own: Profile
+    their: Profile
+    reply: str
+
+    def message(self, turns: int) -> str:
+        return " ".join(text for _, text in self.history[-turns:])
+
+    def shown(self, condition: str) -> Profile:
+        profiles = {"own": self.own, "their": self.their}
+        return tuple(sentence for whose in CONDITIONS[condition] for sentence in profiles[whose])
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueSplit:
+    """Dialogues to train on, dialogues held back, and the profiles that are asked of these."""
+
+    training: list[ProfiledDialogue]
+    held: list[ProfiledDialogue]
+    asked: frozenset[Profile]
+
+
+def training_file(folder: Path, personas: str, condition: str) -> Path:
+    """The file of a folder that has what is wanted; the one with both profiles gives the most questions."""
+    if not folder.is_dir():
+        raise InputError("there is no such folder: give the folder with PersonaChat's train_*.txt files", folder)
+    kinds = FILES.get(condition, ("both",))
+    names = [f"train_{kind}_{personas}{end}.txt" for kind in kinds for end in ("_no_cands", "")]
+    if condition == "none":  # without personas it does not matter how they are worded
+        names += [f"train_{kind}_{PERSONAS[0]}{end}.txt" for kind in ("none", "both") for end in ("_no_cands", "")]
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise InputError(f"has no file to train on with {personas} personas: it needs one of {', '.join(names)}", folder)
+
+
+def dialogues_of(path: Path) -> list[ProfiledDialogue]:
+    """The dialogues of a training file."""
+    dialogues: list[ProfiledDialogue] = []
+    for _, group in groupby(examples(SourceFile(path)), key=lambda example: example.name.split(".")[0]):
+        *_, last = group
+        own = last.situation.persona
+        theirs = () if last.situation.faced is None else last.situation.faced.profile
+        turns = [(int(turn.speaker == own.name), turn.text) for turn in last.history]
+        turns.append((1, last.candidates[min(last.gold)]))
+        dialogues.append(ProfiledDialogue((theirs, own.profile), tuple(turns)))
+    if not dialogues:
+        raise InputError("holds no dialogue to train on", path)
+    return dialogues
+
+
+def questions_of(
+    dialogues: Iterable[ProfiledDialogue], condition: str, profiles: frozenset[Profile] | None = None
+) -> Iterator[ReplyQuestion]:
+    """A question for every turn whose speaker, or partner, has the profile that is to be shown."""
+    for dialogue in dialogues:
+        for index, (who, text) in enumerate(dialogue.turns):
+            own, their = dialogue.profiles[who], dialogue.profiles[1 - who]
+            if profiles is not None and own not in profiles:
+                continue
+            if ("own" in CONDITIONS[condition] and not own) or ("their" in CONDITIONS[condition] and not their):
+                continue
+            history = tuple((speaker == who, said) for speaker, said in dialogue.turns[:index])
+            yield ReplyQuestion(history, own, their, text)
+
+
+def held_back(dialogues: Sequence[ProfiledDialogue], share: float, seed: int) -> DialogueSplit:
+    """Hold back a share of the people; where nobody has a profile, a share of the dialogues."""
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
+    people = _people(dialogues)
+    if people:
+        names = sorted(set(people.values()))
+        held_people = frozenset(rng.sample(names, round(len(names) * share)))
+        held_profiles = frozenset(profile for profile, name in people.items() if name in held_people)
+        apart = [not held_profiles.isdisjoint(dialogue.profiles) for dialogue in dialogues]
+    else:
+        held_profiles = frozenset({()})
+        chosen = frozenset(rng.sample(range(len(dialogues)), round(len(dialogues) * share)))
+        apart = [index in chosen for index in range(len(dialogues))]
+    if all(apart):
+        raise InputError(f"{len(dialogues)} dialogues are too few to hold any back: give more, or hold back none")
+    return DialogueSplit(
+        [dialogue for dialogue, is_held in zip(dialogues, apart) if not is_held],
+        [dialogue for dialogue, is_held in zip(dialogues, apart) if is_held],
+        held_profiles,
+    )
+
+
+def _people(dialogues: Sequence[ProfiledDialogue]) -> dict[Profile, int]:
+    """A number for whoever is behind a profile: the same where two profiles share two sentences."""
+    profiles = list(dict.fromkeys(profile for dialogue in dialogues for profile in dialogue.profiles if profile))
+    behind = list(range(len(profiles)))
+
+    def first(index: int) -> int:
+        while behind[index] != index:
+            behind[index] = behind[behind[index]]
+            index = behind[index]
+        return index
+
+    seen: dict[tuple[str, ...], int] = {}
+    for index, profile in enumerate(profiles):
+        for pair in combinations(sorted(set(profile)), 2):
+            behind[first(index)] = first(seen.setdefault(pair, index))
+    return {profile: first(index) for index, profile in enumerate(profiles)}
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def some_contexts(dialogues: Sequence[ProfiledDialogue], seed: int, most: int = 600) -> list[Context]:
+    """Contexts of questions drawn at random: the own profile, and what was said."""
+    questions = [question for question in questions_of(dialogues, "none") if question.history]
+    drawn = random.Random(seed).sample(questions, min(most, len(questions)))  # noqa: S311
+    return [Context(own=question.own, turns=question.history) for question in drawn]

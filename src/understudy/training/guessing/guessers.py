@@ -1,0 +1,104 @@
+"""Trained guessers: opened from model folders, and combined with fitted weights.
+
+    P(a) ~ exp( sum over masks m and guessers g of  w_g ln P_g(m is a(m)) )          a: one candidate for each mask
+
+The weights maximise the likelihood of the right names in scenes that no guesser has learned from. A guesser is opened
+only for scenes later than those it has learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from understudy.dialogue import Guesser
+from understudy.errors import AgentError, InputError, UnknownMoment
+from understudy.guessing import Guesses, Masked, Remembering, TrainingScenes
+from understudy.guessing.assignment import LEAST, SceneClues, can_list, fit_weights, marginals, named
+from understudy.lexical.rows import Reals
+from understudy.modelfolder import agent_of, card_of
+from understudy.persona import Persona
+from understudy.story import Moment, Scene
+from understudy.training.guessing import naming, readers
+from understudy.training.guessing.finetuning import read_casts
+
+__all__ = ["WeightedGuessers", "learned_until", "open_guesser", "weight_guessers"]
+
+OPENERS: dict[str, Callable[[Path, Sequence[str], str], Guesser]] = {
+    readers.AGENT: readers.open_reader,
+    naming.AGENT: naming.open_naming,
+}
+
+PENALTY = 1.0  # of the fit of the weights
+
+
+def open_guesser(folder: Path, lessons: TrainingScenes, device: str = "auto") -> Guesser:
+    """The guesser in a folder. `lessons` are all that comes before what it will be asked about."""
+    last = learned_until(folder, lessons)
+    if lessons.scenes[-1].moment < last:
+        raise AgentError(
+            f"the model {folder} has learned from scenes up to {last.dotted}, and what is asked about comes earlier: "
+            "ask about later scenes, or train one on less with --before"
+        )
+    return OPENERS[agent_of(folder)](folder, lessons.main, device)
+
+
+def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:
+    """The moment of the last scene that the guesser in a folder has learned from, in the story of these lessons."""
+    agent = agent_of(folder)
+    if agent not in OPENERS:
+        raise InputError(f"is a model for '{agent}', which guesses nobody: make one with 'train guesser'", folder)
+    card = card_of(folder, agent)
+    title = read_casts(card, folder).title_of(lessons.main)
+    try:
+        return Moment(tuple(map(int, card["data"][title]["last"])))
+    except (KeyError, TypeError, ValueError, UnknownMoment) as error:
+        raise InputError("does not say from what it has learned: train the model again", folder) from error
+
+
+class WeightedGuessers:
+    """Several guessers combined: a weighted sum of their log-probabilities."""
+
+    def __init__(self, guessers: Sequence[Guesser], weights: Sequence[float]) -> None:
+        if not guessers or len(guessers) != len(weights):
+            raise InputError(f"there are {len(guessers)} guessers and {len(weights)} weights: each needs its own")
+        self._guessers, self.weights = tuple(guessers), np.array(weights, dtype=np.float64)
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
+        guesses = [guesser.guess(masked, personas) for guesser in self._guessers]
+        if not guesses[0]:
+            return guesses[0]
+        candidates = [persona.name for persona in personas]
+        return named(list(guesses[0]), candidates, marginals(_table(guesses, candidates) @ self.weights))
+
+    def remember(self, scene: Scene) -> None:
+        for guesser in self._guessers:
+            if isinstance(guesser, Remembering):
+                guesser.remember(scene)
+
+
+def weight_guessers(
+    guessers: Sequence[Guesser], scenes: Sequence[Masked], predictions: Sequence[Sequence[Guesses]]
+) -> WeightedGuessers:
+    """`predictions[g][i]` is what guesser g said of the scene `scenes[i]`, which it had not learned from."""
+    clues = []
+    for masked, guesses in zip(scenes, zip(*predictions)):
+        candidates = list(masked.candidates)
+        if len(candidates) > 1 and can_list(len(candidates)):
+            answers = np.array([candidates.index(masked.answers[mask]) for mask in guesses[0]], dtype=np.int64)
+            clues.append(SceneClues(_table(guesses, candidates), answers))
+    if not clues:
+        raise InputError("there is no scene to weigh guessers by: hold back some with two masks or more")
+    begin = np.full(len(guessers), 1.0 / len(guessers))
+    return WeightedGuessers(guessers, fit_weights(clues, begin, PENALTY).clip(min=0).tolist())
+
+
+def _table(guesses: Sequence[Guesses], candidates: Sequence[str]) -> Reals:
+    """`[mask, candidate, guesser]`: the logarithm of each probability."""
+    masks = list(guesses[0])
+    table: Reals = np.log(
+        [[[max(guess[mask][name], LEAST) for guess in guesses] for name in candidates] for mask in masks]
+    )
+    return table

@@ -1,0 +1,268 @@
+"""The network of a reader: a transformer trunk (any encoder or causal model), attentive pooling, a classifier head.
+
+    p(m, j)   = sum over m's tokens t of sequence j of a_t h_t        a = softmax over them of v . tanh(V h_t)
+    q(m, j)   = the state at the end of the question about m          of a causal model only
+    x(m)      = sum over sequences j of b_j [p(m, j); q(m, j)]        b = softmax over them of u . tanh(U [p; q])
+    s(m, c)   = w_c . x(m) + b_c  (+ k q(m) . e_c)                    e_c: the embedding of c's name in the model itself
+
+    loss      = - mean ln P(m is its c), P a softmax of s over the scene's candidates or the whole cast
+                - weight * mean over masks of ln P(the right assignment), P a softmax over all assignments
+
+A cast has classes of its own: those of one show never compete with another's. In a causal model a token's state depends
+only on what stands before it, so a question about every mask is appended to the scene (see `prompt_format`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError, MissingExtra
+from understudy.guessing.assignment import all_assignments, can_list
+from understudy.libraries import import_library
+from understudy.metrics.transformer_lm import WANTED, first_line, located
+from understudy.training.bert import precision
+from understudy.training.guessing.prompt_format import NOBODY, ReaderInput, SceneTokenizer
+from understudy.training.pretrained import PACKAGE, installed_base
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = [
+    "HEAD",
+    "TRUNK",
+    "LabelledInput",
+    "Trunk",
+    "head_start",
+    "length_batches",
+    "loss_of",
+    "open_trunk",
+    "scores_of",
+    "write_network",
+]
+
+TRUNK = "trunk."  # the names of its parameters among those that are trained
+ROOM = 1 << 14  # tokens that go through the network at once
+
+HEAD = "head."
+HIDDEN = 128
+NAME = 0.5  # what a name's own vector counts at the start
+Parameters = Mapping[str, "Tensor"]
+
+
+class Trunk(SceneTokenizer):
+    """A network without a head, and its tokenizer."""
+
+    def __init__(self, network: Any, tokenizer: Any) -> None:
+        super().__init__(tokenizer, network.config)
+        self.network, self.width = network, int(network.config.hidden_size)
+        self._padding = next(
+            (token_id for token_id in (tokenizer.pad_token_id, tokenizer.eos_token_id) if token_id is not None), 0
+        )
+        self._typed = getattr(network.config, "type_vocab_size", 0) > 1
+
+    def parameters(self) -> dict[str, Tensor]:
+        return {TRUNK + name: tensor for name, tensor in self.network.named_parameters()}
+
+    def states(
+        self, parameters: Mapping[str, Tensor], sequences: Sequence[Sequence[int]], seconds: Sequence[int]
+    ) -> list[Tensor]:
+        """The last layer's state of every token; the last `seconds[i]` tokens of a sequence are a second text."""
+        from torch.func import functional_call
+
+        own = {name.removeprefix(TRUNK): tensor for name, tensor in parameters.items() if name.startswith(TRUNK)}
+        by_row: dict[int, Tensor] = {}
+        for rows in length_batches([len(sequence) for sequence in sequences]):
+            inputs = self._batch([sequences[row] for row in rows], [seconds[row] for row in rows])
+            with precision(inputs["input_ids"].device):
+                hidden = functional_call(self.network, own, (), inputs).last_hidden_state.float()
+            real = hidden[inputs["attention_mask"] == 1]
+            by_row |= zip(rows, real.split([len(sequences[row]) for row in rows]))
+        return [by_row[row] for row in range(len(sequences))]
+
+    def name_vectors(self, parameters: Mapping[str, Tensor], names: Sequence[str]) -> Tensor:
+        """The input embedding of each name's first token."""
+        own = self.network.get_input_embeddings().weight
+        table = next(parameters[name] for name, tensor in self.parameters().items() if tensor is own)
+        return table[[self.tokens(f" {name}")[0] for name in names]]
+
+    def _batch(self, sequences: Sequence[Sequence[int]], seconds: Sequence[int]) -> dict[str, Tensor]:
+        import torch
+
+        size = (len(sequences), max(map(len, sequences)))
+        ids = torch.full(size, self._padding)
+        real, types = torch.zeros(size, dtype=torch.long), torch.zeros(size, dtype=torch.long)
+        for row, (sequence, second) in enumerate(zip(sequences, seconds)):
+            ids[row, : len(sequence)] = torch.tensor(sequence)
+            real[row, : len(sequence)] = 1
+            types[row, len(sequence) - second : len(sequence)] = 1
+        inputs = {"input_ids": ids, "attention_mask": real}
+        if self._typed:
+            inputs["token_type_ids"] = types
+        return {name: tensor.to(self.network.device) for name, tensor in inputs.items()}
+
+
+def length_batches(lengths: Sequence[int], room: int = ROOM) -> Iterator[list[int]]:
+    """Batches of rows of similar length, of bounded size."""
+    rows: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        if rows and (len(rows) + 1) * lengths[row] > room:
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
+
+
+def open_trunk(source: str | Path | None, device: str = "cpu") -> Trunk:
+    """The network in a folder or .gguf file, or by its name at Hugging Face; without a place the installed MiniLM."""
+    try:
+        transformers = import_library("transformers")
+        logging = import_library("transformers.utils.logging")
+    except ImportError as error:
+        raise MissingExtra("training a guesser", "train") from error
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    where, options = located(installed_base() if source is None else source)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
+        network = transformers.AutoModel.from_pretrained(where, use_safetensors=True, **options)
+        if "gguf_file" in options:  # dequantised: it can be trained and saved like any other
+            packed, network = network, transformers.AutoModel.from_config(network.config)
+            network.load_state_dict(packed.state_dict())
+    except ImportError as error:
+        raise MissingExtra(f"this model ({str(error).splitlines()[0]})", "train") from error
+    except Exception as error:  # the library raises anything for a damaged file
+        raise InputError(f"cannot be opened ({first_line(error)}): {WANTED}", source or PACKAGE) from error
+    if getattr(network, "pooler", None) is not None:
+        network.pooler = None  # unused, and randomly initialised where a folder has none
+    return Trunk(network.float().to(device), tokenizer)
+
+
+def write_network(folder: Path, network: Any, tokenizer: Any, learnt: Mapping[str, NDArray[np.float32]]) -> None:
+    """The network with what it learnt, as Hugging Face lays it out."""
+    import torch
+
+    own = dict(network.named_parameters())
+    with torch.no_grad():
+        for name, array in learnt.items():
+            own[name].copy_(torch.from_numpy(array))
+    network.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledInput:
+    """An encoded scene; the class of each candidate; in training, the class of each mask and those of its cast."""
+
+    encoded: ReaderInput
+    candidates: tuple[int, ...]
+    answers: tuple[int, ...] = ()
+    cast: tuple[int, ...] = ()
+
+
+def head_start(trunk: Trunk, classes: int, seed: int) -> dict[str, NDArray[np.float32]]:
+    """Initial weights of the head: uniform attention, a random classifier."""
+    rng = np.random.default_rng(seed)
+    width = trunk.width * (2 if trunk.causal else 1)
+
+    def drawn(*shape: int) -> NDArray[np.float32]:
+        return (rng.standard_normal(shape) * 0.02).astype(np.float32)
+
+    start: dict[str, NDArray[np.float32]] = {
+        "tokens.hide": drawn(HIDDEN, trunk.width),
+        "tokens.attend": np.zeros(HIDDEN, np.float32),
+        "sequences.hide": drawn(HIDDEN, width),
+        "sequences.attend": np.zeros(HIDDEN, np.float32),
+        "cast.weight": drawn(classes, width),
+        "cast.bias": np.zeros(classes, np.float32),
+    }
+    if trunk.causal:
+        start["name"] = np.array([NAME], np.float32)
+    return {HEAD + name: tensor for name, tensor in start.items()}
+
+
+def scores_of(
+    parameters: Parameters, batch: Sequence[ReaderInput], trunk: Trunk, names: Sequence[str], dropout: float = 0.0
+) -> Tensor:
+    """A row for each mask of each encoded scene, a column for each class; `names` are the classes'."""
+    import torch
+    from torch.nn.functional import dropout as dropped
+
+    states = trunk.states(
+        parameters,
+        [sequence for encoded in batch for sequence in encoded.sequences],
+        [second for encoded in batch for second in encoded.seconds],
+    )
+    tokens: list[int] = []  # their indices in the concatenation of all sequences
+    question_ends: list[int] = []
+    piece_of: list[int] = []
+    mask_of: list[int] = []
+    start, mask = 0, 0
+    for encoded in batch:
+        for sequence_index, owners in enumerate(encoded.owners):
+            owner_ids = np.array(owners)
+            for number in sorted({*owners} - {NOBODY}):
+                own = np.flatnonzero(owner_ids == number).tolist()
+                tokens += [start + at for at in own]
+                piece_of += [len(mask_of)] * len(own)
+                # a mask without a question is represented by its own last token
+                question_ends.append(start + encoded.question_ends.get((sequence_index, number), own[-1]))
+                mask_of.append(mask + number)
+            start += len(owners)
+        mask += len(encoded.masks)
+    every = torch.cat(states)
+    pooled = _pooled(parameters, "tokens", every[_index(tokens, every)], _index(piece_of, every), len(mask_of))
+    features = torch.cat([pooled, every[_index(question_ends, every)]], dim=1) if trunk.causal else pooled
+    features_of_masks = _pooled(parameters, "sequences", features, _index(mask_of, every), mask)
+    scores = dropped(features_of_masks, dropout) @ parameters[f"{HEAD}cast.weight"].T + parameters[f"{HEAD}cast.bias"]
+    if trunk.causal:
+        called = features_of_masks[:, trunk.width :] @ trunk.name_vectors(parameters, names).T
+        scores = scores + parameters[f"{HEAD}name"] * called
+    return scores
+
+
+def loss_of(scores: Tensor, examples: Sequence[LabelledInput], among_cast: bool, together: float) -> Tensor:
+    """The loss of the module's docstring; `together` is the weight of whole assignments."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    alone, whole = scores.new_zeros(()), scores.new_zeros(())
+    row, counted = 0, 0
+    for example in examples:
+        masks = len(example.encoded.masks)
+        own = scores[row : row + masks]
+        classes = example.cast if among_cast else example.candidates
+        wanted = _index([classes.index(answer) for answer in example.answers], scores)
+        alone = alone + cross_entropy(own[:, list(classes)], wanted, reduction="sum")
+        if together and 1 < masks == len(example.candidates) and can_list(masks):
+            assignments = torch.from_numpy(all_assignments(masks, masks)).to(scores.device)
+            among = own[:, list(example.answers)]  # the right assignment is 0, 1, 2, ..., which is listed first
+            totals = among[torch.arange(masks, device=scores.device), assignments].sum(dim=1)
+            whole = whole + torch.logsumexp(totals, 0) - totals[0]
+            counted += masks
+        row += masks
+    return alone / row + together * whole / max(counted, 1)
+
+
+def _pooled(parameters: Parameters, what: str, values: Tensor, owners: Tensor, count: int) -> Tensor:
+    """The attentive mean of the values of each owner."""
+    import torch
+
+    hidden = torch.tanh(values @ parameters[f"{HEAD}{what}.hide"].T)
+    scores = hidden @ parameters[f"{HEAD}{what}.attend"]
+    largest = scores.new_full((count,), -torch.inf).scatter_reduce(0, owners, scores.detach(), "amax")
+    raised = torch.exp(scores - largest[owners])
+    shares = raised / scores.new_zeros(count).index_add(0, owners, raised)[owners]
+    return values.new_zeros(count, values.shape[1]).index_add(0, owners, values * shares[:, None])
+
+
+def _index(numbers: Sequence[int], beside: Tensor) -> Tensor:
+    import torch
+
+    return torch.tensor(numbers, dtype=torch.long, device=beside.device)

@@ -1,0 +1,265 @@
+"""Trainers of a persona's language model: a causal or masked transformer, fine-tuned on a character's lines.
+
+    causal    loss = - mean over tokens w_i of ln P(w_i | w_1 .. w_i-1)          the end of a line is a token too
+    masked    loss = - mean over masked tokens w_i of ln P(w_i | the tokens that are not masked)
+
+A seventh of a masked model's tokens is masked, drawn anew each time, at least one, always by the mask token: that is
+how the model is asked afterwards. Only lines before a moment are used, and some are held back. The epoch with the
+lowest perplexity on those is kept, and training stops when it has not improved for a while (early stopping). The model
+folder is in Hugging Face's layout, with our card beside: `understudy score --metrics uppl --model` opens it, and so
+does anything else that opens such folders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.metrics.transformer_lm import CAUSAL, MASKED, Transformer, open_transformer, perplexity
+from understudy.modelfolder import ModelFolder, Tensors, new_folder, write_card
+from understudy.persona import persona_at
+from understudy.storyfile import Story
+from understudy.training.loop import Loss, Optimization, Progress, fit, no_progress, select_device
+from understudy.training.task import CHECKPOINT_EVERY, Checkpoint, check_output, checkpoint_folder, provenance
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["LineSettings", "LineTask", "causal_loss", "masked_loss", "train_causal", "train_masked"]
+
+FEWEST = 20  # lines
+VALUES = "held_back_surprise"  # how surprising held-back lines were, epoch by epoch
+
+MASKED_SHARE = 7  # one of so many tokens is masked
+
+
+@dataclass(frozen=True, slots=True)
+class LineSettings:
+    """What decides a training besides lines, base and seed; `patience` is for how many epochs it may get no better."""
+
+    epochs: int = 20
+    batch: int = 16
+    rate: float = 5e-5
+    patience: int = 2
+    held_back: float = 0.1
+    window: int = 128
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "rate", "patience", "window"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        if not 0 <= self.held_back < 1:
+            raise InputError(f"held_back is a share from 0 to below 1, not {self.held_back}")
+
+    @property
+    def optimization(self) -> Optimization:
+        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.999), warmup=0.1, decay=0.01, longest=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LineTask:
+    """Whose lines to learn, before which moment, from which base (a folder, a .gguf file, a name), and where to."""
+
+    story: Story
+    name: str
+    at: str
+    base: str
+    out: Path
+    settings: LineSettings
+    seed: int = 0
+    device: str = "auto"
+    fresh: bool = False
+    every: int = CHECKPOINT_EVERY
+
+
+def train_causal(task: LineTask, progress: Progress = no_progress) -> ModelFolder:
+    """Fine-tune a causal language model, and write its folder."""
+    return _train(CAUSAL, task, progress)
+
+
+def train_masked(task: LineTask, progress: Progress = no_progress) -> ModelFolder:
+    """Fine-tune a masked language model, and write its folder."""
+    return _train(MASKED, task, progress)
+
+
+def _train(kind: str, task: LineTask, progress: Progress) -> ModelFolder:
+    check_output(task.out, task.fresh)
+    on = select_device(task.device)
+    begun = time.perf_counter()
+    persona = persona_at(task.story, task.name, task.at)
+    training, held_out = _split([line.text for line in persona.past.lines()], task, persona.name)
+    model = open_transformer(task.base, on.type)
+    if model.kind != kind:
+        raise InputError(f"is a {model.kind} model: train it with 'understudy train {model.kind}'", task.base)
+    start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.network.named_parameters()}
+    plan: dict[str, Any] = {
+        "agent": kind,
+        "what": f"How {persona.name} talks: a {kind} language model for uppl",
+        "base": {"name": Path(task.base).name, "sha256": _digest(start)},
+        "story": task.story.title,
+        "character": persona.name,
+        "moment": persona.moment.dotted,
+        "language": persona.language,
+        "data": {"lines": len(training), "held_back": len(held_out), "sha256": _lines_digest(training, held_out)},
+        "settings": asdict(task.settings),
+        "seed": task.seed,
+    }
+    # not bound to a device: it may be finished on another machine
+    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
+    if task.fresh:
+        checkpoint.clear()
+    best = BestWeights(model, held_out, Checkpoint(checkpoint.folder / "best", plan), task.settings.patience)
+    if held_out and not best.values:
+        best(dict(model.network.named_parameters()), 0)
+    window, seed = task.settings.window, task.seed
+    loss = masked_loss(model, training, window, seed) if kind == MASKED else causal_loss(model, training, window)
+    learnt: Tensors = best.parameters
+    if not best.over:
+        model.network.train()
+        last = fit(
+            start, loss, len(training), task.settings.optimization, seed, on, checkpoint, progress, task.every,
+            best if held_out else None,
+        )  # fmt: skip
+        learnt = best.parameters if held_out else last
+    card = {**plan, "device": on.type, "figures": best.figures(), **provenance(time.perf_counter() - begun)}
+    _write(task.out, model, learnt, card)
+    checkpoint.clear()
+    return ModelFolder(card, {}, task.out)
+
+
+class BestWeights:
+    """Early stopping: the parameters with the lowest loss on held-back lines so far, and after how many epochs.
+
+    Both are stored beside the checkpoint. A resumed training may evaluate an epoch a second time, with the same result.
+    """
+
+    def __init__(self, model: Transformer, held_out: Sequence[str], checkpoint: Checkpoint, patience: int) -> None:
+        self._model, self._held_out, self._checkpoint, self._patience = model, held_out, checkpoint, patience
+        _, state = checkpoint.load() or (0, {})
+        self.values: list[float] = [float(value) for value in state.get(VALUES, ())]
+        self.parameters: Tensors = {name: np.array(tensor) for name, tensor in state.items() if name != VALUES}
+
+    def __call__(self, parameters: Mapping[str, Tensor], epoch: int) -> bool:
+        """Evaluate an epoch's parameters; whether to stop."""
+        self.values = [*self.values[:epoch], self._surprise(parameters)]
+        if self.values[-1] == min(self.values):
+            self.parameters = {name: tensor.detach().cpu().numpy().copy() for name, tensor in parameters.items()}
+        self._checkpoint.save(epoch, {**self.parameters, VALUES: np.array(self.values)})
+        return self.over
+
+    @property
+    def over(self) -> bool:
+        return bool(self.values) and len(self.values) - 1 - int(np.argmin(self.values)) >= self._patience
+
+    def figures(self) -> dict[str, Any]:
+        """Perplexity of the held-back lines before and after; empty where none were held back."""
+        if not self.values:
+            return {}
+        perplexities = {
+            "before": round(perplexity(-self.values[0]), 3),
+            "after": round(perplexity(-min(self.values)), 3),
+        }
+        return {"of": "lines held back", "perplexity": perplexities, "epochs": int(np.argmin(self.values))}
+
+    def _surprise(self, parameters: Mapping[str, Tensor]) -> float:
+        network = self._model.network
+        was_training = network.training
+        network.eval()
+        _put(network, {name: tensor.detach() for name, tensor in parameters.items()})
+        log_probs = [value for values in self._model.many(self._held_out) for value in values]
+        network.train(was_training)
+        mean = -float(np.mean(log_probs))
+        return mean if np.isfinite(mean) else np.inf  # a training that has diverged
+
+
+def _split(texts: Sequence[str], task: LineTask, name: str) -> tuple[list[str], list[str]]:
+    """Lines to learn from, and those held back; the same line is never on both sides."""
+    lines = list(dict.fromkeys(text.strip() for text in texts if text.strip()))
+    if len(lines) < FEWEST:
+        raise InputError(
+            f"{name} has {len(lines)} different lines before this moment, and at least {FEWEST} are needed: choose a "
+            "later moment, or somebody who says more"
+        )
+    order = np.random.default_rng(task.seed).permutation(len(lines)).tolist()
+    share = task.settings.held_back
+    held_out = set(order[: max(round(share * len(lines)), 1)] if share else ())
+    return (
+        [line for index, line in enumerate(lines) if index not in held_out],
+        [line for index, line in enumerate(lines) if index in held_out],
+    )
+
+
+def _put(network: Any, parameters: Mapping[str, Tensor]) -> None:
+    """Copy parameters into a network."""
+    import torch
+
+    own = dict(network.named_parameters())
+    with torch.no_grad():
+        for name, tensor in parameters.items():
+            own[name].copy_(tensor)
+
+
+def _write(out: Path, model: Transformer, learnt: Tensors, card: Mapping[str, Any]) -> None:
+    import torch
+
+    _put(model.network, {name: torch.from_numpy(np.array(tensor, np.float32)) for name, tensor in learnt.items()})
+    with new_folder(out) as folder:
+        model.network.eval().save_pretrained(folder)
+        model.tokenizer.save_pretrained(folder)
+        write_card(folder, card)
+
+
+def _digest(tensors: Mapping[str, NDArray[np.float32]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode() + np.ascontiguousarray(tensors[name]).tobytes())
+    return digest.hexdigest()
+
+
+def _lines_digest(*parts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(line for part in parts for line in (*part, "")).encode()).hexdigest()
+
+
+def causal_loss(model: Transformer, texts: Sequence[str], window: int) -> Loss:
+    sequences = [model.sequence(text, window)[0] for text in texts]
+
+    def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], _step: int) -> Tensor:
+        from torch.func import functional_call
+        from torch.nn.functional import cross_entropy
+
+        inputs = model.batch([sequences[number] for number in batch.tolist()])
+        logits = functional_call(model.network, dict(parameters), (), inputs).logits[:, :-1]
+        real = inputs["attention_mask"][:, 1:] == 1
+        return cross_entropy(logits[real], inputs["input_ids"][:, 1:][real])
+
+    return loss
+
+
+def masked_loss(model: Transformer, texts: Sequence[str], window: int, seed: int) -> Loss:
+    encoded = [model.sequence(text, window) for text in texts]
+
+    def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
+        import torch
+        from torch.func import functional_call
+        from torch.nn.functional import cross_entropy
+
+        rng = np.random.default_rng((seed, step))
+        chosen = [encoded[number] for number in batch.tolist()]
+        inputs = model.batch([ids for ids, _ in chosen])
+        masked = torch.zeros_like(inputs["input_ids"], dtype=torch.bool)
+        for row, (_, positions) in enumerate(chosen):
+            masked[row, rng.choice(positions, max(len(positions) // MASKED_SHARE, 1), replace=False)] = True
+        hidden = inputs["input_ids"][masked]
+        inputs["input_ids"] = inputs["input_ids"].masked_fill(masked, model.tokenizer.mask_token_id)
+        logits = functional_call(model.network, dict(parameters), (), inputs).logits
+        return cross_entropy(logits[masked], hidden)
+
+    return loss
