@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from understudy.cachefolder import private_folder
+from understudy.user_folders import private_folder
 
 __all__ = ["SWITCHES", "import_library"]
 

@@ -25,6 +25,7 @@ from understudy.cli.utterances import opened_store
 from understudy.errors import InputError, MissingExtra
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
+from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
     import uvicorn
@@ -35,7 +36,6 @@ __all__ = ["serve"]
 
 PORT = 8321
 KEY = "UNDERSTUDY_API_KEY"
-DATA = "UNDERSTUDY_DATA"
 GRACE = 120  # seconds that answers under way are given to end when the server stops
 BACKLOG = 2048  # connections that may wait to be taken up
 NOT_IN_NAMES = re.compile(r"[^\w.-]+")
@@ -96,17 +96,6 @@ def serve(
             click.echo("Ctrl-C stops.")
             _run(make_app(house, door), listening, f"{address}/" if open_page else None)
     click.echo("Stopped.")
-
-
-def data_folder() -> Path:
-    """Where this user's chats and uploads lie: $UNDERSTUDY_DATA, or the system's own place for such things."""
-    if told := os.environ.get(DATA):
-        return Path(told)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "understudy" / "data"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "understudy"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "understudy"
 
 
 def _opened(stories: Sequence[str]) -> dict[str, Story]:

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.cachefolder import cache_folder
 from understudy.encoding.sequences import Floats
+from understudy.user_folders import cache_folder
 
 __all__ = ["EncodingCache", "key_of"]
 
