@@ -14,7 +14,7 @@ from understudy.bench.weighed import weighed
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing import Lessons, Masking, Vanilla
-from understudy.modelfolder import CARD, FORMAT
+from understudy.model_folder import CARD, FORMAT
 from understudy.training.guessing import Together
 from understudy.training.guessing.readers import AGENT
 

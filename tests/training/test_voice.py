@@ -12,7 +12,7 @@ from understudy.errors import InputError
 from understudy.metrics import Samples
 from understudy.metrics.voice import Cast, voice
 from understudy.metrics.voice.model import PARTS, EarModel
-from understudy.modelfolder import read_model
+from understudy.model_folder import read_model
 from understudy.training.course import Task
 from understudy.training.loop import unwatched
 from understudy.training.speaker_vectors import VoiceSettings

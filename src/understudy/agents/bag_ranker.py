@@ -23,7 +23,7 @@ from understudy.agents.profile_replies import from_profile, plainly
 from understudy.agents.word_vectors import WordVectors, unit
 from understudy.dialogue import Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats
-from understudy.modelfolder import ModelFolder, read_model
+from understudy.model_folder import ModelFolder, read_model
 
 __all__ = ["MOST_TURNS", "BagRanker", "Hop", "Query", "Question", "attention", "message_of"]
 
@@ -66,7 +66,7 @@ class BagRanker(ABC):
         if not 0 < rows.shape[1] <= WIDEST:  # without words, a file of no size can tell of any width
             raise folder.error(f"its vectors are {rows.shape[1]:,} wide, and must be from 1 to {WIDEST:,}")
         self.vectors = WordVectors(vocabulary, rows)
-        self.turns = max(folder.whole("settings", "turns", low=0, high=MOST_TURNS), 1)
+        self.turns = max(folder.integer("settings", "turns", low=0, high=MOST_TURNS), 1)
         self.balance = float(folder.tensor("balance"))
         self._prepare(folder)
         self._pools = Pools(candidates)

@@ -38,7 +38,7 @@ from understudy.encoding.card import HEAVIEST, form_of
 from understudy.encoding.encoder import session_of, tokens_of
 from understudy.encoding.sequences import Sequencer
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, card_of, is_number, read_tensors
+from understudy.model_folder import ModelFolder, is_number, read_card, read_tensors
 
 __all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "Pairs"]
 
@@ -128,7 +128,7 @@ class CrossEncoder(EncoderAgent):
         progress: Progress | None = None,
     ) -> None:
         """`model` is a model folder that 'understudy train cross-encoder' made; for the others see the encoder."""
-        self.card = card_of(model, NAME)
+        self.card = read_card(model, NAME)
         for name in (GRAPH, HEAD_FILE, TOKENIZER):
             if not (model / name).is_file():
                 raise InputError(f"the model folder is not whole: it has no {name}; train it again", model)

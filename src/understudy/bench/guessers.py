@@ -19,7 +19,7 @@ from understudy.guessing.encoded import multi_row, scene_pooling, shipped_encode
 from understudy.guessing.joint import ABLATIONS
 from understudy.guessing.learning import Guesses, named
 from understudy.guessing.pieces import masks_of
-from understudy.modelfolder import is_model_folder
+from understudy.model_folder import is_model_folder
 from understudy.persona import Persona
 from understudy.story import Scene
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from understudy.encoding.sequences import Form
 from understudy.errors import InputError
-from understudy.modelfolder import LONGEST_CARD, is_number
+from understudy.model_folder import MAX_CARD_BYTES, is_number
 
 __all__ = ["CARD", "HEAVIEST", "TOKENIZER", "WEIGHTS", "form_of", "read_card"]
 
@@ -28,7 +28,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     for name in (CARD, WEIGHTS, TOKENIZER):
         if not (folder / name).is_file():
             raise InputError(f"this is no encoder's model folder: it has no {name}", folder)
-    if path.stat().st_size > LONGEST_CARD:
+    if path.stat().st_size > MAX_CARD_BYTES:
         raise InputError("is too large to be a model's card", path)
     try:
         card = json.loads(path.read_text(encoding="utf-8"))

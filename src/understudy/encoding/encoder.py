@@ -26,7 +26,7 @@ from understudy.encoding.card import CARD, TOKENIZER, WEIGHTS, form_of, read_car
 from understudy.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer
 from understudy.errors import InputError, UnderstudyError
 from understudy.libraries import import_library
-from understudy.modelfolder import read_tensors
+from understudy.model_folder import read_tensors
 
 __all__ = ["SentenceEncoder", "session_of", "shipped_model", "tokens_of"]
 

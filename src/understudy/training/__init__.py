@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import InputError
 
 if TYPE_CHECKING:
-    from understudy.modelfolder import ModelFolder
+    from understudy.model_folder import ModelFolder
     from understudy.training.cross_encoder import CrossEncoderSettings
     from understudy.training.encoder import EncoderSettings
     from understudy.training.loop import Progress, Settings

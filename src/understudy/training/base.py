@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.encoding.sequences import Form
 from understudy.errors import InputError
-from understudy.modelfolder import is_model_folder, read_tensors
+from understudy.model_folder import is_model_folder, read_tensors
 from understudy.training.data import sha256_of
 
 __all__ = ["CONFIG", "NUMBERS", "PACKAGE", "TOKENIZER", "Base", "Shape", "read_base"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.modelfolder import Tensors, read_tensors, write_tensors
+from understudy.model_folder import Tensors, read_tensors, write_tensors
 
 __all__ = ["Checkpoint", "place_of"]
 

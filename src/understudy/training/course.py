@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from understudy import __version__
 from understudy.agents import AGENTS
 from understudy.errors import InputError
-from understudy.modelfolder import CARD, FORMAT, ModelFolder, Tensors, texts_as_tensor, write_model
+from understudy.model_folder import CARD, FORMAT, ModelFolder, Tensors, texts_as_tensor, write_model
 from understudy.training.bags import Examples, Vocabulary, margin_loss
 from understudy.training.checkpoint import Checkpoint, place_of
 from understudy.training.data import Dialogue, dialogues_of, held_back, questions_of, sha256_of, training_file

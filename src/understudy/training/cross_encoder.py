@@ -26,7 +26,7 @@ from understudy.agents.cross_encoder import NAME, CrossEncoder
 from understudy.encoding import shipped_model
 from understudy.encoding.card import read_card
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, new_folder, write_card
+from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.base import Base, read_base
 from understudy.training.bert import Stream
 from understudy.training.checkpoint import Checkpoint, place_of
@@ -134,7 +134,7 @@ def train(task: Task[CrossEncoderSettings], progress: Progress) -> ModelFolder:
         "weight": settings.weight,
         **about(time.perf_counter() - begun),
     }
-    with new_folder(task.out) as folder:
+    with atomic_folder(task.out) as folder:
         card = _written(folder, learnt, base, encoder, card, make, corpus, split, task.seed)
         card["figures"] = figures_of(_opened(folder), split, task.seed, ("none", "self"), JUDGED)
         write_card(folder, card)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.encoding.encoder import tokens_of
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, new_folder, write_card
+from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.base import Base, read_base
 from understudy.training.bert import Stream, stream_of, unit_vectors
 from understudy.training.checkpoint import Checkpoint, place_of
@@ -89,7 +89,7 @@ def train(task: Task[EncoderSettings], progress: Progress) -> ModelFolder:
     learnt = mean_of(train_towers(corpus, everything, base, settings, task.seed, on, checkpoint, progress, task.every))
     data = {**source, "dialogues": len(split.training), "questions": size, "pairs": len(corpus.pairs)}
     card = {**plan, "data": data, "device": on.type, **about(time.perf_counter() - begun)}
-    with new_folder(task.out) as folder:
+    with atomic_folder(task.out) as folder:
         peaks = peaks_of(learnt, base, _sample(corpus, base, task.seed))
         write_encoder(folder, learnt, base, card, peaks)
         card = write_background(folder, corpus.rarity(base.shape.words), some_contexts(split.training, task.seed))

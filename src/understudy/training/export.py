@@ -24,7 +24,7 @@ from understudy.encoding import Context, SentenceEncoder
 from understudy.encoding.card import CARD, read_card
 from understudy.encoding.card import WEIGHTS as GRAPH
 from understudy.encoding.encoder import BACKGROUND
-from understudy.modelfolder import write_card, write_tensors
+from understudy.model_folder import write_card, write_tensors
 from understudy.training.base import CONFIG, NUMBERS, TOKENIZER, Base
 from understudy.training.bert import Stream, states
 from understudy.training.contrast import SHARPNESS, WEIGHTS

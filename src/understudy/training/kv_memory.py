@@ -12,7 +12,7 @@ from understudy.agents.bagranker import MOST_TURNS
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.model_folder import ModelFolder, Tensors, read_model, texts_as_tensor
 from understudy.training.course import Task, finished, prepared
 from understudy.training.data import dialogues_of, held_back, questions_of, sha256_of, training_file
 from understudy.training.figures import figures_of
@@ -37,9 +37,9 @@ def train(task: Task[Settings], progress: Progress) -> ModelFolder:
     ProfileMemory(folder)  # says what is wrong with it, if something is
     personas, condition = str(folder.card.get("trained_on")), str(folder.card.get("condition"))
     path = training_file(task.data, personas, condition)
-    seed = folder.whole("seed", low=0, high=2**63 - 1)
+    seed = folder.integer("seed", low=0, high=2**63 - 1)
     split = held_back(dialogues_of(path), folder.number("settings", "held_back", low=0, high=1), seed)
-    turns = folder.whole("settings", "turns", low=0, high=MOST_TURNS)
+    turns = folder.integer("settings", "turns", low=0, high=MOST_TURNS)
     pairs = [(question.message(turns), question.reply) for question in questions_of(split.training, "none")]
     pairs = [pair for pair in dict.fromkeys(pairs) if pair[0].strip()]
     tensors: Tensors = {

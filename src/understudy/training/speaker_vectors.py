@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.metrics.voice.model import FEW_MARKS
-from understudy.modelfolder import Tensors
+from understudy.model_folder import Tensors
 from understudy.training.checkpoint import Checkpoint
 from understudy.training.loop import Descent, Progress, fit
 

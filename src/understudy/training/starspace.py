@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from understudy.modelfolder import ModelFolder
+from understudy.model_folder import ModelFolder
 from understudy.training.course import Task, train_bags
 from understudy.training.loop import Progress, Settings
 

@@ -25,7 +25,7 @@ from understudy.lexical.rows import Reals
 from understudy.metrics.voice.model import PARTS, EarModel
 from understudy.metrics.voice.traits import Traits, traits_of
 from understudy.metrics.voice.weighing import weighed
-from understudy.modelfolder import FORMAT, ModelFolder
+from understudy.model_folder import FORMAT, ModelFolder
 from understudy.training.checkpoint import Checkpoint, place_of
 from understudy.training.course import Task, finished, prepared
 from understudy.training.data import sha256_of

@@ -22,7 +22,7 @@ import numpy as np
 
 from understudy.lexical.rows import Ints, Reals, Rows, sums
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.modelfolder import ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.model_folder import ModelFolder, Tensors, read_model, texts_as_tensor
 
 __all__ = ["PARTS", "EarModel", "Speech", "shipped_ear"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.dialogue import Guesser
 from understudy.guessing import Lessons
-from understudy.modelfolder import ModelFolder, new_folder, write_card
+from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.story import Scene
 from understudy.training.checkpoint import Checkpoint, place_of
 from understudy.training.course import about
@@ -84,7 +84,7 @@ def finished(
         task.every,
     )  # fmt: skip
     card = {**plan, "device": on.type, **about(time.perf_counter() - begun)}
-    with new_folder(task.out) as folder:
+    with atomic_folder(task.out) as folder:
         learner.write(folder, learnt)
         write_card(folder, card)
         card["figures"] = figures_of(lambda main: learner.opened(folder, main, on.type), task.lessons, held)

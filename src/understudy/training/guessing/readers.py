@@ -19,8 +19,7 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Lessons, Masking
 from understudy.guessing.learning import named
 from understudy.guessing.pieces import masks_of
-from understudy.modelfolder import ModelFolder, read_tensors, write_tensors
-from understudy.modelfolder import card_of as checked_card
+from understudy.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.course import must_be_free
@@ -182,7 +181,7 @@ def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> Read
     """The reader in a folder, for the cast that these main characters are of."""
     import torch
 
-    card = checked_card(folder, AGENT)
+    card = read_card(folder, AGENT)
     casts = read_casts(card, folder)
     on = device_named(device)
     reading = card.get("settings", {}).get("reading")
