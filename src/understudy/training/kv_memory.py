@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from understudy.agents.bagranker import MOST_TURNS
+from understudy.agents.bag_ranker import MOST_TURNS
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
