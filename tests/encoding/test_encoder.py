@@ -70,7 +70,7 @@ def test_what_is_kept_equals_what_is_made(tmp_path: Path, encoder: SentenceEncod
     assert (again.encode(TEXTS) == made).all()
     assert len(told) == 1
     again.encode(["unseen"], keep=False)
-    assert len(list(tmp_path.glob("*.f16"))) == 1
+    assert len(list(tmp_path.glob("*.sqlite"))) == 1
     context = [Context((), (), ((False, "Fog?"),))]
     assert (again.encode_contexts(context, keep=True) == again.encode_contexts(context, keep=True)).all()
 

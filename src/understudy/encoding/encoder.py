@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.encoding.cache import EncodingCache, key_of
+from understudy.encoding.cache import EncodingCache, cache_key
 from understudy.encoding.card import CARD, TOKENIZER, WEIGHTS, form_of, read_card
 from understudy.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer
 from understudy.errors import InputError, UnderstudyError
@@ -129,7 +129,7 @@ class SentenceEncoder:
             raise ValueError(f"role '{role}' is not one of {', '.join(ROLES)}")
         distinct = list(dict.fromkeys(texts))
         vectors = self._kept(
-            [key_of(role, text) for text in distinct] if keep else [],
+            [cache_key(role, text) for text in distinct] if keep else [],
             len(distinct),
             lambda some: self._sequencer.texts([distinct[place] for place in some], role),
         )
@@ -138,7 +138,7 @@ class SentenceEncoder:
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         """A vector a context. Chats are not kept, a benchmark's questions may be."""
-        keys = [key_of("context", json.dumps([one.own, one.theirs, one.turns])) for one in contexts] if keep else []
+        keys = [cache_key("context", json.dumps([one.own, one.theirs, one.turns])) for one in contexts] if keep else []
         return self._kept(
             keys, len(contexts), lambda some: self._sequencer.contexts([contexts[place] for place in some])
         )

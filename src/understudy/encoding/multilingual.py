@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.encoding.cache import EncodingCache, key_of
+from understudy.encoding.cache import EncodingCache, cache_key
 from understudy.encoding.sequences import Context, Floats
 from understudy.errors import InputError, MissingExtra
 from understudy.libraries import import_library
@@ -79,7 +79,7 @@ class MultilingualEncoder:
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:  # noqa: ARG002
         distinct = list(dict.fromkeys(text[:LONGEST] for text in texts))
         cache = self._cache if keep else None
-        keys = [key_of(text) for text in distinct]
+        keys = [cache_key(text) for text in distinct]
         if cache is None:
             vectors, found = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
         else:
