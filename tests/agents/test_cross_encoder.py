@@ -10,7 +10,7 @@ from models import tiny_cross_encoder
 from people import hearing, situation
 from understudy.agents.cross_encoder import HEAD_FILE, CrossEncoder
 from understudy.agents.encoder import EncoderAgent, Question
-from understudy.agents.fit import PROFILE, context_of
+from understudy.agents.fit import MAX_PROFILE, build_context
 from understudy.errors import InputError
 from understudy.model_folder import read_tensors, write_tensors
 
@@ -37,7 +37,7 @@ def agent(model: Path) -> CrossEncoder:
 def test_a_score_is_the_models_own_and_the_encoders_weighed(agent: CrossEncoder, model: Path) -> None:
     given, history = situation(*TOLD, profile=("i sail boats.",)), hearing("where is the key ?")
     beside = EncoderAgent(model / "encoder", cache=False).score(given, history, CANDIDATES)
-    [own] = agent._pairs.scores([context_of(given, history)], [CANDIDATES])
+    [own] = agent._pairs.scores([build_context(given, history)], [CANDIDATES])
     found = agent.score(given, history, CANDIDATES)
     assert found == [round(cross + 2.0 * fit, 6) for cross, fit in zip(own, beside)]
     assert len(set(own)) == 4
@@ -65,7 +65,7 @@ def test_it_reranks_what_the_encoder_found(tmp_path: Path) -> None:
     first = EncoderAgent(model / "encoder", cache=False).reply(given, history)
     texts = [candidate.text for candidate in found.candidates]
     assert texts != [candidate.text for candidate in first.candidates]
-    [own] = agent._pairs.scores([context_of(given, history)], [texts])
+    [own] = agent._pairs.scores([build_context(given, history)], [texts])
     assert own == sorted(own, reverse=True) == pytest.approx([candidate.score for candidate in found.candidates])
     assert found.text == texts[0]
     assert found.evidence[0].kind == "exchange"
@@ -82,7 +82,7 @@ def test_other_languages_are_the_encoders(agent: CrossEncoder, model: Path) -> N
 def test_of_a_long_profile_the_nearest_sentences_are_read(agent: CrossEncoder) -> None:
     profile = tuple(f"i live by the {place}, number {number}." for number, place in enumerate(["mill", "tower"] * 10))
     context = agent._context(situation(profile=profile), hearing("where do you live ?"))
-    assert len(context.own) == PROFILE
+    assert len(context.own) == MAX_PROFILE
     assert list(context.own) == [sentence for sentence in profile if sentence in context.own]
 
 

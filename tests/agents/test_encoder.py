@@ -9,7 +9,7 @@ import pytest
 from people import ListPast, hearing, situation, tie
 from understudy.agents.bank import REGISTERS, bank_lines, register_of
 from understudy.agents.encoder import EncoderAgent
-from understudy.agents.fit import Vectors, context_of, fits
+from understudy.agents.fit import CachedEncoder, build_context, build_fits
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context, SentenceEncoder
 from understudy.encoding.multilingual import MultilingualEncoder
@@ -157,10 +157,10 @@ def test_ranking_knows_message_and_persona(agent: EncoderAgent) -> None:
 def test_a_long_profile_is_cut_to_what_bears_on_the_turns() -> None:
     profile = (*(f"I have been to town number {number}." for number in range(40)), "I have two dogs.")
     given = situation(profile=profile)
-    vectors = Vectors(SentenceEncoder(cache=False))
-    (fit,) = fits(vectors, [(given, hearing("Do you have any pets?"))])
+    cached = CachedEncoder(SentenceEncoder(cache=False))
+    (fit,) = build_fits(cached, [(given, hearing("Do you have any pets?"))])
     assert len(fit.profile) == 8
-    assert (np.abs(fit.profile - vectors.of(["I have two dogs."], "own")).max(axis=1) == 0).any()
+    assert (np.abs(fit.profile - cached.encode(["I have two dogs."], "own")).max(axis=1) == 0).any()
 
 
 def test_what_the_encoder_reads_of_a_situation() -> None:
@@ -168,7 +168,7 @@ def test_what_the_encoder_reads_of_a_situation() -> None:
     given = Situation(
         situation(profile=("I am a pilot.", " "), relations=(tie("Ines", "friend"),)).persona, faced=faced
     )
-    assert context_of(given, [Turn("Ines", "Hello."), Turn("TOMAS", "Hm."), Turn("Ruy", "")]) == Context(
+    assert build_context(given, [Turn("Ines", "Hello."), Turn("TOMAS", "Hm."), Turn("Ruy", "")]) == Context(
         ("I am a pilot.", "Ines is my friend."), ("Ines has a boat.",), ((False, "Hello."), (True, "Hm."))
     )
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.sequences import Form
+from understudy.encoding.sequences import SequenceFormat
 from understudy.errors import InputError
 from understudy.model_folder import is_model_folder, read_tensors
 from understudy.training.data import sha256_of
@@ -80,7 +80,7 @@ class Base:
 
     shape: Shape
     tensors: dict[str, NDArray[np.float32]]
-    form: Form
+    form: SequenceFormat
     mask: int
     folder: Path
     sha256: str
@@ -157,7 +157,7 @@ def _shape(config: Mapping[str, Any], path: Path) -> Shape:
     return Shape(layers, heads, width, inner, words, places, float(config.get("layer_norm_eps", 1e-12)))
 
 
-def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[Form, int]:
+def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[SequenceFormat, int]:
     markers = {role: f"[unused{number}]" for number, role in enumerate(MARKERS)}
     missing = [word for word in ("[CLS]", "[SEP]", "[MASK]", *markers.values()) if word not in words]
     if missing:
@@ -165,7 +165,7 @@ def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[Form, int
     if max(words.values()) >= shape.words:
         raise InputError(f"has more words than the {shape.words:,} of {CONFIG}: choose another --base", path)
     numbered = {role: words[word] for role, word in markers.items()}
-    return Form(words["[CLS]"], words["[SEP]"], numbered, dict(LONGEST)), words["[MASK]"]
+    return SequenceFormat(words["[CLS]"], words["[SEP]"], numbered, dict(LONGEST)), words["[MASK]"]
 
 
 def _numbers(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:

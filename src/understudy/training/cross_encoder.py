@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.cross_encoder import NAME, CrossEncoder
 from understudy.encoding import shipped_model
-from understudy.encoding.card import read_card
+from understudy.encoding.encoder import read_encoder_card
 from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.base import Base, read_base
@@ -97,7 +97,7 @@ def train(task: Task[CrossEncoderSettings], progress: Progress) -> ModelFolder:
     on = device_named(task.device)
     begun = time.perf_counter()
     base, settings, encoder = read_base(task.base), task.settings, task.origin or shipped_model()
-    read_card(encoder)  # a folder that cannot be used is told of now, not at the end
+    read_encoder_card(encoder)  # a folder that cannot be used is told of now, not at the end
     split, corpus, source = corpus_of(task, base, settings.held_back)
     plan = {
         "agent": NAME,

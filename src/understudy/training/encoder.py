@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.encoder import tokens_of
+from understudy.encoding.encoder import load_tokenizer
 from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.base import Base, read_base
@@ -150,7 +150,7 @@ def corpus_of(task: Task[Any], base: Base, share: float) -> tuple[Split, Corpus,
     path = training_file(task.data, task.personas, "self")
     split = held_back(dialogues_of(path), share, task.seed)
     pairs = read_pairs(task.data)
-    corpus = Corpus(split, pairs, tokens_of(base.tokenizer))
+    corpus = Corpus(split, pairs, load_tokenizer(base.tokenizer))
     if len(corpus.examples) < 2:
         raise InputError("has too little to learn from: give more dialogues", path)
     source = {"file": path.name, "sha256": sha256_of(path)}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.bag_ranker import Question as Asked
-from understudy.agents.fit import Vectors, fits
+from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import SentenceEncoder
 from understudy.persona import Other, Persona
@@ -64,13 +64,13 @@ def encoder_figures(folder: Path, split: Split, most: int = MOST) -> dict[str, A
     ][:most]
     if not asked or len(places) < 2:
         return {}
-    vectors = Vectors(SentenceEncoder(folder, os.cpu_count() or 1, cache=False))
+    vectors = CachedEncoder(SentenceEncoder(folder, os.cpu_count() or 1, cache=False))
     replies = vectors.encoder.encode(list(places), keep=False)
     found = {}
     for condition in ("none", "self"):
         shown = [_asked(question, condition, ())[:2] for question, _ in asked]
         chances = []
-        for fit, (question, around) in zip(fits(vectors, shown), asked):
+        for fit, (question, around) in zip(build_fits(vectors, shown), asked):
             scores = fit.scores(replies)
             others = np.ones(len(scores), np.bool_)
             others[[places[text] for text in around]] = False
