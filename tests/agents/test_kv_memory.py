@@ -37,9 +37,9 @@ def test_the_second_hop_brings_in_the_replies_of_like_messages(agent: KeyValueMe
 def test_the_memory_is_evidence(agent: KeyValueMemory) -> None:
     given = situation(("Ines", "So?", "Pocket."), profile=("Harbour pilot.",))
     evidence = agent.reply(given, hearing("Where is the key?")).evidence
-    recalled = [one.text for one in evidence if one.kind == "memory" and "->" in one.text]
+    recalled = [item.text for item in evidence if item.kind == "memory" and "->" in item.text]
     assert recalled[0].startswith("where is the key ? -> in my pocket . (attention 0.")
-    assert any(one.kind == "profile" for one in evidence)
+    assert any(item.kind == "profile" for item in evidence)
 
 
 def test_many_questions_score_as_one_by_one(agent: KeyValueMemory) -> None:

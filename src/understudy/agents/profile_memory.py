@@ -21,14 +21,14 @@ from understudy.model_folder import ModelFolder
 
 __all__ = ["ProfileMemory"]
 
-MOST_HOPS = 100
+MAX_HOPS = 100
 
 
 class ProfileMemory(BagRanker):
     name = "profile-memory"
 
     def _prepare(self, folder: ModelFolder) -> None:
-        self.hops = max(folder.integer("settings", "hops", low=0, high=MOST_HOPS), 1)
+        self.hops = max(folder.integer("settings", "hops", low=0, high=MAX_HOPS), 1)
 
     def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
         total, looked_up = self.first_hops(situation, history)

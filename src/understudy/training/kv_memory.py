@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from understudy.agents.bag_ranker import MOST_TURNS
+from understudy.agents.bag_ranker import MAX_TURNS
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
@@ -39,7 +39,7 @@ def train(task: Task[Settings], progress: Progress) -> ModelFolder:
     path = training_file(task.data, personas, condition)
     seed = folder.integer("seed", low=0, high=2**63 - 1)
     split = held_back(dialogues_of(path), folder.number("settings", "held_back", low=0, high=1), seed)
-    turns = folder.integer("settings", "turns", low=0, high=MOST_TURNS)
+    turns = folder.integer("settings", "turns", low=0, high=MAX_TURNS)
     pairs = [(question.message(turns), question.reply) for question in questions_of(split.training, "none")]
     pairs = [pair for pair in dict.fromkeys(pairs) if pair[0].strip()]
     tensors: Tensors = {
