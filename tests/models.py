@@ -14,7 +14,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.word_vectors import spelled
-from understudy.modelfolder import FORMAT, texts_as_tensor, write_model, write_tensors
+from understudy.model_folder import FORMAT, texts_as_tensor, write_model, write_tensors
 from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base

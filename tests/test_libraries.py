@@ -23,8 +23,8 @@ def executed(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes below this one, without what only a type checker reads."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
-            for other in child.orelse:
-                yield from (other, *executed(other))
+            for statement in child.orelse:
+                yield from (statement, *executed(statement))
         else:
             yield child
             yield from executed(child)
@@ -36,7 +36,7 @@ def modules() -> Iterator[tuple[Path, ast.Module]]:
 
 
 def test_no_module_imports_them_by_itself() -> None:
-    found = []
+    imports = []
     for path, module in modules():
         for node in executed(module):
             if isinstance(node, ast.Import):
@@ -45,8 +45,8 @@ def test_no_module_imports_them_by_itself() -> None:
                 names = [node.module or ""]
             else:
                 continue
-            found += [f"{path}:{node.lineno} {name}" for name in names if name.partition(".")[0] in SWITCHES]
-    assert not found, "import these through understudy.libraries.import_library"
+            imports += [f"{path}:{node.lineno} {name}" for name in names if name.partition(".")[0] in SWITCHES]
+    assert not imports, "import these through understudy.libraries.import_library"
 
 
 @pytest.mark.parametrize("library", ["onnxruntime", "daft"])
@@ -67,10 +67,10 @@ try:
 except ImportError:
     pass
 """
-    environment = {name: told for name, told in os.environ.items() if name != variable}
+    environment = {name: setting for name, setting in os.environ.items() if name != variable}
     command = [sys.executable, "-c", script]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-    assert told.strip() == value
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    assert output.strip() == value
 
 
 def test_what_the_user_has_set_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

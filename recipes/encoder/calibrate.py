@@ -5,7 +5,7 @@
 import sys, random, numpy as np, onnx, onnxruntime as ort
 from pathlib import Path
 from understudy.encoding import SentenceEncoder
-from understudy.agents.fit import context_of
+from understudy.agents.fit import build_context as context_of
 from understudy.readers import examples
 src=sys.argv[1]
 m=onnx.load(src+'/encoder.int8.onnx')

@@ -1,7 +1,7 @@
-"""Imports of libraries that report their use to their makers, or write where they should not, told otherwise first.
+"""Imports libraries with telemetry, or with caches in unsafe folders, after switching these off.
 
-Each of them reads its switches from the environment, some only once, when they are loaded. A variable that is already
-set is left as it is. These libraries are imported through `import_library` and nowhere else; a test sees to it.
+The switches are environment variables, which some libraries read only once, when they are loaded. A variable that is
+already set is left as it is. A test checks that these libraries are imported through `import_library` only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from understudy.cachefolder import private_folder
+from understudy.user_folders import private_folder
 
 __all__ = ["SWITCHES", "import_library"]
 
@@ -31,7 +31,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
 
 
 def import_library(name: str) -> Any:
-    """The module of that name, whose library has first been told to report nothing and where to keep its cache."""
+    """Import a module after setting the switches of its library."""
     library = name.partition(".")[0]
     for variable, value in SWITCHES[library].items():
         os.environ.setdefault(variable, value)

@@ -1,4 +1,4 @@
-"""Words in English, Japanese and Chinese: how text is cut into them, and which carry no meaning of their own."""
+"""Tokenizing English, Japanese and Chinese into words, and the stop words of each language."""
 
 from __future__ import annotations
 
@@ -79,16 +79,16 @@ def known(language: str) -> str:
 
 @cache
 def tokenizer(language: str) -> Callable[[str], list[str]]:
-    """The word cutter of a language; Japanese and Chinese ones are optional parts."""
-    cut = pieces(language)
+    """The word tokenizer of a language; those of Japanese and Chinese are optional extras."""
+    tokenize = pieces(language)
     if language == "en":
-        return cut
-    return lambda text: [piece.lower() for piece in cut(text) if WORD.search(piece)]
+        return tokenize
+    return lambda text: [piece.lower() for piece in tokenize(text) if WORD.search(piece)]
 
 
 @cache
 def pieces(language: str) -> Callable[[str], list[str]]:
-    """Cuts a text into words as they are written, with the punctuation between them; English into words alone."""
+    """Splits a text into words as they are written and the punctuation between them; English into words alone."""
     return {"en": _english, "ja": _japanese, "zh": _chinese}[known(language)]()
 
 
@@ -113,9 +113,9 @@ def _chinese() -> Callable[[str], list[str]]:
     except ImportError as error:
         raise MissingExtra("cutting Chinese into words", "zh") from error
     jieba.setLogLevel(logging.WARNING)
-    cutter = jieba.Tokenizer()
-    # By itself it would load its dictionary, with marshal, from a file of a known name in the shared temporary folder,
-    # where anybody can put one. Reading the dictionary's text takes hardly longer.
-    cutter.FREQ, cutter.total = cutter.gen_pfdict(cutter.get_dict_file())
-    cutter.initialized = True
-    return lambda text: list(cutter.cut(text))
+    segmenter = jieba.Tokenizer()
+    # By default it loads its dictionary, with marshal, from a file of a known name in the shared temporary folder,
+    # where any user can plant one. Reading the dictionary's text takes hardly longer.
+    segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
+    segmenter.initialized = True
+    return lambda text: list(segmenter.cut(text))

@@ -10,16 +10,16 @@ from models import tiny_cross_encoder
 from people import hearing, situation
 from understudy.agents.cross_encoder import HEAD_FILE, CrossEncoder
 from understudy.agents.encoder import EncoderAgent, Question
-from understudy.agents.fit import PROFILE, context_of
+from understudy.agents.fit import MAX_PROFILE, build_context
 from understudy.errors import InputError
-from understudy.modelfolder import read_tensors, write_tensors
+from understudy.model_folder import read_tensors, write_tensors
 
 pytest.importorskip("onnx", reason="the tiny models are written with the extra 'train'")
 
-TOLD = [  # enough for somebody to have something of their own to say
-    ("Ines", f"where is the {thing} of the {place} ?", f"the {thing} is by the {place} .")
-    for thing in ("key", "boat", "bread", "rope", "salt", "wool", "glass", "maps")
-    for place in ("mill", "harbour", "tower")
+EXCHANGES = [  # enough for somebody to have something of their own to say
+    ("Ines", f"where is the {item} of the {location} ?", f"the {item} is by the {location} .")
+    for item in ("key", "boat", "bread", "rope", "salt", "wool", "glass", "maps")
+    for location in ("mill", "harbour", "tower")
 ]
 CANDIDATES = ["in my pocket .", "", "the key is by the mill .", "i sail boats all day . " * 12, "in my pocket ."]
 
@@ -35,17 +35,17 @@ def agent(model: Path) -> CrossEncoder:
 
 
 def test_a_score_is_the_models_own_and_the_encoders_weighed(agent: CrossEncoder, model: Path) -> None:
-    given, history = situation(*TOLD, profile=("i sail boats.",)), hearing("where is the key ?")
+    given, history = situation(*EXCHANGES, profile=("i sail boats.",)), hearing("where is the key ?")
     beside = EncoderAgent(model / "encoder", cache=False).score(given, history, CANDIDATES)
-    [own] = agent._pairs.scores([context_of(given, history)], [CANDIDATES])
-    found = agent.score(given, history, CANDIDATES)
-    assert found == [round(cross + 2.0 * fit, 6) for cross, fit in zip(own, beside)]
+    [own] = agent._pairs.scores([build_context(given, history)], [CANDIDATES])
+    combined = agent.score(given, history, CANDIDATES)
+    assert combined == [round(cross + 2.0 * fit, 6) for cross, fit in zip(own, beside)]
     assert len(set(own)) == 4
 
 
 def test_many_at_once_have_the_scores_of_each_alone(model: Path, tmp_path: Path) -> None:
-    told = list[tuple[int, int]]()
-    many = CrossEncoder(model, threads=2, cache=tmp_path, progress=lambda done, of: told.append((done, of)))
+    calls = list[tuple[int, int]]()
+    many = CrossEncoder(model, threads=2, cache=tmp_path, progress=lambda done, total: calls.append((done, total)))
     questions: list[Question] = [
         (situation(profile=("i sail boats.",)), hearing("hello ."), CANDIDATES),
         (situation(), hearing("where do you live ?", "and the key ?"), CANDIDATES[:1]),
@@ -53,24 +53,24 @@ def test_many_at_once_have_the_scores_of_each_alone(model: Path, tmp_path: Path)
     ]
     alone = CrossEncoder(model, cache=False)
     assert many.score_many(questions) == [alone.score(*question) for question in questions]
-    assert (3, 3) in told  # contexts read, beside what the encoder tells
+    assert (3, 3) in calls  # of the pairs; the encoder reports its own progress
     foreign: Question = (situation(language="ja", profile=("港。",)), hearing("鍵？"), ["鍵。", "船。"])
     assert many.score_many([*questions, foreign]) == [*many.score_many(questions), alone.score(*foreign)]
 
 
-def test_it_reranks_what_the_encoder_found(tmp_path: Path) -> None:
+def test_it_reranks_the_encoders_best(tmp_path: Path) -> None:
     model = tiny_cross_encoder(tmp_path / "model", weight=0)  # so that only the cross-encoder counts
-    agent, given, history = CrossEncoder(model, cache=False), situation(*TOLD), hearing("where is the key ?")
-    found = agent.reply(given, history)
+    agent, given, history = CrossEncoder(model, cache=False), situation(*EXCHANGES), hearing("where is the key ?")
+    answer = agent.reply(given, history)
     first = EncoderAgent(model / "encoder", cache=False).reply(given, history)
-    texts = [candidate.text for candidate in found.candidates]
+    texts = [candidate.text for candidate in answer.candidates]
     assert texts != [candidate.text for candidate in first.candidates]
-    [own] = agent._pairs.scores([context_of(given, history)], [texts])
-    assert own == sorted(own, reverse=True) == pytest.approx([candidate.score for candidate in found.candidates])
-    assert found.text == texts[0]
-    assert found.evidence[0].kind == "exchange"
-    [heard] = [heard for _, heard, said in TOLD if said == found.text]
-    assert found.evidence[0].text == f"Ines: {heard}"
+    [own] = agent._pairs.scores([build_context(given, history)], [texts])
+    assert own == sorted(own, reverse=True) == pytest.approx([candidate.score for candidate in answer.candidates])
+    assert answer.text == texts[0]
+    assert answer.evidence[0].kind == "exchange"
+    [heard] = [heard for _, heard, said in EXCHANGES if said == answer.text]
+    assert answer.evidence[0].text == f"Ines: {heard}"
 
 
 def test_other_languages_are_the_encoders(agent: CrossEncoder, model: Path) -> None:
@@ -80,16 +80,16 @@ def test_other_languages_are_the_encoders(agent: CrossEncoder, model: Path) -> N
 
 
 def test_of_a_long_profile_the_nearest_sentences_are_read(agent: CrossEncoder) -> None:
-    profile = tuple(f"i live by the {place}, number {number}." for number, place in enumerate(["mill", "tower"] * 10))
+    profile = tuple(f"i live by the {name}, number {number}." for number, name in enumerate(["mill", "tower"] * 10))
     context = agent._context(situation(profile=profile), hearing("where do you live ?"))
-    assert len(context.own) == PROFILE
+    assert len(context.own) == MAX_PROFILE
     assert list(context.own) == [sentence for sentence in profile if sentence in context.own]
 
 
 def broken(model: Path, to: Path, **card: object) -> Path:
     tiny_cross_encoder(to)
-    told = json.loads((to / "model.json").read_text(encoding="utf-8")) | card
-    (to / "model.json").write_text(json.dumps(told), encoding="utf-8")
+    content = json.loads((to / "model.json").read_text(encoding="utf-8")) | card
+    (to / "model.json").write_text(json.dumps(content), encoding="utf-8")
     return to
 
 

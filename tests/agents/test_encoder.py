@@ -9,7 +9,7 @@ import pytest
 from people import ListPast, hearing, situation, tie
 from understudy.agents.bank import REGISTERS, bank_lines, register_of
 from understudy.agents.encoder import EncoderAgent
-from understudy.agents.fit import Vectors, context_of, fits
+from understudy.agents.fit import CachedEncoder, build_context, build_fits
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context, SentenceEncoder
 from understudy.encoding.multilingual import MultilingualEncoder
@@ -53,15 +53,15 @@ def test_it_answers_with_what_it_said_to_something_alike(agent: EncoderAgent) ->
 
 
 def test_whom_one_faces_decides_between_equals(agent: EncoderAgent) -> None:
-    told = (("Ruy", "Where is the key?", "I do not know."), ("Ines", "Where is the key?", "I do not know!"))
-    assert said(agent, situation(*told, faced="Ruy"), "Where is the key?") == "I do not know."
-    assert said(agent, situation(*told, faced="Ines"), "Where is the key?") == "I do not know!"
+    exchanges = (("Ruy", "Where is the key?", "I do not know."), ("Ines", "Where is the key?", "I do not know!"))
+    assert said(agent, situation(*exchanges, faced="Ruy"), "Where is the key?") == "I do not know."
+    assert said(agent, situation(*exchanges, faced="Ines"), "Where is the key?") == "I do not know!"
 
 
 def test_ties_to_the_one_faced_are_shown(agent: EncoderAgent) -> None:
     reply = agent.reply(situation(KEY, relations=(tie("Ines", "affection", 9),), faced="Ines"), hearing("The key?"))
     assert "I love Ines, and there is little I would not do for them." in [
-        one.text for one in reply.evidence if one.kind == "relation"
+        item.text for item in reply.evidence if item.kind == "relation"
     ]
 
 
@@ -89,14 +89,16 @@ def test_it_does_not_repeat_itself_while_there_is_something_else(agent: EncoderA
 
 
 def test_once_all_has_been_said_the_oldest_comes_round_again(agent: EncoderAgent) -> None:
-    told = tuple(("Ines", f"Question {number}?", f"Answer {number}.") for number in range(24))
+    exchanges = tuple(("Ines", f"Question {number}?", f"Answer {number}.") for number in range(24))
     history = [Turn("Tomas", f"Answer {number}.") for number in range(24)]
-    assert agent.reply(situation(*told), [*history, *hearing("Question 7?")]).text == "Answer 0."
+    assert agent.reply(situation(*exchanges), [*history, *hearing("Question 7?")]).text == "Answer 0."
 
 
 def test_a_character_with_lines_enough_speaks_in_its_own_words(agent: EncoderAgent) -> None:
-    told = tuple(("Ines", f"How deep is the water at pier {number}?", f"{number} feet.") for number in range(2, 40))
-    assert said(agent, situation(*told, profile=("I am a pilot.",)), "Hello!").endswith(" feet.")
+    exchanges = tuple(
+        ("Ines", f"How deep is the water at pier {number}?", f"{number} feet.") for number in range(2, 40)
+    )
+    assert said(agent, situation(*exchanges, profile=("I am a pilot.",)), "Hello!").endswith(" feet.")
 
 
 class Scenes(ListPast):
@@ -134,15 +136,15 @@ def test_a_score_does_not_depend_on_the_other_candidates(agent: EncoderAgent) ->
     given = situation(KEY, profile=("I have two dogs.",), relations=(tie("Ines", "friend"),), faced="Ines")
     for history in (hearing("Where is the key?"), [], hearing(LONG)):
         scores = agent.score(given, history, CANDIDATES)
-        assert [agent.score(given, history, [one])[0] for one in CANDIDATES] == scores
+        assert [agent.score(given, history, [candidate])[0] for candidate in CANDIDATES] == scores
         assert agent.score(given, history, CANDIDATES[::-1]) == scores[::-1]
         assert EncoderAgent(cache=False).score(given, history, CANDIDATES[2:5]) == scores[2:5]
         assert agent.score(given, history, []) == []
 
 
 def test_many_questions_at_once_score_as_one_by_one(agent: EncoderAgent) -> None:
-    given = (situation(profile=("I have two dogs.",)), situation(), situation(KEY, language="ja"))
-    questions = [(one, hearing("Do you have a pet?"), CANDIDATES[place:]) for place, one in enumerate(given)]
+    situations = (situation(profile=("I have two dogs.",)), situation(), situation(KEY, language="ja"))
+    questions = [(each, hearing("Do you have a pet?"), CANDIDATES[start:]) for start, each in enumerate(situations)]
     assert agent.score_many(questions) == [agent.score(*question) for question in questions]
     assert agent.score_many(questions[:2]) == [agent.score(*question) for question in questions[:2]]
     assert agent.score_many([]) == []
@@ -157,10 +159,10 @@ def test_ranking_knows_message_and_persona(agent: EncoderAgent) -> None:
 def test_a_long_profile_is_cut_to_what_bears_on_the_turns() -> None:
     profile = (*(f"I have been to town number {number}." for number in range(40)), "I have two dogs.")
     given = situation(profile=profile)
-    vectors = Vectors(SentenceEncoder(cache=False))
-    (fit,) = fits(vectors, [(given, hearing("Do you have any pets?"))])
+    cached = CachedEncoder(SentenceEncoder(cache=False))
+    (fit,) = build_fits(cached, [(given, hearing("Do you have any pets?"))])
     assert len(fit.profile) == 8
-    assert (np.abs(fit.profile - vectors.of(["I have two dogs."], "own")).max(axis=1) == 0).any()
+    assert (np.abs(fit.profile - cached.encode(["I have two dogs."], "own")).max(axis=1) == 0).any()
 
 
 def test_what_the_encoder_reads_of_a_situation() -> None:
@@ -168,7 +170,7 @@ def test_what_the_encoder_reads_of_a_situation() -> None:
     given = Situation(
         situation(profile=("I am a pilot.", " "), relations=(tie("Ines", "friend"),)).persona, faced=faced
     )
-    assert context_of(given, [Turn("Ines", "Hello."), Turn("TOMAS", "Hm."), Turn("Ruy", "")]) == Context(
+    assert build_context(given, [Turn("Ines", "Hello."), Turn("TOMAS", "Hm."), Turn("Ruy", "")]) == Context(
         ("I am a pilot.", "Ines is my friend."), ("Ines has a boat.",), ((False, "Hello."), (True, "Hm."))
     )
 
@@ -192,7 +194,7 @@ def test_a_multilingual_encoder_is_used_where_there_is_one(monkeypatch: pytest.M
     assert "a multilingual encoder" in reply.evidence[-1].text
 
 
-def test_a_folder_that_is_no_model_is_told_of_at_once(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_model_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no encoder's model folder"):
         EncoderAgent(tmp_path)
 

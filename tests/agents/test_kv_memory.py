@@ -10,7 +10,7 @@ from people import hearing, situation
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.word_vectors import unit
 from understudy.errors import InputError
-from understudy.modelfolder import read_model, texts_as_tensor, write_model
+from understudy.model_folder import read_model, texts_as_tensor, write_model
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,9 @@ def test_the_second_hop_brings_in_the_replies_of_like_messages(agent: KeyValueMe
 def test_the_memory_is_evidence(agent: KeyValueMemory) -> None:
     given = situation(("Ines", "So?", "Pocket."), profile=("Harbour pilot.",))
     evidence = agent.reply(given, hearing("Where is the key?")).evidence
-    recalled = [one.text for one in evidence if one.kind == "memory" and "->" in one.text]
+    recalled = [item.text for item in evidence if item.kind == "memory" and "->" in item.text]
     assert recalled[0].startswith("where is the key ? -> in my pocket . (attention 0.")
-    assert any(one.kind == "profile" for one in evidence)
+    assert any(item.kind == "profile" for item in evidence)
 
 
 def test_many_questions_score_as_one_by_one(agent: KeyValueMemory) -> None:

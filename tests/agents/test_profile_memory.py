@@ -38,9 +38,9 @@ def test_two_hops_over_the_profile(agent: ProfileMemory) -> None:
 def test_the_sentence_that_fits_gets_the_attention(agent: ProfileMemory) -> None:
     given = situation(("Ines", "So?", "Here."), profile=("Harbour pilot.", "Brass key."))
     evidence = agent.reply(given, hearing("Where is the key?")).evidence
-    told = [one.text for one in evidence if one.kind == "profile"]
-    assert told[0].startswith("Brass key. (attention 0.")
-    shares = [float(text.split("attention ")[1].rstrip(")")) for text in told]
+    sentences = [item.text for item in evidence if item.kind == "profile"]
+    assert sentences[0].startswith("Brass key. (attention 0.")
+    shares = [float(text.split("attention ")[1].rstrip(")")) for text in sentences]
     assert sum(shares) == pytest.approx(1, abs=0.011)
 
 

@@ -64,16 +64,16 @@ def test_it_does_not_repeat_itself_while_there_is_something_else_to_say() -> Non
 
 
 def test_whom_one_faces_decides_between_similar_exchanges() -> None:
-    told = (("Ruy", "Where is the key?", "Find it yourself."), ("Ines", "Where is the key?", "Here, my dear."))
-    assert said(situation(*told), "Where is the key?") == "Find it yourself."
-    assert said(situation(*told, faced="Ines"), "Where is the key?") == "Here, my dear."
+    past_lines = (("Ruy", "Where is the key?", "Find it yourself."), ("Ines", "Where is the key?", "Here, my dear."))
+    assert said(situation(*past_lines), "Where is the key?") == "Find it yourself."
+    assert said(situation(*past_lines, faced="Ines"), "Where is the key?") == "Here, my dear."
     assert said(situation(LAMP, BOAT, faced="Ines"), "Who lit the lamp?") == "I did."
 
 
 def test_profile_words_decide_between_similar_exchanges() -> None:
-    told = (("Ines", "Do you like to sail?", "Now and then."), ("Ines", "Do you like to fish?", "All my life."))
-    assert said(situation(*told), "What do you like?") == "Now and then."
-    assert said(situation(*told, profile=("I fish for a living.",)), "What do you like?") == "All my life."
+    past_lines = (("Ines", "Do you like to sail?", "Now and then."), ("Ines", "Do you like to fish?", "All my life."))
+    assert said(situation(*past_lines), "What do you like?") == "Now and then."
+    assert said(situation(*past_lines, profile=("I fish for a living.",)), "What do you like?") == "All my life."
 
 
 def test_being_called_by_name_is_not_a_match() -> None:
@@ -139,14 +139,14 @@ def test_the_past_is_read_once_for_many_messages_even_at_once() -> None:
 
 
 def test_personas_do_not_share_a_past_but_may_share_a_collection() -> None:
-    given, other = situation(KEY), situation(BOAT)
+    first, second = situation(KEY), situation(BOAT)
     own, shared = Pools(own_past, capacity=1), Pools(lambda _: bank)
     bank = exchanges("Tomas", LAMP)
-    assert own.of(given) is not own.of(other)
-    assert own.of(other).exchanges[0].said.text == BOAT[2]
-    assert own.of(given).exchanges[0].said.text == KEY[2]
-    assert shared.of(given) is shared.of(other)
-    assert TfIdfAgent(lambda _: bank).reply(given, hearing("Who lit the lamp?")).text == "I did."
+    assert own.of(first) is not own.of(second)
+    assert own.of(second).exchanges[0].said.text == BOAT[2]
+    assert own.of(first).exchanges[0].said.text == KEY[2]
+    assert shared.of(first) is shared.of(second)
+    assert TfIdfAgent(lambda _: bank).reply(first, hearing("Who lit the lamp?")).text == "I did."
 
 
 def test_ranking_prefers_what_fits_message_and_persona() -> None:
@@ -177,9 +177,9 @@ TEXT = st.text(max_size=30) | st.lists(st.sampled_from(["key", "boat", "Ines", "
     st.sampled_from(["Ines", None]),
 )
 def test_whatever_was_said_there_is_a_reply(
-    told: list[tuple[str | None, str, str]], profile: tuple[str, ...], messages: list[str], faced: str | None
+    past_lines: list[tuple[str | None, str, str]], profile: tuple[str, ...], messages: list[str], faced: str | None
 ) -> None:
-    given = situation(*told, profile=profile, relations=LOVES, faced=faced)
+    given = situation(*past_lines, profile=profile, relations=LOVES, faced=faced)
     reply = TfIdfAgent().reply(given, hearing(*messages))
     assert reply.text.strip()
     assert reply == TfIdfAgent().reply(replace(given), hearing(*messages))

@@ -20,9 +20,9 @@ def test_a_word_never_seen_is_told_by_its_spelling() -> None:
 
 
 def test_words_spelled_alike_are_alike() -> None:
-    first, second, other = (unit(spelled(word, 2048)) for word in ("hunting", "hunt", "okra"))
+    first, second, unlike = (unit(spelled(word, 2048)) for word in ("hunting", "hunt", "okra"))
     assert first @ second > 0.2
-    assert abs(first @ other) < 0.1
+    assert abs(first @ unlike) < 0.1
     assert np.linalg.norm(spelled("hunting", 2048)) < 1.5
 
 

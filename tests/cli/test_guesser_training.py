@@ -14,7 +14,7 @@ from click.testing import Result
 from languagemodels import words_of
 from speakers import tiny_reader
 from talkers import COMMON, PEOPLE, WORDS, shows_folder
-from understudy.modelfolder import CARD
+from understudy.model_folder import CARD
 from understudy.readers import read
 
 pytest.importorskip("transformers", reason="training needs the extra 'train'")

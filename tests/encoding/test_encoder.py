@@ -3,12 +3,17 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from understudy.encoding import Context, SentenceEncoder, shipped_model
+from understudy.encoding.encoder import CARD, TOKENIZER, WEIGHTS, parse_sequence_format, read_encoder_card
 from understudy.errors import InputError
 
 TEXTS = [
@@ -36,9 +41,9 @@ def test_vectors_have_length_one_and_know_meaning(encoder: SentenceEncoder) -> N
 
 
 def test_a_vector_does_not_depend_on_what_it_is_encoded_with(encoder: SentenceEncoder) -> None:
-    chance = random.Random(0)
+    rng = random.Random(0)
     words = "the key is in a boat that Ines left by the harbour before fog came".split()
-    texts = [*TEXTS, *(" ".join(chance.choices(words, k=chance.randint(1, 40))) for _ in range(60))]
+    texts = [*TEXTS, *(" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(60))]
     together = encoder.encode(texts)
     for start, size in ((0, 1), (1, 1), (4, 1), (3, 2), (10, 7), (20, 33)):
         assert np.abs(encoder.encode(texts[start : start + size]) - together[start : start + size]).max() < 1e-4
@@ -47,7 +52,7 @@ def test_a_vector_does_not_depend_on_what_it_is_encoded_with(encoder: SentenceEn
     assert np.abs(encoder.encode_contexts(contexts[4:5]) - together[4:5]).max() < 1e-4
 
 
-def test_equal_texts_have_equal_vectors_and_nothing_has_none(encoder: SentenceEncoder) -> None:
+def test_equal_texts_have_equal_vectors_and_no_texts_no_vectors(encoder: SentenceEncoder) -> None:
     first, second, _ = encoder.encode(["Fog.", "Fog.", "Sun."])
     assert (first == second).all()
     assert encoder.encode([]).shape == (0, encoder.width)
@@ -60,19 +65,19 @@ def test_roles_differ_and_unknown_ones_are_refused(encoder: SentenceEncoder) -> 
         encoder.encode(["Fog."], "thought")
 
 
-def test_what_is_kept_equals_what_is_made(tmp_path: Path, encoder: SentenceEncoder) -> None:
-    made = encoder.encode(TEXTS)
-    told: list[tuple[int, int]] = []
-    keeping = SentenceEncoder(cache=tmp_path, progress=lambda done, of: told.append((done, of)))
-    assert (keeping.encode(TEXTS) == made).all()
-    assert told == [(len(TEXTS), len(TEXTS))]
-    again = SentenceEncoder(cache=tmp_path, progress=lambda done, of: told.append((done, of)))
-    assert (again.encode(TEXTS) == made).all()
-    assert len(told) == 1
-    again.encode(["unseen"], keep=False)
-    assert len(list(tmp_path.glob("*.f16"))) == 1
+def test_cached_vectors_equal_encoded_ones(tmp_path: Path, encoder: SentenceEncoder) -> None:
+    vectors = encoder.encode(TEXTS)
+    progress: list[tuple[int, int]] = []
+    first = SentenceEncoder(cache=tmp_path, progress=lambda done, total: progress.append((done, total)))
+    assert (first.encode(TEXTS) == vectors).all()
+    assert progress == [(len(TEXTS), len(TEXTS))]
+    second = SentenceEncoder(cache=tmp_path, progress=lambda done, total: progress.append((done, total)))
+    assert (second.encode(TEXTS) == vectors).all()
+    assert len(progress) == 1
+    second.encode(["unseen"], keep=False)
+    assert len(list(tmp_path.glob("*.sqlite"))) == 1
     context = [Context((), (), ((False, "Fog?"),))]
-    assert (again.encode_contexts(context, keep=True) == again.encode_contexts(context, keep=True)).all()
+    assert (second.encode_contexts(context, keep=True) == second.encode_contexts(context, keep=True)).all()
 
 
 def copied(folder: Path, **changes: object) -> Path:
@@ -82,14 +87,14 @@ def copied(folder: Path, **changes: object) -> Path:
     return folder
 
 
-def test_texts_prepared_otherwise_are_kept_apart(monkeypatch: pytest.MonkeyPatch, encoder: SentenceEncoder) -> None:
+def test_another_processing_has_another_fingerprint(monkeypatch: pytest.MonkeyPatch, encoder: SentenceEncoder) -> None:
     before = SentenceEncoder(cache=False).fingerprint
     assert before == encoder.fingerprint
     monkeypatch.setattr("understudy.encoding.encoder.PROCESSING", 1_000)
     assert SentenceEncoder(cache=False).fingerprint != before
 
 
-def test_a_folder_that_cannot_be_used_is_told_of(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no encoder's model folder: it has no model.json"):
         SentenceEncoder(tmp_path)
     with pytest.raises(InputError, match="of format 99, this Understudy reads format 1"):
@@ -112,3 +117,88 @@ def test_what_ships_is_small_and_says_what_it_is() -> None:
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 25_000_000
     card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     assert {"what", "data", "figures", "licence"} <= card.keys()
+
+
+ABSURD: list[Any] = [
+    -1, 10**9, 10**18, 10**400, -(10**18), 1e300, -1e300, float("nan"), float("inf"), float("-inf"),
+    True, None, "384", [384], {"width": 384},
+]  # fmt: skip
+CARD_NUMBERS = [
+    ("width",),
+    ("sequences", "first"),
+    ("sequences", "last"),
+    ("sequences", "markers", "reply"),
+    ("sequences", "longest", "query"),
+    ("sequences", "longest", "reply"),
+    ("weights", "query"),
+    ("words", "own"),
+    ("sharpness",),
+    ("commonness",),
+]
+
+
+def changed(names: tuple[str, ...], value: Any) -> dict[str, Any]:
+    card = deepcopy(read_encoder_card(shipped_model()))
+    section = card
+    for name in names[:-1]:
+        section = section[name]
+    section[names[-1]] = value
+    return card
+
+
+@pytest.mark.parametrize("names", CARD_NUMBERS, ids=".".join)
+@pytest.mark.parametrize("value", ABSURD, ids=lambda value: repr(value)[:12])
+def test_an_absurd_number_is_an_error(names: tuple[str, ...], value: Any) -> None:
+    if value == -1 and names[0] in ("weights", "words", "commonness"):
+        assert parse_sequence_format(changed(names, value), shipped_model())
+        return
+    with pytest.raises(InputError, match="the card lacks what the encoder needs"):
+        parse_sequence_format(changed(names, value), shipped_model())
+
+
+@pytest.mark.parametrize("value", [0, 1, 7, 0.5, 4_097])
+def test_a_sequence_has_room_for_its_markers_and_fits_in_memory(value: float) -> None:
+    with pytest.raises(InputError, match="longest.query is"):
+        parse_sequence_format(changed(("sequences", "longest", "query"), value), shipped_model())
+
+
+@given(
+    names=st.sampled_from([("sequences",), ("weights",), ("words",), *CARD_NUMBERS]),
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=5,
+    ),
+)
+def test_any_value_in_a_card_is_accepted_or_an_input_error(names: tuple[str, ...], value: Any) -> None:
+    try:
+        sequence_format = parse_sequence_format(changed(names, value), shipped_model())
+    except InputError:
+        return
+    assert all(8 <= length <= 4_096 for length in sequence_format.longest.values())
+
+
+def linked(folder: Path, card: str) -> Path:
+    folder.mkdir()
+    for name in (WEIGHTS, TOKENIZER):
+        (folder / name).symlink_to(shipped_model() / name)
+    (folder / CARD).write_text(card, encoding="utf-8")
+    return folder
+
+
+def test_a_width_that_is_not_the_models_is_an_error(tmp_path: Path) -> None:
+    folder = linked(tmp_path / "wide", json.dumps(changed(("width",), 60_000)))
+    with pytest.raises(InputError, match="60000 wide, and the model makes them 384 wide"):
+        SentenceEncoder(folder, cache=False)
+
+
+def test_a_token_that_the_model_does_not_have_is_an_error(tmp_path: Path) -> None:
+    folder = linked(tmp_path / "token", json.dumps(changed(("sequences", "first"), 9_000_000)))
+    with pytest.raises(InputError, match="the model does not fit its card"):
+        SentenceEncoder(folder, cache=False).encode(["Good evening."])
+
+
+@pytest.mark.parametrize("card", ["[" * 100_000, '{"format": ' + "9" * 5_000 + "}", " " * 10_000_001], ids=len)
+def test_a_card_that_cannot_be_parsed_is_an_error(tmp_path: Path, card: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be read|too large"):
+        read_encoder_card(linked(tmp_path / "odd", card))

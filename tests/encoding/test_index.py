@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from understudy.encoding import index as module
-from understudy.encoding.index import ExactIndex, GraphIndex, index_of, search_exactly
+from understudy.encoding.index import ExactIndex, GraphIndex, build_index, search_exactly
 from understudy.errors import InputError
 
 
 def clouds(count: int, width: int = 32, seed: int = 0) -> NDArray[np.float32]:
     """Vectors of length 1 in clusters, as sentences lie."""
-    chance = np.random.default_rng(seed)
-    centres = chance.standard_normal((count // 20 + 1, width))
-    made = centres[chance.integers(0, len(centres), count)] + 0.5 * chance.standard_normal((count, width))
-    unit: NDArray[np.float32] = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((count // 20 + 1, width))
+    points = centres[rng.integers(0, len(centres), count)] + 0.5 * rng.standard_normal((count, width))
+    unit: NDArray[np.float32] = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
@@ -28,23 +28,23 @@ def test_exact_search_finds_what_sorting_finds(count: int, k: int, half: bool, s
     vectors = (np.round(clouds(count, 8, seed) * 2) / 2).astype(np.float32)  # so that some are equal
     query = np.ones(8, np.float32)
     scores = vectors @ query
-    expected = sorted(range(count), key=lambda place: -scores[place])[: max(k, 0)]
+    expected = sorted(range(count), key=lambda index: -scores[index])[: max(k, 0)]
     stored = vectors.astype(np.float16) if half else vectors
-    found = search_exactly(stored, query, k)
-    assert [place for place, _ in found] == expected
-    assert [score for _, score in found] == pytest.approx([float(scores[place]) for place in expected])
-    assert ExactIndex(stored).search(query, k) == found
+    matches = search_exactly(stored, query, k)
+    assert [index for index, _ in matches] == expected
+    assert [score for _, score in matches] == pytest.approx([float(scores[index]) for index in expected])
+    assert ExactIndex(stored).search(query, k) == matches
 
 
 def test_a_graph_finds_nearly_all_of_the_nearest_ten(tmp_path: Path) -> None:
     pytest.importorskip("usearch")
     vectors, queries = clouds(4_000), clouds(100, seed=1)
     graph = GraphIndex.build(vectors.astype(np.float16), tmp_path / "graph")
-    true = [{place for place, _ in search_exactly(vectors, query, 10)} for query in queries]
-    found = [{place for place, _ in graph.search(query, 10)} for query in queries]
-    assert sum(len(one & other) for one, other in zip(true, found)) / 1_000 >= 0.95
-    place, score = graph.search(vectors[7], 1)[0]
-    assert place == 7 and score == pytest.approx(1, abs=1e-2)
+    true = [{index for index, _ in search_exactly(vectors, query, 10)} for query in queries]
+    matches = [{index for index, _ in graph.search(query, 10)} for query in queries]
+    assert sum(len(nearest & matched) for nearest, matched in zip(true, matches)) / 1_000 >= 0.95
+    index, score = graph.search(vectors[7], 1)[0]
+    assert index == 7 and score == pytest.approx(1, abs=1e-2)
     assert graph.search(vectors[0], 0) == []
 
 
@@ -70,15 +70,15 @@ def test_a_stopped_build_goes_on_and_a_finished_one_is_opened(tmp_path: Path) ->
     assert [file.name for file in tmp_path.iterdir()] == ["graph"]
 
 
-def test_the_better_kind_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_depends_on_the_number_of_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("usearch")
     vectors = clouds(50)
-    assert isinstance(index_of(vectors, tmp_path / "graph"), ExactIndex)
-    monkeypatch.setattr(module, "EXACT_UP_TO", 49)
-    assert isinstance(index_of(vectors, tmp_path / "graph"), GraphIndex)
+    assert isinstance(build_index(vectors, tmp_path / "graph"), ExactIndex)
+    monkeypatch.setattr(module, "MAX_EXACT", 49)
+    assert isinstance(build_index(vectors, tmp_path / "graph"), GraphIndex)
 
 
-def test_what_is_no_index_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_index_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("usearch")
     with pytest.raises(InputError, match="there is no index"):
         GraphIndex(tmp_path / "none")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from understudy.encoding.sequences import PROCESSING, Context, Form, Sequencer
+from understudy.encoding.sequences import PROCESSING, Context, SequenceFormat, Sequencer
 
 MARKERS = {"reply": 1, "said": 2, "heard": 3, "own": 4, "theirs": 5, "query": 6}
 
@@ -13,7 +13,7 @@ def letters(texts: Sequence[str]) -> list[list[int]]:
 
 
 def sequencer(markers: dict[str, int] = MARKERS, query: int = 200) -> Sequencer:
-    return Sequencer(Form(98, 99, markers, {"query": query, "reply": 8, "sentence": 6}), letters)
+    return Sequencer(SequenceFormat(98, 99, markers, {"query": query, "reply": 8, "sentence": 6}), letters)
 
 
 def test_a_text_has_its_role_in_front_and_loses_its_end() -> None:
@@ -26,18 +26,18 @@ def test_a_text_has_its_role_in_front_and_loses_its_end() -> None:
 
 def test_a_context_is_profile_then_turns() -> None:
     a, b, c, d = letters(["abcd"])[0]
-    made = sequencer().contexts([Context(("a",), ("b",), ((False, "c"), (True, "d"))), Context()])
-    assert made == [[98, 6, 4, a, 5, b, 3, c, 2, d, 99], [98, 6, 99]]
-    without = Sequencer(Form(98, 99, MARKERS, {"query": 200}, theirs=False), letters)
+    sequences = sequencer().contexts([Context(("a",), ("b",), ((False, "c"), (True, "d"))), Context()])
+    assert sequences == [[98, 6, 4, a, 5, b, 3, c, 2, d, 99], [98, 6, 99]]
+    without = Sequencer(SequenceFormat(98, 99, MARKERS, {"query": 200}, theirs=False), letters)
     assert without.contexts([Context(("a",), ("b",), ((False, "c"), (True, "d")))]) == [[98, 6, 4, a, 3, c, 2, d, 99]]
 
 
 def test_the_oldest_turns_go_first_and_the_beginning_of_one_that_is_too_long() -> None:
     turns = tuple((False, letter * 30) for letter in "abcd")
-    made = sequencer(query=100).contexts([Context(("p" * 50,), (), turns)])[0]
-    assert len(made) <= 100
-    assert made[-31:-1] == letters(["d" * 30])[0]
-    assert letters(["a"])[0][0] not in made
+    sequence = sequencer(query=100).contexts([Context(("p" * 50,), (), turns)])[0]
+    assert len(sequence) <= 100
+    assert sequence[-31:-1] == letters(["d" * 30])[0]
+    assert letters(["a"])[0][0] not in sequence
     long = sequencer(query=100).contexts([Context(("p" * 500,), (), ((False, "x" * 1000 + "yz"),))])[0]
     assert len(long) == 100
     assert long[-3:-1] == letters(["yz"])[0]
@@ -53,12 +53,12 @@ PINNED = {1: "cf8d1a6cb504db41"}
 
 def test_texts_that_become_other_sequences_are_another_version_of_the_processing() -> None:
     texts = [f"{word}{ending} {word}" for word in WORDS for ending in ENDINGS]
-    texts += [" ".join(texts[at : at + 40]) for at in range(0, len(texts), 40)]
+    texts += [" ".join(texts[start : start + 40]) for start in range(0, len(texts), 40)]
     contexts = [
-        Context(tuple(texts[at : at + 3]), tuple(texts[at + 3 : at + 4]), ((False, texts[at + 4]), (True, texts[-at])))
-        for at in range(1, len(texts) - 5, 5)
+        Context(tuple(texts[i : i + 3]), tuple(texts[i + 3 : i + 4]), ((False, texts[i + 4]), (True, texts[-i])))
+        for i in range(1, len(texts) - 5, 5)
     ]
-    made = sequencer()
-    told = repr([made.texts(texts, "reply"), made.texts(texts, "own"), made.contexts(contexts)])
-    digest = blake2b(told.encode(), digest_size=8).hexdigest()
-    assert PINNED.get(PROCESSING) == digest, "raise PROCESSING and pin its digest: what is cached was made otherwise"
+    builder = sequencer()
+    sequences = [builder.texts(texts, "reply"), builder.texts(texts, "own"), builder.contexts(contexts)]
+    digest = blake2b(repr(sequences).encode(), digest_size=8).hexdigest()
+    assert PINNED.get(PROCESSING) == digest, "raise PROCESSING and pin its digest: cached vectors differ"

@@ -8,7 +8,7 @@ from understudy.encoding.spelling import canonical
 
 
 @pytest.mark.parametrize(
-    ("told", "meant"),
+    ("text", "normalized"),
     [
         ("I'm fine, I can't complain.", "i am fine, i can not complain."),
         ("i m fine", "i am fine"),
@@ -21,10 +21,10 @@ from understudy.encoding.spelling import canonical
         ("", ""),
     ],
 )
-def test_contractions_are_written_out(told: str, meant: str) -> None:
-    assert canonical(told) == meant
+def test_contractions_are_written_out(text: str, normalized: str) -> None:
+    assert canonical(text) == normalized
 
 
 @given(st.text())
-def test_any_text_can_be_spelt(text: str) -> None:
+def test_any_text_can_be_normalized(text: str) -> None:
     assert canonical(text) == canonical(text).strip()

@@ -17,7 +17,7 @@ from people import hearing
 from understudy.agents import agent_named
 from understudy.dialogue import Situation
 from understudy.errors import InputError, MissingExtra
-from understudy.modelfolder import read_model
+from understudy.model_folder import read_model
 from understudy.persona import Persona
 from understudy.training import TRAINERS, train
 from understudy.training.bag_rankers import BagSettings

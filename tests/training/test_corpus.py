@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.encoding.sequences import Context, Form, Sequencer
+from understudy.encoding.sequences import Context, SequenceFormat, Sequencer
 from understudy.errors import InputError
 from understudy.training.corpus import PAIRS, EncodedExample, Mixing, Sequences, Shown, TokenizedDialogues, read_pairs
 from understudy.training.dialogues import DialogueSplit, ProfiledDialogue
@@ -23,7 +23,7 @@ PAIRED = [
     ("i spin wool.", "wool is spun by me ."),
     ("i sail.", "so it is ."),
 ]
-FORM = Form(
+FORM = SequenceFormat(
     1,
     2,
     {"reply": 3, "said": 4, "heard": 5, "own": 6, "theirs": 7, "query": 8},

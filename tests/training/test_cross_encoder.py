@@ -14,7 +14,7 @@ from models import TRADES, tiny_base, tiny_cross_encoder, tiny_data
 from people import hearing
 from understudy.agents import agent_named
 from understudy.agents.cross_encoder import CrossEncoder
-from understudy.agents.fit import context_of
+from understudy.agents.fit import build_context
 from understudy.dialogue import Situation
 from understudy.encoding import Context
 from understudy.errors import InputError, MissingExtra
@@ -75,7 +75,7 @@ def test_it_prefers_what_the_profile_says(trained: Path) -> None:
         somebody = Situation(Persona("Somebody", profile=(f"i {verb} {thing}.", "i live by the mill.")))
         offered = [f"i {TRADES[other]} {other} all day ." for other in (thing, *(set(TRADES) - {thing}))]
         contexts = [
-            context_of(somebody, hearing(f"hello , i {trade} , and you ?")) for trade in ("sail boats", "bake bread")
+            build_context(somebody, hearing(f"hello , i {trade} , and you ?")) for trade in ("sail boats", "bake bread")
         ]
         right += sum(own[0] == max(own) for own in agent._pairs.scores(contexts, [offered] * 2))
     assert right >= 5  # of 24; by chance two

@@ -21,7 +21,7 @@ from understudy.dialogue import Situation
 from understudy.encoding import Context, SentenceEncoder
 from understudy.errors import InputError, MissingExtra
 from understudy.libraries import import_library
-from understudy.modelfolder import write_tensors
+from understudy.model_folder import write_tensors
 from understudy.persona import Persona
 from understudy.training import encoder, train
 from understudy.training.bag_rankers import BagSettings

@@ -15,7 +15,7 @@ import pytest
 from languagemodels import tiny_model, words_of
 from understudy.errors import InputError, MissingExtra
 from understudy.metrics.transformer_lm import CAUSAL, MASKED, open_transformer
-from understudy.modelfolder import card_of
+from understudy.model_folder import read_card
 from understudy.persona import persona_at
 from understudy.readers import read
 from understudy.storyfile import Story
@@ -99,7 +99,7 @@ def test_lines_held_back_become_less_surprising_and_anothers_do_not(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_card_says_what_was_learnt_and_how_good_it_is(story: Story, trained: dict[str, Path], kind: str) -> None:
-    card = card_of(trained[kind], kind)
+    card = read_card(trained[kind], kind)
     assert (card["story"], card["character"], card["moment"]) == (story.title, "Ines", "2")
     assert (card["data"]["lines"], card["data"]["held_back"]) == (40, 10)
     figures = card["figures"]
@@ -140,7 +140,7 @@ def test_a_stopped_training_goes_on_to_the_same_model(
         assert checkpoint_folder(out).is_dir() and not out.exists()
     TRAINERS[kind](task(story, bases[kind], out))
     assert weights(out) == weights(trained[kind]) and not checkpoint_folder(out).exists()
-    assert card_of(out, kind)["figures"] == card_of(trained[kind], kind)["figures"]
+    assert read_card(out, kind)["figures"] == read_card(trained[kind], kind)["figures"]
 
 
 def test_it_ends_when_held_back_lines_get_no_better_and_keeps_the_best(

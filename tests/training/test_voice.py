@@ -12,7 +12,7 @@ from understudy.errors import InputError
 from understudy.metrics import Samples
 from understudy.metrics.voice import VoiceCast, voice
 from understudy.metrics.voice.model import PARTS, VoiceModel
-from understudy.modelfolder import read_model
+from understudy.model_folder import read_model
 from understudy.training.loop import no_progress
 from understudy.training.task import TrainingTask
 from understudy.training.voice import VoiceSettings, train

@@ -116,9 +116,9 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
 
 
 def _folder_agent(folder: Path, **extra: Candidates) -> Agent:
-    from understudy.modelfolder import agent_of
+    from understudy.model_folder import read_agent_name
 
-    name = agent_of(folder)
+    name = read_agent_name(folder)
     if name not in AGENTS:
         raise AgentError(f"{folder} is a model for '{name}', an agent that this version does not have")
     return AGENTS[name](model=folder, **extra)

@@ -23,13 +23,13 @@ from understudy.agents.profile_replies import from_profile, plainly
 from understudy.agents.word_vectors import WordVectors, unit
 from understudy.dialogue import Evidence, Reply, Situation, Turn
 from understudy.lexical import Floats
-from understudy.modelfolder import ModelFolder, read_model
+from understudy.model_folder import ModelFolder, read_model
 
-__all__ = ["MOST_TURNS", "BagRanker", "Hop", "Query", "Question", "attention", "message_of"]
+__all__ = ["MAX_TURNS", "BagRanker", "Hop", "Query", "Question", "attention", "message_of"]
 
-WIDEST, MOST_TURNS = 65_536, 10_000  # that a model folder may ask for
-BLOCK = 8192  # lines whose vectors are kept together
-KEPT_BLOCKS = 8
+MAX_WIDTH, MAX_TURNS = 65_536, 10_000  # of a model folder
+BLOCK = 8192  # lines whose vectors are cached together
+CACHED_BLOCKS = 8
 SENTENCES = 3  # of the profile that are shown
 
 Question = tuple[Situation, Sequence[Turn], Sequence[str]]
@@ -63,14 +63,14 @@ class BagRanker(ABC):
         self.card = dict(folder.card)
         vocabulary = folder.texts("words")
         rows = folder.tensor("vectors", len(vocabulary), None)
-        if not 0 < rows.shape[1] <= WIDEST:  # without words, a file of no size can tell of any width
-            raise folder.error(f"its vectors are {rows.shape[1]:,} wide, and must be from 1 to {WIDEST:,}")
+        if not 0 < rows.shape[1] <= MAX_WIDTH:  # without words, an empty tensor can claim any width
+            raise folder.error(f"its vectors are {rows.shape[1]:,} wide, and must be from 1 to {MAX_WIDTH:,}")
         self.vectors = WordVectors(vocabulary, rows)
-        self.turns = max(folder.whole("settings", "turns", low=0, high=MOST_TURNS), 1)
+        self.turns = max(folder.integer("settings", "turns", low=0, high=MAX_TURNS), 1)
         self.balance = float(folder.tensor("balance"))
         self._prepare(folder)
         self._pools = Pools(candidates)
-        self._block = lru_cache(KEPT_BLOCKS)(self._directions)
+        self._block = lru_cache(CACHED_BLOCKS)(self._directions)
 
     def _prepare(self, folder: ModelFolder) -> None:  # noqa: B027
         """Take from the folder what only this model has."""

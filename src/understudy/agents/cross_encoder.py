@@ -30,17 +30,16 @@ from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import said_before
 from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Option, Question, unsaid
-from understudy.agents.fit import PROFILE, context_of, shortened
+from understudy.agents.fit import MAX_PROFILE, build_context, shorten_profile
 from understudy.agents.pools import Candidates, own_past
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context
-from understudy.encoding.card import HEAVIEST, form_of
-from understudy.encoding.encoder import session_of, tokens_of
+from understudy.encoding.encoder import MAX_WEIGHT, load_session, load_tokenizer, parse_sequence_format
 from understudy.encoding.sequences import Sequencer
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, card_of, is_number, read_tensors
+from understudy.model_folder import ModelFolder, is_number, read_card, read_tensors
 
-__all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "Pairs"]
+__all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "PairScorer"]
 
 NAME = "cross-encoder"
 GRAPH, HEAD_FILE, TOKENIZER, ENCODER = "cross-encoder.onnx", "head.safetensors", "tokenizer.json", "encoder"
@@ -52,12 +51,12 @@ BATCH_TOKENS = 512
 Progress = Callable[[int, int], None]
 
 
-class Pairs:
-    """Runs the model of a folder on contexts and replies."""
+class PairScorer:
+    """Runs the model of a folder on pairs of a context and a reply."""
 
     def __init__(self, folder: Path, card: dict[str, Any], threads: int) -> None:
-        self._session = session_of(folder / GRAPH, 1)
-        self._sequencer = Sequencer(form_of(card, folder), tokens_of(folder / TOKENIZER))
+        self._session = load_session(folder / GRAPH, 1)
+        self._sequencer = Sequencer(parse_sequence_format(card, folder), load_tokenizer(folder / TOKENIZER))
         # In full precision a row of a product depends in its last digits on how many rows there are.
         self._batch_tokens = BATCH_TOKENS if card.get("bits") == 8 else 1
         self._threads = threads
@@ -72,10 +71,10 @@ class Pairs:
         self, contexts: Sequence[Context], replies: Sequence[Sequence[str]], progress: Progress | None = None
     ) -> list[list[float]]:
         """The scores of each context's replies."""
-        read = self._sequencer.contexts(contexts)
-        texts = list(dict.fromkeys(text for some in replies for text in some))
-        said = dict(zip(texts, self._sequencer.texts(texts, "reply")))
-        batches = [(ids, [said[text] for text in some]) for ids, some in zip(read, replies)]
+        context_ids = self._sequencer.contexts(contexts)
+        texts = list(dict.fromkeys(text for candidates in replies for text in candidates))
+        reply_ids = dict(zip(texts, self._sequencer.texts(texts, "reply")))
+        batches = [(ids, [reply_ids[text] for text in candidates]) for ids, candidates in zip(context_ids, replies)]
         results = list[list[float]]()
         with ThreadPoolExecutor(self._threads) as pool:
             for scores in pool.map(self._scores, batches):
@@ -105,10 +104,10 @@ class Pairs:
             mask[row, :end] = 1
             types[row, len(context) : end] = 1
         inputs = {"ids": ids, "mask": mask, "types": types}
-        return [self._judged(features) for features in self._session.run(None, inputs)[0].astype(np.float64)]
+        return [self._head_score(features) for features in self._session.run(None, inputs)[0].astype(np.float64)]
 
-    def _judged(self, features: NDArray[np.float64]) -> float:
-        """The head, for one reply by itself: what stands beside it cannot change a digit."""
+    def _head_score(self, features: NDArray[np.float64]) -> float:
+        """The head of one pair, computed alone, so that no digit depends on the other pairs."""
         first, first_bias, second, second_bias = self._head
         inner = first @ features + first_bias
         inner *= 0.5 * (1 + np.array([math.erf(value) for value in inner / math.sqrt(2)]))
@@ -116,7 +115,7 @@ class Pairs:
 
 
 class CrossEncoder(EncoderAgent):
-    """Answers as the encoder does, with its choices weighed once more; ranks replies."""
+    """Answers as the encoder does, with its best options re-ranked; ranks replies."""
 
     def __init__(
         self,
@@ -128,55 +127,55 @@ class CrossEncoder(EncoderAgent):
         progress: Progress | None = None,
     ) -> None:
         """`model` is a model folder that 'understudy train cross-encoder' made; for the others see the encoder."""
-        self.card = card_of(model, NAME)
+        self.card = read_card(model, NAME)
         for name in (GRAPH, HEAD_FILE, TOKENIZER):
             if not (model / name).is_file():
                 raise InputError(f"the model folder is not whole: it has no {name}; train it again", model)
         weight = self.card.get("weight")
-        if not is_number(weight) or abs(weight) > HEAVIEST:
+        if not is_number(weight) or abs(weight) > MAX_WEIGHT:
             raise InputError("the card has no number for 'weight': train the model again, or fetch it again", model)
         self._weight = float(weight)
         self._folder = model
         super().__init__(model / ENCODER, candidates, multilingual, threads, cache, progress)
 
     @cached_property
-    def _pairs(self) -> Pairs:
-        return Pairs(self._folder, self.card, self._threads)
+    def _pairs(self) -> PairScorer:
+        return PairScorer(self._folder, self.card, self._threads)
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
-        fitting = super().score(situation, history, candidates)
+        fits = super().score(situation, history, candidates)
         if situation.persona.language != READ:
-            return fitting
-        return self._weighed(self._judged([(situation, history, candidates)])[0], fitting)
+            return fits
+        return self._combine(self._cross_scores([(situation, history, candidates)])[0], fits)
 
     def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
-        """`score` of many questions; the encoder's vectors are kept on disk."""
+        """`score` of many questions; the encoder's vectors are cached on disk."""
         if any(situation.persona.language != READ for situation, _, _ in questions):
             return [self.score(*question) for question in questions]
-        return [self._weighed(*both) for both in zip(self._judged(questions), super().score_many(questions))]
+        return [self._combine(*both) for both in zip(self._cross_scores(questions), super().score_many(questions))]
 
-    def _weighed(self, judged: Sequence[float], fitting: Sequence[float]) -> list[float]:
-        return [round(cross + self._weight * fit, 6) for cross, fit in zip(judged, fitting)]
+    def _combine(self, cross_scores: Sequence[float], fits: Sequence[float]) -> list[float]:
+        return [round(cross + self._weight * fit, 6) for cross, fit in zip(cross_scores, fits)]
 
-    def _judged(self, questions: Sequence[Question]) -> list[list[float]]:
+    def _cross_scores(self, questions: Sequence[Question]) -> list[list[float]]:
         """The model's own scores of each question's candidates."""
         contexts = [self._context(situation, history) for situation, history, _ in questions]
         return self._pairs.scores(contexts, [candidates for _, _, candidates in questions], self._progress)
 
     def _context(self, situation: Situation, history: Sequence[Turn]) -> Context:
-        """A context that is short enough: the profile's sentences that are most like what was said last."""
-        context = context_of(situation, history)
-        if len(context.own) <= PROFILE:
+        """The context, its profile shortened to the sentences that fit the turns best."""
+        context = build_context(situation, history)
+        if len(context.own) <= MAX_PROFILE:
             return context
         turns = self._english.encoder.encode_contexts([Context(turns=context.turns)])[0]
-        return shortened(context, turns, self._english)
+        return shorten_profile(context, turns, self._english)
 
-    def _chosen(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
+    def _select(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
         chosen = unsaid(options, said_before(situation.persona, history), RERANKED)
         if situation.persona.language == READ:
-            judged = self._judged([(situation, history, [option.text for option in chosen])])[0]
-            weighed = [
-                replace(option, score=cross + self._weight * option.score) for cross, option in zip(judged, chosen)
+            scores = self._cross_scores([(situation, history, [option.text for option in chosen])])[0]
+            rescored = [
+                replace(option, score=cross + self._weight * option.score) for cross, option in zip(scores, chosen)
             ]  # fmt: skip
-            chosen = sorted(weighed, key=lambda option: -option.score)
+            chosen = sorted(rescored, key=lambda option: -option.score)
         return chosen[:SHOWN]

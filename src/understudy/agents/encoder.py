@@ -1,6 +1,6 @@
 """The ranker that ships: replies chosen by a sentence encoder trained for it.
 
-    score:   score(c) = fit(c) + words(c) - common(c)            see `fit`, `shared_words`, `commonness`
+    score:   score(c) = fit(c) + shared(c) - hubness(c)           see `fit`, `score_terms`
     reply:   score(e) = fit(said(e)) + 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)
                         + 0.03 [heard(e) was said by the one faced]
 
@@ -30,17 +30,16 @@ from pathlib import Path
 import numpy as np
 
 from understudy.agents.bank import bank_lines, register_of
-from understudy.agents.commonness import Commonness
 from understudy.agents.dialogue_context import content, heard_words, last_heard, said_before
 from understudy.agents.encoded_memory import EncodedMemories, EncodedMemory
-from understudy.agents.fit import Fit, Vectors, context_of, fits
+from understudy.agents.fit import CachedEncoder, Fit, build_context, build_fits
 from understudy.agents.pools import Candidates, own_past, said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
-from understudy.agents.shared_words import SharedWords
+from understudy.agents.score_terms import Hubness, SharedWords
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.encoding import Floats, MultilingualEncoder, SentenceEncoder, shipped_model
-from understudy.encoding.card import read_card
+from understudy.encoding.encoder import read_encoder_card
 from understudy.story import Moment
 from understudy.text import words
 from understudy.wording import plain_lines, tie_sentence
@@ -87,88 +86,88 @@ class EncoderAgent:
     ) -> None:
         """`model` is a model folder, by default the shipped one; `cache` the folder of encodings, False for none."""
         self._model = model or shipped_model()
-        read_card(self._model)  # an unusable folder is reported now, not at the first message
+        read_encoder_card(self._model)  # an unusable folder is reported now, not at the first message
         self._threads, self._cache, self._progress = threads, cache, progress
         self._other_model = multilingual
         self._memories = EncodedMemories(candidates)
         self._by_words = TfIdfAgent(candidates)
 
     @cached_property
-    def _english(self) -> Vectors:
-        return Vectors(self._english_encoder)
+    def _english(self) -> CachedEncoder:
+        return CachedEncoder(self._english_encoder)
 
     @cached_property
     def _english_encoder(self) -> SentenceEncoder:
         return SentenceEncoder(self._model, self._threads, self._cache, self._progress)
 
     @cached_property
-    def _shared(self) -> SharedWords:
+    def _shared_words(self) -> SharedWords:
         return SharedWords(self._english_encoder)
 
     @cached_property
-    def _common(self) -> Commonness:
-        return Commonness(self._english_encoder)
+    def _hubness(self) -> Hubness:
+        return Hubness(self._english_encoder)
 
     @cached_property
-    def _multilingual(self) -> Vectors | None:
+    def _multilingual(self) -> CachedEncoder | None:
         encoder = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
-        return None if encoder is None else Vectors(encoder)
+        return None if encoder is None else CachedEncoder(encoder)
 
-    def _vectors(self, language: str) -> Vectors | None:
+    def _encoder(self, language: str) -> CachedEncoder | None:
         return self._english if language == READ else self._multilingual
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
-        vectors = self._vectors(situation.persona.language)
-        if vectors is None:
+        cached = self._encoder(situation.persona.language)
+        if cached is None:
             return self._by_words.score(situation, history, candidates)
         if not candidates:
             return []
-        encoded = vectors.of(candidates)
-        fitting = fits(vectors, [(situation, history)])[0].exactly(encoded)
-        return self._beyond(fitting, encoded, situation, history, candidates)
+        encoded = cached.encode(candidates)
+        fits = build_fits(cached, [(situation, history)])[0].independent_scores(encoded)
+        return self._add_terms(fits, encoded, situation, history, candidates)
 
     def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
-        """`score` of many questions, encoded in batches and kept on disk."""
-        vectors = self._vectors(READ)
-        if vectors is None or any(situation.persona.language != READ for situation, _, _ in questions):
+        """`score` of many questions, encoded in batches and cached on disk."""
+        cached = self._encoder(READ)
+        if cached is None or any(situation.persona.language != READ for situation, _, _ in questions):
             return [self.score(*question) for question in questions]
-        ready = fits(vectors, [(situation, history) for situation, history, _ in questions], keep=True)
+        fits = build_fits(cached, [(situation, history) for situation, history, _ in questions], keep=True)
         texts = list(dict.fromkeys(text for _, _, candidates in questions for text in candidates))
         rows = {text: row for row, text in enumerate(texts)}
-        encoded = vectors.encoder.encode(texts)
+        encoded = cached.encoder.encode(texts)
         results = []
-        for fit, (situation, history, candidates) in zip(ready, questions):
+        for fit, (situation, history, candidates) in zip(fits, questions):
             own = encoded[[rows[text] for text in candidates]]
-            results.append(self._beyond(fit.exactly(own), own, situation, history, candidates))
+            results.append(self._add_terms(fit.independent_scores(own), own, situation, history, candidates))
         return results
 
-    def _beyond(
+    def _add_terms(
         self,
-        fitting: Sequence[float],
+        fits: Sequence[float],
         encoded: Floats,
         situation: Situation,
         history: Sequence[Turn],
         candidates: Sequence[str],
     ) -> list[float]:
-        """The fit with what words and other contexts tell beside it, where the model was made with them."""
+        """The fits with shared words and hubness, where the model has weights for them."""
         if situation.persona.language != READ:
-            return list(fitting)
-        words = self._shared.of(context_of(situation, history), candidates)
-        common = self._common.of(candidates, encoded)
-        return [round(fit + more - less, 6) for fit, more, less in zip(fitting, words, common)]
+            return list(fits)
+        shared = self._shared_words.scores(build_context(situation, history), candidates)
+        hubness = self._hubness.scores(candidates, encoded)
+        return [round(fit + word - hub, 6) for fit, word, hub in zip(fits, shared, hubness)]
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         language = situation.persona.language
-        vectors = self._vectors(language)
-        if vectors is None:
+        cached = self._encoder(language)
+        if cached is None:
             reply = self._by_words.reply(situation, history)
             return replace(reply, evidence=(*reply.evidence, _notice("the words it shares with the message")))
         message = last_heard(situation.persona, history)
-        heard = vectors.of([message])[0]
-        past = self._memories.of(situation, vectors.encoder)
-        options = _options(situation, fits(vectors, [(situation, history)])[0], message, heard, past, vectors)
-        shown = self._chosen(situation, history, options)
-        evidence = [*_evidence(shown[0], situation, message, past, vectors), *_memories(past, heard, message)]
+        heard = cached.encode([message])[0]
+        past = self._memories.of(situation, cached.encoder)
+        options = _options(situation, build_fits(cached, [(situation, history)])[0], message, heard, past, cached)
+        shown = self._select(situation, history, options)
+        evidence = [*_evidence(shown[0], situation, message, past, cached), *_memories(past, heard, message)]
         if language != READ:
             evidence.append(_notice("a multilingual encoder"))
         return Reply(
@@ -177,15 +176,15 @@ class EncoderAgent:
             tuple(evidence),
         )
 
-    def _chosen(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
-        """Of what could be said, best first, what is shown; its first is said."""
+    def _select(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
+        """The options to show; the first of them is said."""
         return unsaid(options, said_before(situation.persona, history), SHOWN)
 
 
 def _options(
-    situation: Situation, fit: Fit, message: str, heard: Floats, past: EncodedMemory, vectors: Vectors
+    situation: Situation, fit: Fit, message: str, heard: Floats, past: EncodedMemory, cached: CachedEncoder
 ) -> Iterator[Option]:
-    """What could be said, best first, equals in their order; never nothing. Made as it is asked for: a past is long."""
+    """What could be said, best first, ties in their order; never empty. Lazy, since a past can be long."""
     query = content(heard_words(situation.persona, message), situation.persona.language)
     scores = fit.scores(past.said) + HEARD * past.heard_likeness(heard) + WORDS * past.shared_words(query)
     scores += RECENT * np.arange(len(scores), dtype=np.float32) / max(len(scores), LONG_PAST)
@@ -198,12 +197,12 @@ def _options(
     if past.distinct >= FEW:
         return own
     texts = dict(_sayings(situation, [exchange.said.text for exchange in past.exchanges]))
-    fitting = fit.scores(vectors.of(list(texts)))
-    others = (
+    scores_of_texts = fit.scores(cached.encode(list(texts)))
+    additional = (
         Option(text, kind, float(score) - (BANK if kind == "bank" else 0))
-        for (text, kind), score in zip(texts.items(), fitting)
+        for (text, kind), score in zip(texts.items(), scores_of_texts)
     )
-    return iter(sorted((*own, *others), key=lambda option: -option.score))
+    return iter(sorted((*own, *additional), key=lambda option: -option.score))
 
 
 def _sayings(situation: Situation, own_lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -238,7 +237,7 @@ def unsaid(options: Iterable[Option], said: Sequence[str], most: int) -> list[Op
 
 
 def _evidence(
-    chosen: Option, situation: Situation, message: str, past: EncodedMemory, vectors: Vectors
+    chosen: Option, situation: Situation, message: str, past: EncodedMemory, cached: CachedEncoder
 ) -> Iterator[Evidence]:
     """Where the reply comes from, the profile sentences that are most like it, and ties to the one faced."""
     language = situation.persona.language
@@ -249,9 +248,9 @@ def _evidence(
     else:
         yield Evidence(chosen.kind, chosen.text, words=_shared(message, chosen.text, language))
     profile = [sentence for sentence in situation.persona.profile if sentence.strip() and sentence != chosen.text]
-    likeness = vectors.of(profile) @ vectors.of([chosen.text])[0]
-    for index in np.argsort(-likeness, kind="stable")[:SENTENCES].tolist():
-        if likeness[index] >= TELLING:
+    similarity = cached.encode(profile) @ cached.encode([chosen.text])[0]
+    for index in np.argsort(-similarity, kind="stable")[:SENTENCES].tolist():
+        if similarity[index] >= TELLING:
             yield Evidence("profile", profile[index], words=_shared(chosen.text, profile[index], language))
     for tie in ties_to_faced(situation):
         if (sentence := tie_sentence(tie, language)) != chosen.text:

@@ -5,7 +5,7 @@
 
 Q is the whole context as one vector: the own profile with the ties to the one faced, what is known of them, and the
 turns; H the turns alone; L the last thing heard; P the profile sentences one by one. Weights and b come with the
-model. A profile longer than a model reads is cut to the sentences that fit the turns best.
+model. A profile that is too long is shortened to the sentences that fit the turns best.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ from understudy.encoding import Context, Encoder, Floats
 from understudy.text import fold
 from understudy.wording import tie_sentence
 
-__all__ = ["PROFILE", "Fit", "Vectors", "context_of", "fits", "shortened"]
+__all__ = ["MAX_PROFILE", "CachedEncoder", "Fit", "build_context", "build_fits", "shorten_profile"]
 
-PROFILE = 8  # sentences of a profile that are read together
-THEIRS = 6
-TURNS = 24
+MAX_PROFILE = 8  # sentences of the own profile that are encoded together
+MAX_OTHER_PROFILE = 6
+MAX_TURNS = 24
 
 
-class Vectors:
-    """The encoder with a memory for the texts last used, so that a candidate is encoded once."""
+class CachedEncoder:
+    """An encoder with an LRU cache of texts in memory, so that a candidate is encoded once."""
 
-    def __init__(self, encoder: Encoder, kept: int = 20_000) -> None:
+    def __init__(self, encoder: Encoder, capacity: int = 20_000) -> None:
         self.encoder = encoder
-        self._kept = kept
-        self._known: OrderedDict[tuple[str, str], NDArray[np.float16]] = OrderedDict()
+        self._capacity = capacity
+        self._cache: OrderedDict[tuple[str, str], NDArray[np.float16]] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, texts: Sequence[str], role: str = "reply") -> Floats:
-        wanted = dict.fromkeys((role, text) for text in texts)
+    def encode(self, texts: Sequence[str], role: str = "reply") -> Floats:
+        keys = dict.fromkeys((role, text) for text in texts)
         with self._lock:
-            have = {key: self._known[key] for key in wanted if key in self._known}
-        new = [key for key in wanted if key not in have]
-        if new:  # without the lock: others need not wait for the model, and who encodes the same text finds the same
-            made = self.encoder.encode([text for _, text in new], role, keep=False).astype(np.float16)
-            have.update(zip(new, made))
+            vectors = {key: self._cache[key] for key in keys if key in self._cache}
+        missing = [key for key in keys if key not in vectors]
+        if missing:  # without the lock, so that other threads need not wait; the same text gives the same vector
+            encoded = self.encoder.encode([text for _, text in missing], role, keep=False).astype(np.float16)
+            vectors.update(zip(missing, encoded))
         with self._lock:
-            for key in wanted:
-                self._known[key] = have[key]
-                self._known.move_to_end(key)
-            while len(self._known) > self._kept:
-                self._known.popitem(last=False)
+            for key in keys:
+                self._cache[key] = vectors[key]
+                self._cache.move_to_end(key)
+            while len(self._cache) > self._capacity:
+                self._cache.popitem(last=False)
         if not texts:
             return np.zeros((0, self.encoder.width), np.float32)
-        return np.stack([have[role, text] for text in texts]).astype(np.float32)
+        return np.stack([vectors[role, text] for text in texts]).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A context ready to be compared with replies: rows that are added up, with their weights, and the profile's."""
+    """An encoded context: its rows (query, history, last) with their weights, and the rows of the profile."""
 
     rows: Floats
     weights: Floats
@@ -71,78 +71,82 @@ class Fit:
     sharpness: float
 
     def scores(self, replies: Floats) -> Floats:
-        """The fit of many replies, fast."""
-        likeness = replies @ np.vstack([self.weights @ self.rows, self.profile]).T  # the replies are gone through once
-        total = likeness[:, 0]
+        """The fit of many replies, fast: in one matrix product."""
+        similarity = replies @ np.vstack([self.weights @ self.rows, self.profile]).T
+        total = similarity[:, 0]
         if len(self.profile) and self.persona_weight:
-            total = total + self.persona_weight * self._best(likeness[:, 1:])
+            total = total + self.persona_weight * self._best(similarity[:, 1:])
         return np.asarray(total / self._sum(), np.float32)
 
-    def exactly(self, replies: Floats) -> list[float]:
-        """The same to six places, each reply by itself: what stands beside it cannot change a digit."""
-        found = []
+    def independent_scores(self, replies: Floats) -> list[float]:
+        """The fit to six places, computed one by one, so that no digit depends on the other replies."""
+        scores = []
         rows, profile = self.rows.astype(np.float64), self.profile.astype(np.float64)
         for reply in replies.astype(np.float64):
             total = float(self.weights.astype(np.float64) @ (rows @ reply))
             if len(profile) and self.persona_weight:
                 total += self.persona_weight * float(self._best((profile @ reply)[None])[0])
-            found.append(round(total / self._sum(), 6))
-        return found
+            scores.append(round(total / self._sum(), 6))
+        return scores
 
-    def _best(self, likeness: NDArray[np.floating]) -> NDArray[np.floating]:
-        total = np.exp(self.sharpness * (likeness - 1)).sum(axis=1)
+    def _best(self, similarity: NDArray[np.floating]) -> NDArray[np.floating]:
+        total = np.exp(self.sharpness * (similarity - 1)).sum(axis=1)
         return np.asarray(1 + np.log(total) / self.sharpness)
 
     def _sum(self) -> float:
         return float(self.weights.sum()) + self.persona_weight or 1.0
 
 
-def context_of(situation: Situation, history: Sequence[Turn]) -> Context:
-    """What the encoder reads of a situation; ties to the one faced belong to the own profile."""
+def build_context(situation: Situation, history: Sequence[Turn]) -> Context:
+    """The context that the encoder reads; ties to the one faced belong to the own profile."""
     persona, faced = situation.persona, situation.faced
     own = fold(persona.name)
     ties = (tie_sentence(tie, persona.language) for tie in ties_to_faced(situation))
     return Context(
         tuple(text for text in dict.fromkeys((*persona.profile, *ties)) if text.strip()),
-        () if faced is None else tuple(text for text in faced.profile if text.strip())[:THEIRS],
-        tuple((fold(turn.speaker) == own, turn.text) for turn in history[-TURNS:] if turn.text.strip()),
+        () if faced is None else tuple(text for text in faced.profile if text.strip())[:MAX_OTHER_PROFILE],
+        tuple((fold(turn.speaker) == own, turn.text) for turn in history[-MAX_TURNS:] if turn.text.strip()),
     )
 
 
-def fits(vectors: Vectors, asked: Sequence[tuple[Situation, Sequence[Turn]]], keep: bool = False) -> list[Fit]:
-    """Many contexts made ready in one go."""
-    encoder, weights = vectors.encoder, vectors.encoder.weights
-    full = [context_of(situation, history) for situation, history in asked]
+def build_fits(
+    cached: CachedEncoder, dialogues: Sequence[tuple[Situation, Sequence[Turn]]], keep: bool = False
+) -> list[Fit]:
+    """Encode many contexts in one batch."""
+    encoder, weights = cached.encoder, cached.encoder.weights
+    full = [build_context(situation, history) for situation, history in dialogues]
     turns = [Context(turns=context.turns) for context in full]
-    long = any(len(context.own) > PROFILE for context in full)
+    long = any(len(context.own) > MAX_PROFILE for context in full)
     parts: dict[str, Floats] = {}
     if weights.get("history") or long:
         parts["history"] = encoder.encode_contexts(turns, keep)
     if long:
-        full = [shortened(context, turns, vectors) for context, turns in zip(full, parts["history"])]
+        full = [shorten_profile(context, turns, cached) for context, turns in zip(full, parts["history"])]
     if weights.get("query"):
         parts["query"] = encoder.encode_contexts(full, keep)
     if weights.get("last"):
-        parts["last"] = vectors.of([last_heard(situation.persona, history) for situation, history in asked], "heard")
-    counted = [name for name in ("query", "history", "last") if weights.get(name)]
-    weight = np.array([weights[name] for name in counted], np.float32)
+        parts["last"] = cached.encode(
+            [last_heard(situation.persona, history) for situation, history in dialogues], "heard"
+        )
+    used = [name for name in ("query", "history", "last") if weights.get(name)]
+    weight = np.array([weights[name] for name in used], np.float32)
     persona_weight = float(weights.get("persona", 0.0))
     return [
         Fit(
-            np.stack([parts[name][place] for name in counted]),
+            np.stack([parts[name][row] for name in used]),
             weight,
-            vectors.of(context.own if persona_weight else (), "own"),
+            cached.encode(context.own if persona_weight else (), "own"),
             persona_weight,
             encoder.sharpness,
         )
-        for place, context in enumerate(full)
+        for row, context in enumerate(full)
     ]
 
 
-def shortened(context: Context, turns: Floats, vectors: Vectors) -> Context:
+def shorten_profile(context: Context, turns: Floats, cached: CachedEncoder) -> Context:
     """The sentences of the profile that would make the best replies to the turns (one vector), in their order."""
-    if len(context.own) <= PROFILE:
+    if len(context.own) <= MAX_PROFILE:
         return context
-    likeness = vectors.of(context.own) @ turns
-    kept = sorted(np.argsort(-likeness, kind="stable")[:PROFILE].tolist())
-    return Context(tuple(context.own[sentence] for sentence in kept), context.theirs, context.turns)
+    similarity = cached.encode(context.own) @ turns
+    best = sorted(np.argsort(-similarity, kind="stable")[:MAX_PROFILE].tolist())
+    return Context(tuple(context.own[index] for index in best), context.theirs, context.turns)

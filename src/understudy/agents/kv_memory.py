@@ -21,7 +21,7 @@ from understudy.agents.profile_memory import ProfileMemory
 from understudy.agents.word_vectors import unit
 from understudy.dialogue import Situation, Turn
 from understudy.lexical import Floats
-from understudy.modelfolder import ModelFolder
+from understudy.model_folder import ModelFolder
 
 __all__ = ["KeyValueMemory"]
 

@@ -17,18 +17,18 @@ from understudy.agents.bag_ranker import BagRanker, Hop, Query, attention, messa
 from understudy.agents.word_vectors import unit
 from understudy.dialogue import Situation, Turn
 from understudy.lexical import Floats
-from understudy.modelfolder import ModelFolder
+from understudy.model_folder import ModelFolder
 
 __all__ = ["ProfileMemory"]
 
-MOST_HOPS = 100
+MAX_HOPS = 100
 
 
 class ProfileMemory(BagRanker):
     name = "profile-memory"
 
     def _prepare(self, folder: ModelFolder) -> None:
-        self.hops = max(folder.whole("settings", "hops", low=0, high=MOST_HOPS), 1)
+        self.hops = max(folder.integer("settings", "hops", low=0, high=MAX_HOPS), 1)
 
     def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
         total, looked_up = self.first_hops(situation, history)

@@ -20,10 +20,10 @@ from understudy.text import words
 
 __all__ = ["WordVectors", "spelled", "unit"]
 
-KEPT_TEXTS = 1 << 15
-KEPT_WORDS = 1 << 12
-RUNS = (3, 4, 5)
-LONGEST_WORD = 64  # letters that are looked at
+CACHED_TEXTS = 1 << 15
+CACHED_WORDS = 1 << 12
+NGRAM_LENGTHS = (3, 4, 5)
+MAX_LETTERS = 64  # of a word that count
 
 
 class WordVectors:
@@ -33,17 +33,17 @@ class WordVectors:
         self.width = rows.shape[1]
         self._row_of = {word: row for row, word in enumerate(vocabulary)}
         self._rows = rows
-        self._unseen = lru_cache(KEPT_WORDS)(lambda word: spelled(word, self.width))
-        # Messages and profiles are wanted as sums, candidates as directions: nothing is kept twice.
-        self.of = lru_cache(KEPT_TEXTS)(self.uncached)
-        self.direction = lru_cache(KEPT_TEXTS)(lambda text, language="en": unit(self.uncached(text, language)))
+        self._unseen = lru_cache(CACHED_WORDS)(lambda word: spelled(word, self.width))
+        # Messages and profiles are wanted as sums, candidates as directions, so no text is cached twice.
+        self.of = lru_cache(CACHED_TEXTS)(self.uncached)
+        self.direction = lru_cache(CACHED_TEXTS)(lambda text, language="en": unit(self.uncached(text, language)))
 
     def uncached(self, text: str, language: str = "en") -> Floats:
         """The sum of the vectors of a text's words."""
-        cut = words(text, language)
-        known = [self._row_of[word] for word in cut if word in self._row_of]
+        tokens = words(text, language)
+        known = [self._row_of[word] for word in tokens if word in self._row_of]
         total: Floats = self._rows[known].sum(axis=0, dtype=np.float32)
-        for word in cut:
+        for word in tokens:
             if word not in self._row_of:
                 total = total + self._unseen(word)
         return total
@@ -51,11 +51,13 @@ class WordVectors:
 
 def spelled(word: str, width: int) -> Floats:
     """A vector of length about 1 for a word, from its letters alone."""
-    marked = f"<{word[:LONGEST_WORD]}>"
-    runs = [f"#{marked[at : at + length]}" for length in RUNS for at in range(len(marked) - length + 1)]
-    signs = _signs([word, *runs], width)
-    total = signs[0] + signs[1:].sum(axis=0) / math.sqrt(len(runs) or 1)
-    vector: Floats = (total / math.sqrt(width * (2 if runs else 1))).astype(np.float32)
+    marked = f"<{word[:MAX_LETTERS]}>"
+    ngrams = [
+        f"#{marked[start : start + length]}" for length in NGRAM_LENGTHS for start in range(len(marked) - length + 1)
+    ]
+    signs = _signs([word, *ngrams], width)
+    total = signs[0] + signs[1:].sum(axis=0) / math.sqrt(len(ngrams) or 1)
+    vector: Floats = (total / math.sqrt(width * (2 if ngrams else 1))).astype(np.float32)
     return vector
 
 

@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import socket
-import sys
 import webbrowser
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -24,6 +23,7 @@ from understudy.cli.utterances import opened_store, store_option_of
 from understudy.errors import InputError, MissingExtra
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
+from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
     from understudy.server.running import Server
@@ -33,7 +33,6 @@ __all__ = ["serve"]
 PORT = 8321
 KEY = "UNDERSTUDY_API_KEY"
 READER_KEY = "UNDERSTUDY_READER_KEY"
-DATA = "UNDERSTUDY_DATA"
 KEY_FILE = click.Path(path_type=Path, dir_okay=False)
 NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
@@ -113,17 +112,6 @@ def serve(
             with suppress(KeyboardInterrupt):  # before the server has begun to listen for it
                 server.run(sockets=[listening])
     click.echo("Stopped.")
-
-
-def data_folder() -> Path:
-    """Where this user's chats and uploads lie: $UNDERSTUDY_DATA, or the system's own place for such things."""
-    if told := os.environ.get(DATA):
-        return Path(told)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "understudy" / "data"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "understudy"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "understudy"
 
 
 def _key_in(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from understudy.encoding.cache import EncodingCache
 from understudy.encoding.encoder import SentenceEncoder, shipped_model
-from understudy.encoding.index import ExactIndex, GraphIndex, Index, index_of, search_exactly
+from understudy.encoding.index import ExactIndex, GraphIndex, Index, build_index, search_exactly
 from understudy.encoding.multilingual import MultilingualEncoder
 from understudy.encoding.sequences import Context, Encoder, Floats
 
@@ -16,7 +16,7 @@ __all__ = [
     "Index",
     "MultilingualEncoder",
     "SentenceEncoder",
-    "index_of",
+    "build_index",
     "search_exactly",
     "shipped_model",
 ]

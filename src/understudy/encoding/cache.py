@@ -1,178 +1,158 @@
-"""Encodings kept between runs: one append-only file a model, read through a memory map.
+"""A cache of encodings on disk: one SQLite database per model, vectors by the hash of what was encoded.
 
-    record = key (16 bytes) | vector (float16) | checksum (4 bytes)
-
-A record is found by its key, the hash of what was encoded. Writers take turns by a lock beside the file. A process
-killed while writing leaves at most a piece of a record at the end, which readers do not see and the next writer cuts
-off. Past the limit the newer half is written to a new file that takes the old one's place; whoever reads the old one
-keeps it. A record whose checksum is wrong counts as missing; what is added next drops it. Of two records of a key the
-newer one counts. One cache may be used by many threads.
+Every operation opens a connection of its own, so one cache can be used by many threads, processes and their forks.
+Rows stay in the order they were added: the oldest are evicted first, and texts encoded together are read together.
+Transactions are not flushed to disk: a killed process loses nothing that it added, a power failure may damage the file.
+A damaged vector has a wrong checksum, counts as missing and is replaced when it is added again. A database that cannot
+be read, or in which what was inserted is not there, is damaged: it is removed and created anew.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
+import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.cachefolder import cache_folder
 from understudy.encoding.sequences import Floats
+from understudy.user_folders import cache_folder
 
-__all__ = ["EncodingCache", "key_of"]
+__all__ = ["EncodingCache", "cache_key"]
 
-LIMIT = 512 * 2**20
-KEY = 16
+MAX_BYTES = 512 * 2**20
+KEY_BYTES = 16
+ROW_OVERHEAD = 64  # bytes of a row beside its key and vector, its entry in the index among them
+KEYS_PER_QUERY = 500
+TIMEOUT_S = 60.0  # while another process writes
+SCHEMA = """
+    CREATE TABLE IF NOT EXISTS vectors (
+        number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL, checksum INTEGER NOT NULL
+    )
+"""
+EVICT = """
+    DELETE FROM vectors
+    WHERE number <= ((SELECT min(number) FROM vectors) + (SELECT max(number) FROM vectors)) / 2
+"""
+UNAVAILABLE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+}  # errors that say nothing about the content of the file
 
 
-def key_of(*parts: str) -> bytes:
-    digest = blake2b(digest_size=KEY)
+def cache_key(*parts: str) -> bytes:
+    """The hash of some texts; where one ends and the next begins counts."""
+    digest = blake2b(digest_size=KEY_BYTES)
     for part in parts:
-        told = part.encode("utf-8", "surrogatepass")
-        digest.update(len(told).to_bytes(8, "little"))
-        digest.update(told)
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
     return digest.digest()
 
 
 class EncodingCache:
-    """Vectors by key. Where the folder cannot be written to, nothing is kept and nothing is wrong."""
+    """Vectors by key. In a folder that cannot be written to nothing is cached, and that is no error."""
 
-    def __init__(self, model: str, width: int, folder: Path | None = None, limit: int = LIMIT) -> None:
-        self._path = (folder or cache_folder() / "encodings") / f"{model}.f16"
-        self._record = np.dtype([("key", "<u8", 2), ("vector", "<f2", width), ("check", "<u4")])
-        self._limit = max(limit, 2 * self._record.itemsize)
+    def __init__(self, model: str, width: int, folder: Path | None = None, max_bytes: int = MAX_BYTES) -> None:
+        self._path = (folder or cache_folder() / "encodings").absolute() / f"{model}.sqlite"
         self._width = width
-        self._view = _View((0, 0), np.empty(0, self._record))
-        self._damaged = False
+        self._max_bytes = max_bytes
+        self._is_damaged = False
 
     def __len__(self) -> int:
-        return len(self._refreshed().records)
+        with self._connection("rw") as connection:
+            count: int = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+            return count
 
     def get(self, keys: Sequence[bytes]) -> tuple[Floats, NDArray[np.bool_]]:
-        """The vectors of keys, and which of them there are."""
-        view = self._refreshed()
+        """The vector of each key, and whether it is in the cache; the vectors of missing keys are zero."""
+        stored = dict[bytes, bytes]()
+        try:
+            with self._connection("rw") as connection:  # not read-only: a killed writer's journal is to be rolled back
+                stored.update(self._read(connection, keys))
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            self._is_damaged |= _is_damage(error) and _code(error) != sqlite3.SQLITE_ERROR  # a table not yet created
         vectors = np.zeros((len(keys), self._width), np.float32)
-        found = np.zeros(len(keys), np.bool_)
-        if not len(view.records) or not keys:
-            return vectors, found
-        wanted = np.frombuffer(b"".join(keys), "<u8").reshape(-1, 2)
-        rows = view.newest(wanted[:, 0])
-        likely = np.flatnonzero((view.records["key"][rows] == wanted).all(axis=1))
-        for place in likely.tolist():
-            record = view.records[rows[place]]
-            if _is_sound(record):
-                vectors[place] = record["vector"]
-                found[place] = True
-            else:
-                self._damaged = True
-        return vectors, found
+        present = np.fromiter((key in stored for key in keys), np.bool_, len(keys))
+        if stored:
+            joined = b"".join(stored[key] for key in keys if key in stored)
+            vectors[present] = np.frombuffer(joined, "<f2").reshape(-1, self._width)
+        return vectors, present
 
     def add(self, keys: Sequence[bytes], vectors: Floats) -> None:
-        if not keys:
+        row_bytes = KEY_BYTES + 2 * self._width + ROW_OVERHEAD
+        most = max(self._max_bytes // 2 // row_bytes, 1)
+        blobs = [vector.tobytes() for vector in vectors[-most:].astype("<f2")]
+        rows = [(key, blob, zlib.crc32(key + blob)) for key, blob in zip(keys[-most:], blobs)]
+        if not rows:
             return
-        records = np.zeros(len(keys), self._record)
-        records["key"] = np.frombuffer(b"".join(keys), "<u8").reshape(-1, 2)
-        records["vector"] = vectors.astype(np.float16)
-        for record in records:
-            record["check"] = _checksum(record)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with _turn(self._path.with_suffix(".lock")):
-                if self._damaged:
-                    self._drop_damaged()
-                self._append(records.tobytes())
-        except OSError:
+            if self._is_damaged:
+                self._remove()
+            try:
+                self._insert(rows, len(rows) * row_bytes)
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                if not _is_damage(error):
+                    raise
+                self._remove()
+                self._insert(rows, len(rows) * row_bytes)
+        except (sqlite3.Error, OSError):
             return
 
-    def _drop_damaged(self) -> None:
-        size = self._record.itemsize
-        content = self._path.read_bytes()
-        records = np.frombuffer(content[: len(content) // size * size], self._record)
-        sound = np.array([_is_sound(record) for record in records], np.bool_)
-        if not sound.all():  # another writer may have done it
-            self._replace(records[sound].tobytes())
-        self._damaged = False
+    def _read(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """(key, vector) of those keys whose vectors are there and undamaged."""
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            chunk = keys[start : start + KEYS_PER_QUERY]
+            query = f"SELECT key, vector, checksum FROM vectors WHERE key IN ({','.join('?' * len(chunk))})"
+            for key, vector, checksum in connection.execute(query, chunk):
+                is_whole = isinstance(key, bytes) and isinstance(vector, bytes) and len(vector) == 2 * self._width
+                if is_whole and zlib.crc32(key + vector) == checksum:
+                    yield key, vector
 
-    def _append(self, added: bytes) -> None:
-        size = self._record.itemsize
-        with self._path.open("ab") as file:
-            whole = file.tell() // size * size
-            if whole != file.tell():
-                file.truncate(whole)  # of a writer that was killed; readers map whole records only
-            if whole + len(added) <= self._limit:
-                file.write(added)
-                return
-        room = self._limit // 2 // size * size
-        content = (self._path.read_bytes()[:whole] + added)[-room:]
-        self._replace(content)
+    def _insert(self, rows: Sequence[tuple[bytes, bytes, int]], added_bytes: int) -> None:
+        with self._connection("rwc") as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(SCHEMA)
+            page_bytes, pages, free_pages = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_size", "page_count", "freelist_count")
+            )
+            if (pages - free_pages) * page_bytes + added_bytes > self._max_bytes:
+                connection.execute(EVICT)
+            connection.executemany("INSERT OR REPLACE INTO vectors (key, vector, checksum) VALUES (?, ?, ?)", rows)
+            keys = [key for key, _, _ in rows]
+            if len(dict(self._read(connection, keys))) < len(set(keys)):
+                raise sqlite3.DatabaseError("what was inserted cannot be read: the index is damaged")
+            connection.execute("COMMIT")
 
-    def _replace(self, content: bytes) -> None:
-        beside = self._path.with_suffix(".new")
-        beside.write_bytes(content)
-        os.replace(beside, self._path)
+    @contextmanager
+    def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
+        uri = f"{self._path.as_uri()}?mode={mode}"
+        with closing(sqlite3.connect(uri, timeout=TIMEOUT_S, isolation_level=None, uri=True)) as connection:
+            connection.text_factory = bytes  # a damaged row may hold text that is none
+            yield connection
 
-    def _refreshed(self) -> _View:
-        """The file as it is now: looked at again where it has grown or been replaced."""
-        view = self._view
-        try:
-            with self._path.open("rb") as file:
-                state = os.fstat(file.fileno())
-                identity = (state.st_ino, state.st_size // self._record.itemsize)
-                if identity == view.identity:
-                    return view
-                records: NDArray[np.void] = (
-                    np.memmap(file, self._record, "r", shape=(identity[1],))
-                    if identity[1]
-                    else np.empty(0, self._record)
-                )
-        except OSError:
-            return view
-        self._view = view = _View(identity, records)
-        return view
+    def _remove(self) -> None:
+        for suffix in (".sqlite", ".sqlite-journal"):
+            self._path.with_suffix(suffix).unlink(missing_ok=True)
+        self._is_damaged = False
 
 
-class _View:
-    """The file as it was at one time, with its keys in order; replaced as one, so that threads need not wait."""
-
-    def __init__(self, identity: tuple[int, int], records: NDArray[np.void]) -> None:
-        self.identity, self.records = identity, records
-        firsts = np.array(records["key"][:, 0]) if len(records) else np.empty(0, np.uint64)
-        self._order = np.argsort(firsts, kind="stable")
-        self._sorted = firsts[self._order]
-
-    def newest(self, firsts: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """For each key's first half, the last record that could be its own."""
-        return self._order[np.maximum(np.searchsorted(self._sorted, firsts, side="right") - 1, 0)]
+def _is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
+    return _code(error) not in UNAVAILABLE
 
 
-def _checksum(record: np.void) -> int:
-    return zlib.crc32(record["key"].tobytes() + record["vector"].tobytes())
-
-
-def _is_sound(record: np.void) -> bool:
-    return int(record["check"]) == _checksum(record)
-
-
-@contextlib.contextmanager
-def _turn(path: Path) -> Iterator[None]:
-    """One writer at a time; the system lets go of the lock of a process that dies."""
-    with path.open("ab") as file:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            yield
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
+    """SQLite's primary error code; Python's own errors, about content that cannot be decoded, have none."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF

@@ -5,7 +5,8 @@ A model folder holds `encoder.int8.onnx` (ids and mask in, one vector a row out)
 batched only with texts of that length, so that its vector is the same whatever it is batched with. For that the model's
 activations must be quantised row by row, not over a whole batch.
 
-Vectors are rounded to float16, as the cache keeps them, so that one read from it equals one newly made.
+Vectors are rounded to float16, as the cache stores them, so that a cached vector equals one newly encoded. Numbers of a
+card are checked against bounds before anything is created from them.
 """
 
 from __future__ import annotations
@@ -21,19 +22,37 @@ from typing import Any
 
 import numpy as np
 
-from understudy.encoding.cache import EncodingCache, key_of
-from understudy.encoding.card import CARD, TOKENIZER, WEIGHTS, form_of, read_card
-from understudy.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer
+from understudy.encoding.cache import EncodingCache, cache_key
+from understudy.encoding.sequences import PROCESSING, ROLES, Context, Floats, SequenceFormat, Sequencer
 from understudy.errors import InputError, UnderstudyError
 from understudy.libraries import import_library
-from understudy.modelfolder import read_tensors
+from understudy.model_folder import MAX_CARD_BYTES, is_number, read_tensors
 
-__all__ = ["SentenceEncoder", "session_of", "shipped_model", "tokens_of"]
+__all__ = [
+    "BACKGROUND",
+    "CARD",
+    "MAX_WEIGHT",
+    "TOKENIZER",
+    "WEIGHTS",
+    "SentenceEncoder",
+    "load_session",
+    "load_tokenizer",
+    "parse_sequence_format",
+    "read_encoder_card",
+    "shipped_model",
+]
 
-BACKGROUND = "background.safetensors"  # what a model knows of the texts it was trained on, where it does
+FORMAT = 1
+CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
+BACKGROUND = "background.safetensors"  # token statistics and contexts of the training data; not every model has them
+MAX_WIDTH = 65_536
+SEQUENCE_TOKENS = (8, 4_096)  # room for the markers at least; attention within memory at most
+MAX_TOKEN_ID = 10_000_000
+MAX_WEIGHT = 1_000.0  # of either sign
+MAX_SHARPNESS = 10_000.0
 STEP = 4  # texts are padded to multiples of this
-BATCH_TOKENS = 512  # of a batch: its activations then stay in the processor's own cache
-KEPT_AT_ONCE = 512  # texts that are encoded before they are written to the cache
+BATCH_TOKENS = 512  # the activations of such a batch stay in the processor's cache
+CACHED_AT_ONCE = 512  # texts that are encoded before they are written to the cache
 
 
 def shipped_model() -> Path:
@@ -42,7 +61,7 @@ def shipped_model() -> Path:
 
 
 class SentenceEncoder:
-    """A tower from a model folder. `progress` is told (done, of) while many texts are encoded."""
+    """The encoder of a model folder. `progress` is called with (done, total) while many texts are encoded."""
 
     def __init__(
         self,
@@ -51,18 +70,18 @@ class SentenceEncoder:
         cache: Path | bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """`cache` is the folder of encodings; None is the user's own, False means to keep none."""
+        """`folder` is the shipped model by default; `cache` a folder, None for the user's own, False for no cache."""
         self.folder = folder or shipped_model()
-        self.card = read_card(self.folder)
+        self.card = read_encoder_card(self.folder)
         self._progress = progress
-        form = form_of(self.card, self.folder)
-        self._session = session_of(self.folder / WEIGHTS, threads)
-        self._sequencer = Sequencer(form, tokens_of(self.folder / TOKENIZER))
-        made = self._session.get_outputs()[0].shape[-1]
-        if isinstance(made, int) and made != self.width:
-            told = f"the card says that vectors are {self.width} wide, and the model makes them {made} wide"
-            raise InputError(f"{told}: fetch the model again", self.folder / CARD)
-        self._keep_in = cache
+        sequence_format = parse_sequence_format(self.card, self.folder)
+        self._session = load_session(self.folder / WEIGHTS, threads)
+        self._sequencer = Sequencer(sequence_format, load_tokenizer(self.folder / TOKENIZER))
+        width = self._session.get_outputs()[0].shape[-1]
+        if isinstance(width, int) and width != self.width:
+            problem = f"the card says that vectors are {self.width} wide, and the model makes them {width} wide"
+            raise InputError(f"{problem}: fetch the model again", self.folder / CARD)
+        self._cache_option = cache
 
     @property
     def width(self) -> int:
@@ -79,13 +98,13 @@ class SentenceEncoder:
 
     @property
     def word_weights(self) -> Mapping[str, float]:
-        """How much words in common count beside the vectors; nothing for a model that was not made with them."""
+        """The weights of shared words in the ranking score; empty for a model trained without them."""
         weights: Mapping[str, float] = self.card.get("words", {})
         return weights
 
     @property
-    def commonness(self) -> float:
-        """How much it counts against a reply that it is near to anything."""
+    def hubness_weight(self) -> float:
+        """How much it counts against a reply that it is near to any context."""
         return float(self.card.get("commonness", 0.0))
 
     @property
@@ -95,22 +114,22 @@ class SentenceEncoder:
 
     @property
     def contexts(self) -> Floats:
-        """Some contexts of the training, a vector each: query and history, added up as they are weighed."""
+        """A sample of the training contexts, a vector each: the weighted sum of query and history."""
         return self._background("contexts", 2)
 
     def _background(self, name: str, dimensions: int) -> Floats:
-        found = read_tensors(self.folder / BACKGROUND)[0].get(name)
-        if found is None or found.ndim != dimensions or (dimensions == 2 and found.shape[1] != self.width):
+        tensor = read_tensors(self.folder / BACKGROUND)[0].get(name)
+        if tensor is None or tensor.ndim != dimensions or (dimensions == 2 and tensor.shape[1] != self.width):
             raise InputError(f"holds no '{name}' of the model's size: fetch the model again", self.folder / BACKGROUND)
-        return found.astype(np.float32)
+        return tensor.astype(np.float32)
 
     def words(self, text: str) -> list[int]:
-        """A text's tokens."""
+        """The token ids of a text."""
         return self._sequencer.words(text)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells apart models, and versions of how texts are prepared for them, that would encode differently."""
+        """A hash of all that decides a vector: weights, tokenizer, and how texts are prepared."""
         digest = blake2b(PROCESSING.to_bytes(4, "little"), digest_size=12)
         for name in (WEIGHTS, TOKENIZER):
             digest.update((self.folder / name).read_bytes())
@@ -119,74 +138,78 @@ class SentenceEncoder:
 
     @cached_property
     def _cache(self) -> EncodingCache | None:
-        if isinstance(self._keep_in, bool):
-            return EncodingCache(self.fingerprint, self.width) if self._keep_in else None
-        return EncodingCache(self.fingerprint, self.width, self._keep_in)
+        if isinstance(self._cache_option, bool):
+            return EncodingCache(self.fingerprint, self.width) if self._cache_option else None
+        return EncodingCache(self.fingerprint, self.width, self._cache_option)
 
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:
-        """A vector a text. `keep` says whether they may be written to the cache."""
+        """A vector for each text. `keep` says whether the cache is used."""
         if role not in ROLES:
             raise ValueError(f"role '{role}' is not one of {', '.join(ROLES)}")
         distinct = list(dict.fromkeys(texts))
-        vectors = self._kept(
-            [key_of(role, text) for text in distinct] if keep else [],
+        vectors = self._encode(
+            [cache_key(role, text) for text in distinct] if keep else [],
             len(distinct),
-            lambda some: self._sequencer.texts([distinct[place] for place in some], role),
+            lambda indices: self._sequencer.texts([distinct[index] for index in indices], role),
         )
-        places = {text: place for place, text in enumerate(distinct)}
-        return vectors[[places[text] for text in texts]] if len(distinct) < len(texts) else vectors
+        rows = {text: row for row, text in enumerate(distinct)}
+        return vectors[[rows[text] for text in texts]] if len(distinct) < len(texts) else vectors
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
-        """A vector a context. Chats are not kept, a benchmark's questions may be."""
-        keys = [key_of("context", json.dumps([one.own, one.theirs, one.turns])) for one in contexts] if keep else []
-        return self._kept(
-            keys, len(contexts), lambda some: self._sequencer.contexts([contexts[place] for place in some])
+        """A vector for each context. Chats are not cached; the questions of a benchmark may be."""
+        keys = (
+            [cache_key("context", json.dumps([context.own, context.theirs, context.turns])) for context in contexts]
+            if keep
+            else []
+        )
+        return self._encode(
+            keys, len(contexts), lambda indices: self._sequencer.contexts([contexts[index] for index in indices])
         )
 
-    def _kept(self, keys: list[bytes], size: int, sequences: Callable[[Sequence[int]], list[list[int]]]) -> Floats:
-        """Vectors from the cache, the others made; what is made is written as it goes, so a stop loses little."""
+    def _encode(self, keys: list[bytes], count: int, sequences: Callable[[Sequence[int]], list[list[int]]]) -> Floats:
+        """Cached vectors, and the missing ones encoded. They are cached batch by batch, so that a stop loses little."""
         cache = self._cache if keys else None
         if cache is None:
-            vectors, found = np.zeros((size, self.width), np.float32), np.zeros(size, np.bool_)
+            vectors, present = np.zeros((count, self.width), np.float32), np.zeros(count, np.bool_)
         else:
-            vectors, found = cache.get(keys)
-        missing = np.flatnonzero(~found).tolist()
-        for start in range(0, len(missing), KEPT_AT_ONCE):
-            some = missing[start : start + KEPT_AT_ONCE]
-            vectors[some] = self._run(sequences(some))
+            vectors, present = cache.get(keys)
+        missing = np.flatnonzero(~present).tolist()
+        for start in range(0, len(missing), CACHED_AT_ONCE):
+            batch = missing[start : start + CACHED_AT_ONCE]
+            vectors[batch] = self._run(sequences(batch))
             if cache is not None:
-                cache.add([keys[place] for place in some], vectors[some])
+                cache.add([keys[index] for index in batch], vectors[batch])
             if self._progress is not None:
-                self._progress(start + len(some), len(missing))
+                self._progress(start + len(batch), len(missing))
         return vectors
 
     def _run(self, sequences: list[list[int]]) -> Floats:
         vectors = np.zeros((len(sequences), self.width), np.float32)
-        for length, places in _batches(sequences):
-            ids = np.zeros((len(places), length), np.int64)
-            mask = np.zeros((len(places), length), np.int64)
-            for row, place in enumerate(places):
-                ids[row, : len(sequences[place])] = sequences[place]
-                mask[row, : len(sequences[place])] = 1
+        for length, indices in _batches(sequences):
+            ids = np.zeros((len(indices), length), np.int64)
+            mask = np.zeros((len(indices), length), np.int64)
+            for row, index in enumerate(indices):
+                ids[row, : len(sequences[index])] = sequences[index]
+                mask[row, : len(sequences[index])] = 1
             try:
-                vectors[places] = self._session.run(None, {"ids": ids, "mask": mask})[0]
-            except Exception as error:  # such as a token that its card names and it does not know
+                vectors[indices] = self._session.run(None, {"ids": ids, "mask": mask})[0]
+            except Exception as error:  # such as a token id of the card that the model does not have
                 raise InputError(f"the model does not fit its card: {error}", self.folder) from error
         return vectors.astype(np.float16).astype(np.float32)
 
 
 def _batches(sequences: Sequence[list[int]]) -> Iterator[tuple[int, list[int]]]:
-    """(padded length, which sequences), shortest first."""
-    alike: dict[int, list[int]] = defaultdict(list)
-    for place, ids in enumerate(sequences):
-        alike[-(-len(ids) // STEP) * STEP].append(place)
-    for length, places in sorted(alike.items()):
+    """(padded length, indices of sequences), shortest first."""
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for index, ids in enumerate(sequences):
+        by_length[-(-len(ids) // STEP) * STEP].append(index)
+    for length, indices in sorted(by_length.items()):
         size = max(BATCH_TOKENS // length, 1)
-        for start in range(0, len(places), size):
-            yield length, places[start : start + size]
+        for start in range(0, len(indices), size):
+            yield length, indices[start : start + size]
 
 
-def session_of(path: Path, threads: int) -> Any:
+def load_session(path: Path, threads: int) -> Any:
     try:
         onnxruntime = import_library("onnxruntime")
     except ImportError as error:
@@ -195,8 +218,8 @@ def session_of(path: Path, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # The graph is written the way it runs fastest. More would join Add and LayerNormalization into an operator that is
-    # an order slower on a CPU.
+    # The graph is already written the way it runs fastest. Higher levels fuse Add and LayerNormalization into an
+    # operator that is an order of magnitude slower on a CPU.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -204,8 +227,8 @@ def session_of(path: Path, threads: int) -> Any:
         raise InputError(f"the model cannot be loaded: {error}", path) from error
 
 
-def tokens_of(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
-    """Cuts many texts into tokens, without special ones."""
+def load_tokenizer(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
+    """A function from many texts to their token ids, without special tokens."""
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
@@ -216,7 +239,7 @@ def tokens_of(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
         raise InputError(f"cannot be read as a tokenizer: {error}", path) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return lambda texts: [cut.ids for cut in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    return lambda texts: [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
 
 def _incomplete(library: str) -> UnderstudyError:
@@ -224,3 +247,67 @@ def _incomplete(library: str) -> UnderstudyError:
         f"the encoder needs {library}, which belongs to every installation and cannot be loaded: "
         "install it again with pip install --force-reinstall understudy"
     )
+
+
+def read_encoder_card(folder: Path) -> dict[str, Any]:
+    """The card of the encoder in a folder, which must have all its files."""
+    path = folder / CARD
+    for name in (CARD, WEIGHTS, TOKENIZER):
+        if not (folder / name).is_file():
+            raise InputError(f"this is no encoder's model folder: it has no {name}", folder)
+    if path.stat().st_size > MAX_CARD_BYTES:
+        raise InputError("is too large to be a model's card", path)
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the card cannot be read: {error}", path) from error
+    if not isinstance(card, dict) or card.get("agent") != "encoder":
+        raise InputError("the card is not an encoder's: choose a folder whose model.json says 'agent': 'encoder'", path)
+    if card.get("format") != FORMAT:
+        raise InputError(
+            f"the model is of format {str(card.get('format'))[:20]}, this Understudy reads format {FORMAT}: "
+            "use a model made for it, or the Understudy the model was made for",
+            path,
+        )
+    return card
+
+
+def parse_sequence_format(card: Mapping[str, Any], folder: Path) -> SequenceFormat:
+    """How a card says that sequences are built. All other numbers of the card are checked too."""
+    try:
+        sequences = card["sequences"]
+        _integer("width", card["width"], 1, MAX_WIDTH)
+        for name in ("weights", "words"):
+            for part, weight in dict(card["weights"] if name == "weights" else card.get(name, {})).items():
+                _number(f"{name}.{part}", weight, -MAX_WEIGHT, MAX_WEIGHT)
+        _number("commonness", card.get("commonness", 0.0), -MAX_WEIGHT, MAX_WEIGHT)
+        _number("sharpness", card.get("sharpness", 1.0), 1 / MAX_SHARPNESS, MAX_SHARPNESS)
+        return SequenceFormat(
+            _integer("sequences.first", sequences["first"], 0, MAX_TOKEN_ID),
+            _integer("sequences.last", sequences["last"], 0, MAX_TOKEN_ID),
+            {
+                role: _integer(f"markers.{role}", marker, 0, MAX_TOKEN_ID)
+                for role, marker in dict(sequences["markers"]).items()
+            },
+            {
+                kind: _integer(f"longest.{kind}", length, *SEQUENCE_TOKENS)
+                for kind, length in dict(sequences["longest"]).items()
+            },
+            bool(sequences.get("theirs", True)),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the card lacks what the encoder needs: {error}", folder / CARD) from error
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    if not is_number(value):
+        raise ValueError(f"{name} is not a number")
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value:g}, and must be from {low:g} to {high:g}")
+    return float(value)
+
+
+def _integer(name: str, value: Any, low: int, high: int) -> int:
+    if _number(name, value, low, high) != int(value):
+        raise ValueError(f"{name} is {value:g}, where a whole number belongs")
+    return int(value)

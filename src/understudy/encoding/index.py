@@ -1,10 +1,10 @@
-"""Which vectors are nearest to this one: all of them looked at, or a graph walked on disk.
+"""Nearest-neighbour search: exact by scanning all vectors, or approximate with a graph on disk.
 
     score(q, v) = q . v          the cosine, as vectors have length 1
 
-Up to `EXACT_UP_TO` vectors a look at every one is the better choice: nothing to build, nothing missed, and not much
-slower than a walk. Beyond it a graph of near neighbours (HNSW, by usearch) is built once, lies in a file that is mapped
-into memory, and finds nearly all of the nearest ten in a few thousand comparisons.
+Up to `MAX_EXACT` vectors a scan is the better choice: nothing to build, nothing missed, and not much slower. Beyond it
+a graph of near neighbours (HNSW, by usearch) is built once, lies in a file that is mapped into memory, and finds nearly
+all of the nearest ten in a few thousand comparisons.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from numpy.typing import NDArray
 from understudy.encoding.sequences import Floats
 from understudy.errors import InputError, MissingExtra
 
-__all__ = ["EXACT_UP_TO", "ExactIndex", "GraphIndex", "Index", "index_of", "search_exactly"]
+__all__ = ["MAX_EXACT", "ExactIndex", "GraphIndex", "Index", "build_index", "search_exactly"]
 
-EXACT_UP_TO = 50_000
+MAX_EXACT = 50_000
 BLOCK = 16_384  # vectors that are turned into float32 at a time
-CONNECTIONS = 16  # neighbours a vector is linked to
-CARE_IN_BUILDING = 96  # neighbours considered when a vector is added
-CARE_IN_SEARCH = 256  # and when one is looked for
-SNAPSHOT = 200_000  # vectors between two that are saved while building
+CONNECTIVITY = 16  # neighbours a vector is linked to
+EXPANSION_ADD = 96  # neighbours considered when a vector is added
+EXPANSION_SEARCH = 256  # and in a search
+SNAPSHOT = 200_000  # vectors added between two snapshots of a build
 
 Vectors = NDArray[np.float32] | NDArray[np.float16]
 
 
 class Index(Protocol):
-    """Vectors by their number, in the order they were given."""
+    """Search among vectors, which are numbered in their order."""
 
     def __len__(self) -> int: ...
     def search(self, query: Floats, k: int) -> list[tuple[int, float]]: ...
 
 
-def index_of(vectors: Vectors, path: Path, progress: Callable[[int, int], None] | None = None) -> Index:
-    """The better kind for so many vectors; a graph is built at `path` unless it is there."""
-    if len(vectors) <= EXACT_UP_TO:
+def build_index(vectors: Vectors, path: Path, progress: Callable[[int, int], None] | None = None) -> Index:
+    """The better index for this number of vectors; a graph is built at `path` unless it exists."""
+    if len(vectors) <= MAX_EXACT:
         return ExactIndex(vectors)
     return GraphIndex.build(vectors, path, progress=progress)
 
 
 class ExactIndex:
-    """Looks at every vector."""
+    """Compares the query with every vector."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -60,7 +60,7 @@ class ExactIndex:
 
 
 def search_exactly(vectors: Vectors, query: Floats, k: int) -> list[tuple[int, float]]:
-    """The k nearest, best first, equals in their order. Vectors of float16, also on disk, are read block by block."""
+    """The k nearest, best first, ties by index. Vectors of float16, also on disk, are converted block by block."""
     if vectors.dtype == np.float32:
         scores = vectors @ query
     else:
@@ -70,10 +70,10 @@ def search_exactly(vectors: Vectors, query: Floats, k: int) -> list[tuple[int, f
     k = min(k, len(scores))
     if k <= 0:
         return []
-    least = np.partition(scores, len(scores) - k)[len(scores) - k]
-    places = np.flatnonzero(scores >= least)
-    places = places[np.argsort(-scores[places], kind="stable")[:k]]
-    return list(zip(places.tolist(), scores[places].tolist()))
+    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+    indices = np.flatnonzero(scores >= threshold)
+    indices = indices[np.argsort(-scores[indices], kind="stable")[:k]]
+    return list(zip(indices.tolist(), scores[indices].tolist()))
 
 
 class GraphIndex:
@@ -88,7 +88,7 @@ class GraphIndex:
             raise InputError(f"the index cannot be read, build it anew: {error}", path) from error
         if self._graph is None:
             raise InputError("this is no index: build it anew", path)
-        self._graph.expansion_search = CARE_IN_SEARCH
+        self._graph.expansion_search = EXPANSION_SEARCH
 
     @classmethod
     def build(
@@ -99,24 +99,25 @@ class GraphIndex:
         progress: Callable[[int, int], None] | None = None,
         snapshot: int = SNAPSHOT,
     ) -> GraphIndex:
-        """Build at `path`, unless it is there with as many vectors. The file appears whole or not at all.
+        """Build at `path`, unless an index of as many vectors exists. The file appears whole or not at all.
 
-        A build that was stopped goes on from its last snapshot, which lies beside the file until it is done; the
+        An interrupted build is resumed from its last snapshot, which lies beside the file until it is done; the
         vectors must be the same ones.
         """
         if path.is_file() and len(built := cls(path)) == len(vectors):
             return built
-        part = path.with_name(path.name + ".part")
-        graph = _resumed(part, vectors)
+        partial = path.with_name(path.name + ".part")
+        graph = _resume(partial, vectors)
         for start in range(len(graph), len(vectors), snapshot):
-            some = np.arange(start, min(start + snapshot, len(vectors)))
-            graph.add(some.astype(np.uint64), np.asarray(vectors[some[0] : some[-1] + 1], np.float32), threads=threads)
-            _save(graph, part)
+            end = min(start + snapshot, len(vectors))
+            numbers = np.arange(start, end, dtype=np.uint64)
+            graph.add(numbers, np.asarray(vectors[start:end], np.float32), threads=threads)
+            _save(graph, partial)
             if progress is not None:
                 progress(len(graph), len(vectors))
-        if not part.is_file():
-            _save(graph, part)
-        os.replace(part, path)
+        if not partial.is_file():
+            _save(graph, partial)
+        os.replace(partial, path)
         return cls(path)
 
     def __len__(self) -> int:
@@ -125,17 +126,17 @@ class GraphIndex:
     def search(self, query: Floats, k: int) -> list[tuple[int, float]]:
         if k <= 0 or not len(self):
             return []
-        found = self._graph.search(np.asarray(query, np.float32), min(k, len(self)), threads=1)
-        ranked = zip(found.keys.tolist(), (1 - found.distances).tolist())
+        matches = self._graph.search(np.asarray(query, np.float32), min(k, len(self)), threads=1)
+        ranked = zip(matches.keys.tolist(), (1 - matches.distances).tolist())
         return sorted(ranked, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _resumed(part: Path, vectors: Vectors) -> Any:
-    """The graph of a build that was stopped, or a new one."""
+def _resume(partial: Path, vectors: Vectors) -> Any:
+    """The graph of an interrupted build, or an empty one."""
     library = _usearch()
-    if part.is_file():
+    if partial.is_file():
         try:
-            graph = library.Index.restore(str(part), view=False)
+            graph = library.Index.restore(str(partial), view=False)
         except (RuntimeError, ValueError):
             graph = None
         if graph is not None and len(graph) <= len(vectors) and graph.ndim == vectors.shape[1]:
@@ -144,16 +145,16 @@ def _resumed(part: Path, vectors: Vectors) -> Any:
         ndim=vectors.shape[1],
         metric="ip",
         dtype="f16",
-        connectivity=CONNECTIONS,
-        expansion_add=CARE_IN_BUILDING,
-        expansion_search=CARE_IN_SEARCH,
+        connectivity=CONNECTIVITY,
+        expansion_add=EXPANSION_ADD,
+        expansion_search=EXPANSION_SEARCH,
     )
 
 
 def _save(graph: Any, path: Path) -> None:
-    beside = path.with_name(path.name + ".new")
-    graph.save(str(beside))
-    os.replace(beside, path)
+    temporary = path.with_name(path.name + ".new")
+    graph.save(str(temporary))
+    os.replace(temporary, path)
 
 
 def _usearch() -> Any:

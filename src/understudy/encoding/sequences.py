@@ -1,11 +1,11 @@
-"""How texts become the token ids an encoder reads.
+"""Builds the sequences of token ids that an encoder reads.
 
     a reply or sentence   [CLS] role text [SEP]
     a context             [CLS] query (own sentence)* (their sentence)* (they said | I said)* [SEP]
 
-A role is a marker: a row of the vocabulary that no text reaches, by which one tower acts as several. A model without
-markers gets the same sequences without them. Too long a text loses its end; too long a context loses its oldest turns,
-and a turn that is too long alone its beginning, since what was said last is what is answered.
+A role is a marker token that no text contains, by which one encoder acts as several. A model without markers gets the
+same sequences without them. A text that is too long loses its end; a context that is too long loses its oldest turns,
+and a single turn that is too long its beginning, since what was said last is what is answered.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from numpy.typing import NDArray
 
 from understudy.encoding.spelling import canonical
 
-__all__ = ["PROCESSING", "ROLES", "Context", "Encoder", "Floats", "Form", "Sequencer"]
+__all__ = ["PROCESSING", "ROLES", "Context", "Encoder", "Floats", "SequenceFormat", "Sequencer"]
 
 Floats = NDArray[np.float32]
 
 PROCESSING = 1
-"""The version of how texts are spelt, cut and put together: raised when the same text becomes other tokens.
+"""The version of how texts become tokens: raised when the same text becomes other tokens.
 
-Encodings are kept under it, so that vectors of another version are not taken for those of this one.
+It is part of the cache's key, so that vectors of another version are not used.
 """
 
 ROLES = ("reply", "own", "heard")
-"""What a text can be taken for: something to be said, a sentence of the own profile, something said by another."""
+"""What a text is encoded as: something to say, a sentence of the own profile, something said by somebody else."""
 
-CHARACTERS = 24  # of a token at most, for cutting down a text before it is cut into tokens
-ROOM_FOR_TURNS = 64  # tokens that profiles leave to what was said
+MAX_TOKEN_CHARACTERS = 24  # so that a long text is truncated before it is tokenized
+RESERVED_FOR_TURNS = 64  # tokens that profiles leave to what was said
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a reply is to fit: the own profile, what is known of the one faced, and the turns: (is it mine, text)."""
+    """What a reply has to fit: the own profile, the profile of the one faced, and the turns: (is it mine, text)."""
 
     own: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
@@ -63,8 +63,8 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """What a model's card says of its sequences; `theirs` is false for one that is better off without their profile."""
+class SequenceFormat:
+    """How a model's sequences are built, from its card; `theirs` is false where the other's profile is left out."""
 
     first: int
     last: int
@@ -74,42 +74,42 @@ class Form:
 
 
 Tokens = Callable[[Sequence[str]], list[list[int]]]
-"""Cuts many texts at once into token ids, without special tokens."""
+"""A tokenizer: many texts at once to token ids, without special tokens."""
 
 
 class Sequencer:
-    """Makes the sequences of one model."""
+    """Builds the sequences of one model."""
 
-    def __init__(self, form: Form, tokens: Tokens) -> None:
-        self._form = form
+    def __init__(self, sequence_format: SequenceFormat, tokens: Tokens) -> None:
+        self._format = sequence_format
         self._tokens = tokens
 
     def texts(self, texts: Sequence[str], role: str) -> list[list[int]]:
         longest = self._longest("reply" if role == "reply" else "sentence")
-        head = [self._form.first, *self._marker(role)]
+        head = [self._format.first, *self._marker(role)]
         room = longest - len(head) - 1
-        cut = self._tokens([canonical(text[: longest * CHARACTERS]) for text in texts])
-        return [[*head, *ids[:room], self._form.last] for ids in cut]
+        tokenized = self._tokens([canonical(text[: longest * MAX_TOKEN_CHARACTERS]) for text in texts])
+        return [[*head, *ids[:room], self._format.last] for ids in tokenized]
 
     def words(self, text: str) -> list[int]:
-        """The tokens of a text by themselves, as far as a context is read."""
-        return self._tokens([canonical(text[: self._longest("query") * CHARACTERS])])[0]
+        """The tokens of a text alone, truncated to the length of a context."""
+        return self._tokens([canonical(text[: self._longest("query") * MAX_TOKEN_CHARACTERS])])[0]
 
     def contexts(self, contexts: Sequence[Context]) -> list[list[int]]:
-        """Tokens of all sentences and turns are cut in one go, each text once."""
+        """All sentences and turns are tokenized in one call, each distinct text once."""
         longest = self._longest("query")
-        reach = longest * CHARACTERS
-        spelt = [
+        reach = longest * MAX_TOKEN_CHARACTERS
+        normalized = [
             (
                 [canonical(text[:reach]) for text in context.own],
-                [canonical(text[:reach]) for text in context.theirs if self._form.theirs],
+                [canonical(text[:reach]) for text in context.theirs if self._format.theirs],
                 [(mine, canonical(text[-reach:])) for mine, text in context.turns],
             )
             for context in contexts
         ]
         distinct = list(
             dict.fromkeys(
-                text for own, theirs, turns in spelt for text in (*own, *theirs, *(told for _, told in turns))
+                text for own, theirs, turns in normalized for text in (*own, *theirs, *(turn for _, turn in turns))
             )
         )
         ids = dict(zip(distinct, self._tokens(distinct)))
@@ -117,35 +117,35 @@ class Sequencer:
             self._context(
                 [ids[text] for text in own], [ids[text] for text in theirs], [(mine, ids[text]) for mine, text in turns]
             )
-            for own, theirs, turns in spelt
+            for own, theirs, turns in normalized
         ]
 
     def _context(
         self, own: Sequence[list[int]], theirs: Sequence[list[int]], turns: Sequence[tuple[bool, list[int]]]
     ) -> list[int]:
         longest = self._longest("query")
-        sequence = [self._form.first, *self._marker("query")]
+        sequence = [self._format.first, *self._marker("query")]
         for role, sentences in (("own", own), ("theirs", theirs)):
             for sentence in sentences:
                 sequence += [*self._marker(role), *sentence]
         if turns:
-            sequence = sequence[: max(longest - 1 - ROOM_FOR_TURNS, 2)]
+            sequence = sequence[: max(longest - 1 - RESERVED_FOR_TURNS, 2)]
         sequence = sequence[: longest - 1]
-        room, kept = longest - 1 - len(sequence), list[list[int]]()
+        room, fitting = longest - 1 - len(sequence), list[list[int]]()
         for mine, said in reversed(turns):
             head = self._marker("said" if mine else "heard")
             if len(head) + len(said) > room:
-                if not kept:
-                    kept.append([*head, *said[len(said) - room + len(head) :]])
+                if not fitting:
+                    fitting.append([*head, *said[len(said) - room + len(head) :]])
                 break
-            kept.append([*head, *said])
-            room -= len(kept[-1])
-        for turn in reversed(kept):
+            fitting.append([*head, *said])
+            room -= len(fitting[-1])
+        for turn in reversed(fitting):
             sequence += turn
-        return [*sequence, self._form.last]
+        return [*sequence, self._format.last]
 
     def _marker(self, role: str) -> list[int]:
-        return [self._form.markers[role]] if role in self._form.markers else []
+        return [self._format.markers[role]] if role in self._format.markers else []
 
     def _longest(self, kind: str) -> int:
-        return self._form.longest.get(kind, 128)
+        return self._format.longest.get(kind, 128)

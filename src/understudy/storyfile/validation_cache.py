@@ -14,9 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.cachefolder import cache_folder
 from understudy.errors import InputError
 from understudy.storyfile.schema import MIGRATIONS
+from understudy.user_folders import cache_folder
 
 __all__ = ["identity_of", "is_validated", "remember_validated"]
 

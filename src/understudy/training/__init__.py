@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from understudy.modelfolder import ModelFolder
+    from understudy.model_folder import ModelFolder
     from understudy.training.loop import Progress
 
 __all__ = ["TRAINERS", "Trainer", "train"]

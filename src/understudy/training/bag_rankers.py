@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents import AGENTS
-from understudy.agents.bag_ranker import MOST_TURNS
+from understudy.agents.bag_ranker import MAX_TURNS
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
-from understudy.modelfolder import FORMAT, ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.model_folder import FORMAT, ModelFolder, Tensors, read_model, texts_as_tensor
 from understudy.training.dialogues import (
     ProfiledDialogue,
     dialogues_of,
@@ -175,9 +175,9 @@ def train_kv_memory(task: TrainingTask[BagSettings], progress: Progress) -> Mode
     ProfileMemory(folder)  # raises where the folder is damaged
     personas, condition = str(folder.card.get("trained_on")), str(folder.card.get("condition"))
     path = training_file(task.data, personas, condition)
-    seed = folder.whole("seed", low=0, high=2**63 - 1)
+    seed = folder.integer("seed", low=0, high=2**63 - 1)
     split = held_back(dialogues_of(path), folder.number("settings", "held_back", low=0, high=1), seed)
-    turns = folder.whole("settings", "turns", low=0, high=MOST_TURNS)
+    turns = folder.integer("settings", "turns", low=0, high=MAX_TURNS)
     pairs = [(question.message(turns), question.reply) for question in questions_of(split.training, "none")]
     pairs = [pair for pair in dict.fromkeys(pairs) if pair[0].strip()]
     tensors: Tensors = {

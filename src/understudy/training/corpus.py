@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.sequences import Form, Sequencer, Tokens
+from understudy.encoding.sequences import SequenceFormat, Sequencer, Tokens
 from understudy.encoding.spelling import canonical
 from understudy.errors import InputError
 from understudy.training.dialogues import DialogueSplit, ProfiledDialogue, questions_of
@@ -69,7 +69,7 @@ class Shown:
 class Sequences(Sequencer):
     """Sequences of texts that are tokens already."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: SequenceFormat) -> None:
         super().__init__(form, lambda _texts: [])
         self.form = form
 

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from understudy.agents.cross_encoder import NAME, CrossEncoder
 from understudy.encoding import shipped_model
-from understudy.encoding.card import read_card
+from understudy.encoding.encoder import read_encoder_card
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, new_folder, write_card
+from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.bert import PackedSequences
 from understudy.training.corpus import Mixing, Sequences, TokenizedDialogues
 from understudy.training.dialogues import DialogueSplit
@@ -106,7 +106,7 @@ def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> Model
     on = select_device(task.device)
     begun = time.perf_counter()
     base, settings, encoder = load_base(task.base), task.settings, task.origin or shipped_model()
-    read_card(encoder)  # raises now, not at the end, where the folder cannot be used
+    read_encoder_card(encoder)  # raises now, not at the end, where the folder cannot be used
     split, corpus, source = load_corpus(task, base, settings.held_back)
     plan = {
         "agent": NAME,
@@ -144,7 +144,7 @@ def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> Model
         "weight": settings.weight,
         **provenance(time.perf_counter() - begun),
     }
-    with new_folder(task.out) as folder:
+    with atomic_folder(task.out) as folder:
         card = _write(folder, learnt, base, encoder, card, make, corpus, split, task.seed)
         card["figures"] = ranking_figures(_opened(folder), split, task.seed, ("none", "self"), JUDGED)
         write_card(folder, card)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.encoder import tokens_of
+from understudy.encoding.encoder import load_tokenizer
 from understudy.errors import InputError
-from understudy.modelfolder import ModelFolder, new_folder, write_card
+from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.bert import PackedSequences, pack, unit_vectors
 from understudy.training.contrastive import batch_of, contrast
 from understudy.training.corpus import PAIRS, Mixing, Sequences, TokenizedDialogues, read_pairs
@@ -95,7 +95,7 @@ def train(task: TrainingTask[EncoderSettings], progress: Progress) -> ModelFolde
     learnt = mean_of(train_towers(corpus, everything, base, settings, task.seed, on, checkpoint, progress, task.every))
     data = {**source, "dialogues": len(split.training), "questions": size, "pairs": len(corpus.pairs)}
     card = {**plan, "data": data, "device": on.type, **provenance(time.perf_counter() - begun)}
-    with new_folder(task.out) as folder:
+    with atomic_folder(task.out) as folder:
         peaks = peaks_of(learnt, base, _sample(corpus, base, task.seed))
         write_encoder(folder, learnt, base, card, peaks)
         card = write_background(folder, corpus.rarity(base.shape.words), some_contexts(split.training, task.seed))
@@ -160,7 +160,7 @@ def load_corpus(
     path = training_file(task.data, task.personas, "self")
     split = held_back(dialogues_of(path), share, task.seed)
     pairs = read_pairs(task.data)
-    corpus = TokenizedDialogues(split, pairs, tokens_of(base.tokenizer))
+    corpus = TokenizedDialogues(split, pairs, load_tokenizer(base.tokenizer))
     if len(corpus.examples) < 2:
         raise InputError("has too little to learn from: give more dialogues", path)
     source = {"file": path.name, "sha256": sha256_of(path)}

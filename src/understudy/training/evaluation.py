@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.bag_ranker import Question as RankingQuestion
-from understudy.agents.fit import Vectors, fits
+from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import SentenceEncoder
 from understudy.persona import Other, Persona
@@ -67,13 +67,13 @@ def encoder_figures(folder: Path, split: DialogueSplit, most: int = MOST) -> dic
     ][:most]
     if not questions or len(reply_index) < 2:
         return {}
-    vectors = Vectors(SentenceEncoder(folder, os.cpu_count() or 1, cache=False))
+    vectors = CachedEncoder(SentenceEncoder(folder, os.cpu_count() or 1, cache=False))
     replies = vectors.encoder.encode(list(reply_index), keep=False)
     hits = {}
     for condition in ("none", "self"):
         shown = [_ranking_question(question, condition, ())[:2] for question, _ in questions]
         chances = []
-        for fit, (question, around) in zip(fits(vectors, shown), questions):
+        for fit, (question, around) in zip(build_fits(vectors, shown), questions):
             scores = fit.scores(replies)
             negatives = np.ones(len(scores), np.bool_)
             negatives[[reply_index[text] for text in around]] = False

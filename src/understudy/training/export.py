@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from understudy.agents.cross_encoder import ENCODER, HEAD, HEAD_FILE
 from understudy.agents.cross_encoder import GRAPH as PAIR_GRAPH
 from understudy.encoding import Context, SentenceEncoder
-from understudy.encoding.card import CARD, read_card
-from understudy.encoding.card import WEIGHTS as GRAPH
-from understudy.encoding.encoder import BACKGROUND
-from understudy.modelfolder import write_card, write_tensors
+from understudy.encoding.encoder import BACKGROUND, CARD, read_encoder_card
+from understudy.encoding.encoder import WEIGHTS as GRAPH
+from understudy.model_folder import write_card, write_tensors
 from understudy.training.bert import PackedSequences, states
 from understudy.training.contrastive import SHARPNESS, WEIGHTS
 from understudy.training.onnxgraph import Peaks, encoder_graph, pair_graph
@@ -62,7 +61,7 @@ def write_encoder(folder: Path, weights: Weights, base: Base, card: Mapping[str,
 
 def write_background(folder: Path, rarity: NDArray[np.float32], contexts: Sequence[Context]) -> dict[str, Any]:
     """Add to an encoder's folder how rare each token was and what some contexts are like, and give its whole card."""
-    card = {**read_card(folder), "words": WORDS, "commonness": COMMONNESS}
+    card = {**read_encoder_card(folder), "words": WORDS, "commonness": COMMONNESS}
     encoder = SentenceEncoder(folder, cache=False)
     turns = [Context(turns=context.turns) for context in contexts]
     added = WEIGHTS["query"] * encoder.encode_contexts(contexts) + WEIGHTS["history"] * encoder.encode_contexts(turns)
@@ -91,7 +90,7 @@ def write_cross_encoder(
     head = {name: weights[name].astype(np.float32) for name in HEAD}
     write_tensors(folder / HEAD_FILE, head)
     shutil.copyfile(base.tokenizer, folder / TOKENIZER)
-    read_card(encoder)
+    read_encoder_card(encoder)
     (folder / ENCODER).mkdir(exist_ok=True)
     for name in (CARD, GRAPH, TOKENIZER, BACKGROUND):
         if (encoder / name).is_file():  # a model may do without words

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.metrics.transformer_lm import CAUSAL, MASKED, Transformer, open_transformer, perplexity
-from understudy.modelfolder import ModelFolder, Tensors, new_folder, write_card
+from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card
 from understudy.persona import persona_at
 from understudy.storyfile import Story
 from understudy.training.loop import Loss, Optimization, Progress, fit, no_progress, select_device
@@ -211,7 +211,7 @@ def _write(out: Path, model: Transformer, learnt: Tensors, card: Mapping[str, An
     import torch
 
     _put(model.network, {name: torch.from_numpy(np.array(tensor, np.float32)) for name, tensor in learnt.items()})
-    with new_folder(out) as folder:
+    with atomic_folder(out) as folder:
         model.network.eval().save_pretrained(folder)
         model.tokenizer.save_pretrained(folder)
         write_card(folder, card)

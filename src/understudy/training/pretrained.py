@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.sequences import Form
+from understudy.encoding.sequences import SequenceFormat
 from understudy.errors import InputError
-from understudy.modelfolder import is_model_folder, read_tensors
+from understudy.model_folder import is_model_folder, read_tensors
 from understudy.training.dialogues import sha256_of
 
 __all__ = ["CONFIG", "PACKAGE", "TOKENIZER", "WEIGHTS_FILE", "Base", "Shape", "load_base"]
@@ -83,7 +83,7 @@ class Base:
 
     shape: Shape
     tensors: dict[str, NDArray[np.float32]]
-    form: Form
+    form: SequenceFormat
     mask: int
     folder: Path
     sha256: str
@@ -162,7 +162,7 @@ def _shape(config: Mapping[str, Any], path: Path) -> Shape:
     return Shape(layers, heads, width, inner, words, positions, float(config.get("layer_norm_eps", 1e-12)))
 
 
-def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[Form, int]:
+def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[SequenceFormat, int]:
     markers = {role: f"[unused{number}]" for number, role in enumerate(MARKERS)}
     missing = [word for word in ("[CLS]", "[SEP]", "[MASK]", *markers.values()) if word not in words]
     if missing:
@@ -170,7 +170,7 @@ def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[Form, int
     if max(words.values()) >= shape.words:
         raise InputError(f"has more words than the {shape.words:,} of {CONFIG}: choose another --base", path)
     numbered = {role: words[word] for role, word in markers.items()}
-    return Form(words["[CLS]"], words["[SEP]"], numbered, dict(LONGEST)), words["[MASK]"]
+    return SequenceFormat(words["[CLS]"], words["[SEP]"], numbered, dict(LONGEST)), words["[MASK]"]
 
 
 def _load_weights(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:

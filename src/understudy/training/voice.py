@@ -36,7 +36,7 @@ from understudy.lexical.logistic import fit_binary
 from understudy.lexical.rows import Reals
 from understudy.metrics.voice.model import FEW_MARKS, PARTS, VoiceModel
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.modelfolder import FORMAT, ModelFolder, Tensors
+from understudy.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Optimization, Progress, fit, select_device
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model

@@ -14,7 +14,7 @@ from understudy.errors import AgentError, InputError, StoryError
 from understudy.guessing import Guesses
 from understudy.guessing.assignment import named
 from understudy.guessing.masking import masks_of
-from understudy.modelfolder import CARD, FORMAT
+from understudy.model_folder import CARD, FORMAT
 from understudy.persona import Persona
 from understudy.story import Moment, Scene
 from understudy.training.guessing.finetuning import data_summary, guessing_figures, held_back

@@ -13,7 +13,7 @@ from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking, TrainingScenes
-from understudy.modelfolder import CARD
+from understudy.model_folder import CARD
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.guessing.prompt_format import KINDS, InputFormat

@@ -13,7 +13,7 @@ from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing import Masking, TrainingScenes, Vanilla
 from understudy.guessing.baselines import RandomGuesser
-from understudy.modelfolder import CARD, FORMAT
+from understudy.model_folder import CARD, FORMAT
 from understudy.training.guessing import WeightedGuessers
 from understudy.training.guessing.readers import AGENT
 from understudy.training.guessing.registry import guesser_named, weighted_guessers

@@ -46,7 +46,7 @@ from understudy.metrics.ptsal import ptsal
 from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.modelfolder import ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.model_folder import ModelFolder, Tensors, read_model, texts_as_tensor
 
 __all__ = ["PARTS", "SpeakerComparison", "SpeakerLines", "VoiceModel", "shipped_voice_model"]
 

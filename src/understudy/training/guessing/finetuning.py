@@ -18,7 +18,7 @@ from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Guesses, Masked, Masking, TrainingScenes, guess_in_order
 from understudy.guessing.assignment import LEAST, best_assignment
-from understudy.modelfolder import ModelFolder, new_folder, write_card
+from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.loop import Loss, Progress, fit
@@ -204,7 +204,7 @@ def finetune(
         task.every,
     )  # fmt: skip
     card = {**plan, "device": on.type, **provenance(time.perf_counter() - begun)}
-    with new_folder(task.out) as folder:
+    with atomic_folder(task.out) as folder:
         learner.write(folder, learnt)
         write_card(folder, card)
         card["figures"] = guessing_figures(lambda main: learner.opened(folder, main, on.type), task.lessons, held_out)

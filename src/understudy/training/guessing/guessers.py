@@ -18,7 +18,7 @@ from understudy.errors import AgentError, InputError, UnknownMoment
 from understudy.guessing import Guesses, Masked, Remembering, TrainingScenes
 from understudy.guessing.assignment import LEAST, SceneClues, can_list, fit_weights, marginals, named
 from understudy.lexical.rows import Reals
-from understudy.modelfolder import agent_of, card_of
+from understudy.model_folder import read_agent_name, read_card
 from understudy.persona import Persona
 from understudy.story import Moment, Scene
 from understudy.training.guessing import naming, readers
@@ -42,15 +42,15 @@ def open_guesser(folder: Path, lessons: TrainingScenes, device: str = "auto") ->
             f"the model {folder} has learned from scenes up to {last.dotted}, and what is asked about comes earlier: "
             "ask about later scenes, or train one on less with --before"
         )
-    return OPENERS[agent_of(folder)](folder, lessons.main, device)
+    return OPENERS[read_agent_name(folder)](folder, lessons.main, device)
 
 
 def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:
     """The moment of the last scene that the guesser in a folder has learned from, in the story of these lessons."""
-    agent = agent_of(folder)
+    agent = read_agent_name(folder)
     if agent not in OPENERS:
         raise InputError(f"is a model for '{agent}', which guesses nobody: make one with 'train guesser'", folder)
-    card = card_of(folder, agent)
+    card = read_card(folder, agent)
     title = read_casts(card, folder).title_of(lessons.main)
     try:
         return Moment(tuple(map(int, card["data"][title]["last"])))

@@ -25,7 +25,7 @@ from understudy.guessing.assignment import all_assignments, best_assignment, nam
 from understudy.guessing.masking import masks_of
 from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.transformer_lm import CAUSAL, Transformer, open_transformer
-from understudy.modelfolder import ModelFolder, card_of
+from understudy.model_folder import ModelFolder, read_card
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.bert import precision
@@ -227,7 +227,7 @@ def _named(scene: Scene, names: Mapping[str, str]) -> Scene:
 
 def open_naming(folder: Path, main: Sequence[str], device: str = "auto") -> NamingGuesser:
     """The model in a folder, for the cast that these main characters are of."""
-    card = card_of(folder, AGENT)
+    card = read_card(folder, AGENT)
     casts = read_casts(card, folder)
     try:
         settings = NamingSettings(**card.get("settings", {}))

@@ -20,8 +20,7 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Masking, TrainingScenes
 from understudy.guessing.assignment import named
 from understudy.guessing.masking import masks_of
-from understudy.modelfolder import ModelFolder, read_tensors, write_tensors
-from understudy.modelfolder import card_of as checked_card
+from understudy.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.guessing.finetuning import (
@@ -202,7 +201,7 @@ def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> Read
     """The reader in a folder, for the cast that these main characters are of."""
     import torch
 
-    card = checked_card(folder, AGENT)
+    card = read_card(folder, AGENT)
     casts = read_casts(card, folder)
     on = select_device(device)
     reading = card.get("settings", {}).get("reading")

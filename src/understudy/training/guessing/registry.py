@@ -16,7 +16,7 @@ from understudy.errors import AgentError
 from understudy.guessing import GuesserFactory, Masking, TrainingScenes, guess_in_order, named_guesser
 from understudy.guessing.assignment import Assigned
 from understudy.guessing.registry import ASSIGNED, GUESSERS
-from understudy.modelfolder import is_model_folder
+from understudy.model_folder import is_model_folder
 from understudy.persona import Persona
 from understudy.story import Scene
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
 from models import tiny_model
 from understudy.agents import agent_named
 from understudy.agents.starspace import Starspace
 from understudy.errors import InputError
-from understudy.modelfolder import (
+from understudy.model_folder import (
     FORMAT,
     ModelFolder,
-    agent_of,
+    read_agent_name,
     read_model,
     read_tensors,
     texts_as_tensor,
@@ -39,10 +42,37 @@ def model(tmp_path: Path) -> Path:
     return tiny_model("starspace", tmp_path / "model")
 
 
+def test_a_failed_write_leaves_the_former_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise SafetensorError("no space left")
+
+    path = tmp_path / "a.safetensors"
+    write_tensors(path, TENSORS)
+    before = path.read_bytes()
+    monkeypatch.setattr("understudy.model_folder.save_file", fail)
+    with pytest.raises(OSError, match="cannot be written: no space left"):
+        write_tensors(path, {"one": TENSORS["one"]})
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+def test_weights_do_not_need_torch() -> None:
+    script = "import sys, understudy.model_folder; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_an_array_in_any_memory_order_is_written_as_it_is(tmp_path: Path) -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    write_tensors(tmp_path / "a.safetensors", {"turned": array.T, "part": array[:, ::2]})
+    tensors, _ = read_tensors(tmp_path / "a.safetensors")
+    np.testing.assert_array_equal(tensors["turned"], array.T)
+    np.testing.assert_array_equal(tensors["part"], array[:, ::2])
+
+
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     write_tensors(tmp_path / "a.safetensors", TENSORS, {"steps": "7"})
-    tensors, about = read_tensors(tmp_path / "a.safetensors")
-    assert about == {"steps": "7"}
+    tensors, metadata = read_tensors(tmp_path / "a.safetensors")
+    assert metadata == {"steps": "7"}
     assert set(tensors) == set(TENSORS)
     for name, tensor in tensors.items():
         assert tensor.dtype == TENSORS[name].dtype
@@ -57,7 +87,7 @@ def test_texts_keep_to_their_lines() -> None:
 
 
 def test_a_model_says_which_agent_it_is_for(model: Path) -> None:
-    assert agent_of(model) == "starspace"
+    assert read_agent_name(model) == "starspace"
     assert read_model(model, "starspace").card["trained_on"] == "original"
 
 
@@ -113,42 +143,43 @@ def test_tensors_that_are_not_as_they_should_be() -> None:
         folder.number("settings", "turns")
 
 
-def head(told: Any, length: int | None = None, numbers: bytes = b"\0" * 8) -> bytes:
-    raw = told if isinstance(told, bytes) else json.dumps(told).encode()
+def encoded(header: Any, length: int | None = None, numbers: bytes = b"\0" * 8) -> bytes:
+    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
     return (len(raw) if length is None else length).to_bytes(8, "little") + raw + numbers
 
 
-def tensor(dtype: Any = "F32", shape: Any = (2,), place: Any = (0, 8)) -> dict[str, Any]:
-    return {"a": {"dtype": dtype, "shape": shape, "data_offsets": place}}
+def tensor(dtype: Any = "F32", shape: Any = (2,), offsets: Any = (0, 8)) -> dict[str, Any]:
+    return {"a": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}
 
 
 @pytest.mark.parametrize(
-    ("content", "word"),
+    "content",
     [
-        (b"", "head is said"),
-        (b"\x01\0", "head is said"),
-        (head({}, length=10**18), "head is said"),
-        (head(b"{nonsense"), "not JSON"),
-        (head(b"\xff\xfe"), "not JSON"),
-        (head([]), "not a JSON object"),
-        (head({"__metadata__": {"a": 1}}), "about itself"),
-        (head({"a": 3}), "of a kind"),
-        (head(tensor(dtype="F8")), "of a kind"),
-        (head(tensor(dtype=["F32"])), "of a kind"),
-        (head(tensor(shape=[-1, -2])), "not told"),
-        (head(tensor(shape="2")), "not told"),
-        (head(tensor(shape=[True])), "not told"),
-        (head(tensor(place=[0])), "not told"),
-        (head(tensor(place=[0, 16])), "there are 8 bytes"),
-        (head(tensor(place=[8, 0])), "there are 8 bytes"),
-        (head(tensor(shape=[3])), "does not take 8 bytes"),
-        (head(tensor(shape=[2**40, 2**40])), "does not take 8 bytes"),
+        b"",
+        b"\x01\0",
+        encoded({}, length=10**18),
+        encoded(b"{nonsense"),
+        encoded(b"\xff\xfe"),
+        encoded([]),
+        encoded({"__metadata__": {"a": 1}}),
+        encoded({"a": 3}),
+        encoded(tensor(dtype="F8")),
+        encoded(tensor(dtype="BF16", shape=[4])),
+        encoded(tensor(dtype=["F32"])),
+        encoded(tensor(shape=[-1, -2])),
+        encoded(tensor(shape="2")),
+        encoded(tensor(shape=[True])),
+        encoded(tensor(offsets=[0])),
+        encoded(tensor(offsets=[0, 16])),
+        encoded(tensor(offsets=[8, 0])),
+        encoded(tensor(shape=[3])),
+        encoded(tensor(shape=[2**40, 2**40])),
     ],
 )
-def test_weights_that_lie_about_themselves(tmp_path: Path, content: bytes, word: str) -> None:
+def test_weights_whose_header_does_not_fit_are_an_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "weights.safetensors"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=word):
+    with pytest.raises(InputError, match="damaged or cut short: .+; train the model again, or fetch it again"):
         read_tensors(path)
 
 
@@ -157,11 +188,11 @@ def test_any_damage_is_an_error_or_can_be_read(tmp_path_factory: pytest.TempPath
     path = tmp_path_factory.mktemp("damage") / "weights.safetensors"
     write_tensors(path, TENSORS)
     content = bytearray(path.read_bytes())
-    at = data.draw(st.integers(0, len(content) - 1))
+    offset = data.draw(st.integers(0, len(content) - 1))
     if data.draw(st.booleans()):
-        content[at] = data.draw(st.integers(0, 255))
+        content[offset] = data.draw(st.integers(0, 255))
     else:
-        del content[at:]
+        del content[offset:]
     path.write_bytes(content)
     try:
         read_tensors(path)
@@ -177,7 +208,7 @@ ABSURD = [-1, 10**9, 10**30, 10**400, 1e300, float("nan"), float("inf"), True, "
     ("agent", "setting"),
     [("starspace", "turns"), ("profile-memory", "hops"), ("kv-memory", "hops"), ("kv-memory", "sharpness")],
 )
-def test_a_card_with_an_absurd_number_is_told_of(tmp_path: Path, agent: str, setting: str, value: Any) -> None:
+def test_a_card_with_an_absurd_number_is_an_error(tmp_path: Path, agent: str, setting: str, value: Any) -> None:
     folder = tiny_model(agent, tmp_path / "model")
     card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     assert setting in card["settings"]
@@ -190,8 +221,8 @@ def test_a_card_with_an_absurd_number_is_told_of(tmp_path: Path, agent: str, set
         agent_named(str(folder))
 
 
-def test_vectors_of_no_words_do_not_tell_any_width(tmp_path: Path) -> None:
-    told = ModelFolder(
+def test_vectors_of_no_words_cannot_claim_any_width(tmp_path: Path) -> None:
+    folder = ModelFolder(
         {"settings": {"turns": 1}},
         {
             "words": np.zeros(0, np.uint8),
@@ -200,4 +231,4 @@ def test_vectors_of_no_words_do_not_tell_any_width(tmp_path: Path) -> None:
         },
     )
     with pytest.raises(InputError, match="wide, and must be from 1 to"):
-        Starspace(told)
+        Starspace(folder)

@@ -1,4 +1,4 @@
-"""What the shipped model counts beside the fit of vectors: words in common, and how near a reply is to anything."""
+"""The terms of the score beside the fit of vectors: shared words and hubness; and the cache of encoded texts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.agents import agent_named, commonness
-from understudy.agents.commonness import Commonness
-from understudy.agents.fit import Vectors
-from understudy.agents.shared_words import SharedWords
+from understudy.agents import agent_named
+from understudy.agents.fit import CachedEncoder
+from understudy.agents.score_terms import Hubness, SharedWords
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context, Floats, SentenceEncoder
 from understudy.encoding.encoder import BACKGROUND, shipped_model
@@ -37,54 +36,54 @@ def test_words_of_the_profile_of_what_was_said_and_of_what_was_heard_count(encod
         Context(turns=((True, "I own a walrus."), (False, "Really?"))),
         Context(turns=((False, "Do you own a walrus?"),)),
     ):
-        shared, other = words.of(context, texts)
-        assert shared > other >= 0
-    assert words.of(Context(), texts) == [0, 0]
+        shared, unrelated = words.scores(context, texts)
+        assert shared > unrelated >= 0
+    assert words.scores(Context(), texts) == [0, 0]
 
 
 def test_only_the_last_thing_heard_counts_as_heard(encoder: SentenceEncoder) -> None:
     words = SharedWords(encoder)
     turns = ((False, "A walrus"), (True, "Oh"), (False, "Goodbye"))
-    assert words.of(Context(turns=turns), ["My walrus"]) == [0]
-    assert words.of(Context(turns=turns[:1]), ["My walrus"]) > [0]
+    assert words.scores(Context(turns=turns), ["My walrus"]) == [0]
+    assert words.scores(Context(turns=turns[:1]), ["My walrus"]) > [0]
 
 
 def test_a_rare_word_in_common_counts_more_than_a_common_one(encoder: SentenceEncoder) -> None:
     words = SharedWords(encoder)
-    rare, common = words.of(Context(own=("The walrus.",)), ["A walrus.", "The end."])
+    rare, common = words.scores(Context(own=("The walrus.",)), ["A walrus.", "The end."])
     assert rare > common > 0
 
 
-def test_what_suits_anything_is_nearer_to_anything(encoder: SentenceEncoder) -> None:
+def test_a_reply_to_anything_is_a_hub(encoder: SentenceEncoder) -> None:
     texts = ["That is great, what do you do for a living?", "The ninth of December, in the smoke room, by the tongs."]
-    anybody, nobody = Commonness(encoder).of(texts, encoder.encode(texts))
-    assert anybody > nobody
+    usual, special = Hubness(encoder).scores(texts, encoder.encode(texts))
+    assert usual > special
 
 
-def test_what_another_thread_does_meanwhile_loses_nothing(
+def test_a_cache_emptied_by_another_thread_loses_nothing(
     encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While one reply is worked out, others ask for so many that what is remembered is given up."""
-    monkeypatch.setattr(commonness, "KEPT", 2)
+    """While a reply is scored, another thread scores so many that the cache is emptied."""
+    monkeypatch.setattr("understudy.agents.score_terms.MAX_CACHED", 2)
     texts = ["Good evening.", "The ledger is gone.", "Nobody came."]
     vectors = encoder.encode(texts)
-    expected = Commonness(encoder).of(texts, vectors)
-    common, near = Commonness(encoder), Commonness._near
+    expected = Hubness(encoder).scores(texts, vectors)
+    hubness, score = Hubness(encoder), Hubness._score
     others = encoder.encode(["One.", "Two.", "Three."])
 
-    def interrupted(self: Commonness, vector: NDArray[np.float64]) -> float:
-        monkeypatch.setattr(Commonness, "_near", near)
+    def interrupted(self: Hubness, vector: NDArray[np.float64]) -> float:
+        monkeypatch.setattr(Hubness, "_score", score)
         with ThreadPoolExecutor(1) as pool:
             for _ in range(2):
-                pool.submit(common.of, ["One.", "Two.", "Three."], others).result(timeout=60)
-        monkeypatch.setattr(Commonness, "_near", interrupted)
-        return near(self, vector)
+                pool.submit(hubness.scores, ["One.", "Two.", "Three."], others).result(timeout=60)
+        monkeypatch.setattr(Hubness, "_score", interrupted)
+        return score(self, vector)
 
-    monkeypatch.setattr(Commonness, "_near", interrupted)
-    assert common.of(texts, vectors) == expected
+    monkeypatch.setattr(Hubness, "_score", interrupted)
+    assert hubness.scores(texts, vectors) == expected
 
 
-def test_nobody_waits_while_another_text_is_encoded(encoder: SentenceEncoder) -> None:
+def test_threads_do_not_wait_while_another_text_is_encoded(encoder: SentenceEncoder) -> None:
     started, go_on = Event(), Event()
 
     class Slow:
@@ -97,11 +96,11 @@ def test_nobody_waits_while_another_text_is_encoded(encoder: SentenceEncoder) ->
                 assert go_on.wait(60)
             return encoder.encode(texts, role, keep)
 
-    vectors = Vectors(Slow())
+    cached = CachedEncoder(Slow())
     with ThreadPoolExecutor(2) as pool:
-        slow = pool.submit(vectors.of, ["slow", "quick"])
+        slow = pool.submit(cached.encode, ["slow", "quick"])
         assert started.wait(60)
-        quick = pool.submit(vectors.of, ["quick"]).result(timeout=60)
+        quick = pool.submit(cached.encode, ["quick"]).result(timeout=60)
         assert not slow.done()
         go_on.set()
         np.testing.assert_array_equal(slow.result(timeout=60)[1], quick[0])
@@ -113,8 +112,8 @@ def test_a_model_without_them_does_without(tmp_path: Path) -> None:
     (bare / BACKGROUND).unlink()
     card = json.loads((bare / "model.json").read_text())
     (bare / "model.json").write_text(json.dumps({**card, "words": {}, "commonness": 0}))
-    asked = (Situation(Persona("Ines", profile=("I own a walrus.",))), [Turn("You", "Any pets?")], ["A walrus."])
-    (plain,), (whole,) = agent_named(str(bare)).score(*asked), agent_named("encoder").score(*asked)
+    question = (Situation(Persona("Ines", profile=("I own a walrus.",))), [Turn("You", "Any pets?")], ["A walrus."])
+    (plain,), (whole,) = agent_named(str(bare)).score(*question), agent_named("encoder").score(*question)
     assert plain != whole
 
 

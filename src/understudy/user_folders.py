@@ -1,0 +1,48 @@
+"""Folders of the current user: caches, data (chats, uploads), and private folders that only the user can write to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["cache_folder", "data_folder", "private_folder"]
+
+NAME = "understudy"
+WRITABLE_BY_OTHERS = 0o022
+
+
+def cache_folder() -> Path:
+    """$UNDERSTUDY_CACHE, else the platform's cache folder: ~/.cache/understudy on Linux."""
+    if path := os.environ.get("UNDERSTUDY_CACHE"):
+        return Path(path)
+    from platformdirs import user_cache_path
+
+    return user_cache_path(NAME, appauthor=False)
+
+
+def data_folder() -> Path:
+    """$UNDERSTUDY_DATA, else the platform's data folder: ~/.local/share/understudy on Linux."""
+    if path := os.environ.get("UNDERSTUDY_DATA"):
+        return Path(path)
+    from platformdirs import user_data_path
+
+    folder = user_data_path(NAME, appauthor=False)
+    return folder / "data" if sys.platform == "win32" else folder  # there the cache would lie inside the data
+
+
+def private_folder(name: str) -> Path | None:
+    """A cache folder owned by this user and writable by nobody else; None if there is no such folder.
+
+    For files that a library executes or unpickles.
+    """
+    folder = cache_folder() / name
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = folder.lstat()
+    except OSError:
+        return None
+    if sys.platform == "win32":  # the user's own application data; there are no modes to check
+        return folder
+    is_ours = folder.is_dir() and not folder.is_symlink() and state.st_uid == os.geteuid()
+    return folder if is_ours and not state.st_mode & WRITABLE_BY_OTHERS else None
