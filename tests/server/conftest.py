@@ -43,10 +43,10 @@ def make_house(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeHouse]
     made: list[AppContext] = []
 
     def make(
-        agent: Agent | None = None, at_once: int | None = None, utterances: UtteranceStore | None = None
+        agent: Agent | None = None, concurrency: int | None = None, utterances: UtteranceStore | None = None
     ) -> AppContext:
         folder = tmp_path / f"house-{len(made) + 1}"
-        made.append(AppContext.open(StoryRegistry(stories), agent or Scripted(SCRIPT), folder, at_once, utterances))
+        made.append(AppContext.open(StoryRegistry(stories), agent or Scripted(SCRIPT), folder, concurrency, utterances))
         return made[-1]
 
     yield make

@@ -122,7 +122,7 @@ def test_a_client_that_never_reads_is_given_up(make_house: MakeHouse) -> None:
     agent.may.set()
     context = make_house(agent, 1)
     with serving(make_app(context), SHORT) as url, closing(rude(url, "long")):
-        until(lambda: context.executor.given == 1)
+        until(lambda: context.executor.replies_total == 1)
         until(lambda: "understudy_streams_open 0.0" in httpx.get(f"{url}/metrics").text)
 
 
@@ -147,7 +147,7 @@ def test_who_is_being_answered_makes_room_for_nobody(
     context = make_house(agent, 1)
     with serving(make_app(context), limits) as url:
         asked = [threads.submit(streamed, url, str(number)) for number in range(3)]
-        until(lambda: context.executor.waiting == 2)
+        until(lambda: context.executor.queue_length == 2)
         with closing(connected(url)) as client:
             assert heard(client).startswith(b"HTTP/1.1 503 ")
         agent.may.set()

@@ -43,30 +43,30 @@ def asking(executor: AgentExecutor, text: str) -> asyncio.Task[Reply]:
 
 def test_first_come_first_served_and_each_gets_their_own() -> None:
     agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> list[str]:
         waiting = [asking(executor, str(number)) for number in range(20)]
-        await until(lambda: executor.waiting == 19)
+        await until(lambda: executor.queue_length == 19)
         agent.may.set()
         return [(await one).text for one in waiting]
 
     assert asyncio.run(run()) == [str(number) for number in range(20)]
     assert agent.heard == [str(number) for number in range(20)]
-    assert executor.given == 20 and executor.waiting == 0
+    assert executor.replies_total == 20 and executor.queue_length == 0
     executor.close()
 
 
 def test_who_goes_away_leaves_the_queue_and_is_never_answered() -> None:
     agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
         first, second, third = (asking(executor, name) for name in ("first", "second", "third"))
-        await until(lambda: executor.waiting == 2)
+        await until(lambda: executor.queue_length == 2)
         second.cancel()
         await asyncio.wait([second])
-        assert executor.waiting == 1
+        assert executor.queue_length == 1
         agent.may.set()
         assert (await first).text == "first" and (await third).text == "third"
 
@@ -77,7 +77,7 @@ def test_who_goes_away_leaves_the_queue_and_is_never_answered() -> None:
 
 def test_a_client_that_has_gone_while_waiting_is_left_out() -> None:
     agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
         gone = asyncio.Event()
@@ -87,7 +87,7 @@ def test_a_client_that_has_gone_while_waiting_is_left_out() -> None:
 
         first = asking(executor, "first")
         second = asyncio.ensure_future(executor.reply(NOBODY, [Turn("You", "second")], leaves))
-        await until(lambda: executor.waiting == 1)
+        await until(lambda: executor.queue_length == 1)
         gone.set()
         with pytest.raises(Refused):
             await second
@@ -102,14 +102,14 @@ def test_a_client_that_has_gone_while_waiting_is_left_out() -> None:
 
 def test_whoever_leaves_while_being_answered_frees_the_place_when_it_is_done() -> None:
     agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
         first = asking(executor, "first")
         await until(lambda: agent.heard == ["first"])
         first.cancel()
         second = asking(executor, "second")
-        await until(lambda: executor.waiting == 1)
+        await until(lambda: executor.queue_length == 1)
         assert agent.heard == ["first"]
         agent.may.set()
         assert (await second).text == "second"
@@ -121,7 +121,7 @@ def test_whoever_leaves_while_being_answered_frees_the_place_when_it_is_done() -
 def test_a_reply_that_fails_frees_its_place() -> None:
     agent = Held()
     agent.may.set()
-    executor = AgentExecutor(agent, at_once=1)
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
         with pytest.raises(AgentError):
@@ -134,11 +134,11 @@ def test_a_reply_that_fails_frees_its_place() -> None:
 
 def test_beyond_its_end_the_queue_says_when_to_come_back() -> None:
     agent = Held()
-    executor = AgentExecutor(agent, at_once=1, waiting=2)
+    executor = AgentExecutor(agent, concurrency=1, max_queue=2)
 
     async def run() -> None:
         kept = [asking(executor, str(number)) for number in range(3)]
-        await until(lambda: executor.waiting == 2)
+        await until(lambda: executor.queue_length == 2)
         with pytest.raises(Refused) as refused:
             await asking(executor, "one too many")
         assert refused.value.status == 503 and refused.value.retry_after

@@ -135,7 +135,7 @@ def test_errors_have_one_shape(ask: Ask, path: str, status: int) -> None:
 
 
 def test_a_story_that_was_read_anew_is_told_anew(context: AppContext) -> None:
-    from understudy.server.naming import ModelName
+    from understudy.server.model_name import ModelName
 
     registry, name = context.stories, ModelName("again", "Ines", "2.1")
     story = registry.story("brass-key")
@@ -144,4 +144,4 @@ def test_a_story_that_was_read_anew_is_told_anew(context: AppContext) -> None:
     assert registry.situation(name) is first  # agents know a persona again by its being the same
     registry.put("again", story)
     assert registry.situation(name) is not first
-    assert asyncio.run(registry.role_soon(name)).situation is registry.situation(name)
+    assert asyncio.run(registry.character_async(name)).situation is registry.situation(name)

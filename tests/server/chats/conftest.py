@@ -49,5 +49,5 @@ class Remembering:
 def remembering(make_house: Callable[..., AppContext]) -> tuple[Remembering, AppContext]:
     agent = Remembering()
     context = make_house(agent)
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     return agent, context

@@ -23,7 +23,7 @@ GULLS = "The gulls know of the weather what I know of the gulls."
 def context(make_house: MakeHouse, lines: UtteranceStore) -> AppContext:
     lines.add([line(GULLS, since="2.1")], APPROVED, FILTER)
     context = make_house(TfIdfAgent(ApprovedCandidates(lines)), utterances=lines)
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     return context
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from brasskey import ACT_1, ACT_2, brass_key
 from server.chats.conftest import Remembering, events_of
-from server.chats.test_talking import BEGUN, begin, reaching, said, texts
+from server.chats.test_service import BEGUN, begin, reaching, said, texts
 from server.conftest import MakeHouse, visiting
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.readers import read
@@ -40,7 +40,7 @@ class Held(Remembering):
 def held(make_house: MakeHouse) -> tuple[Held, AppContext]:
     agent = Held()
     context = make_house(agent)
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     return agent, context
 
 
@@ -157,13 +157,13 @@ def test_a_reply_that_is_stopped_while_it_is_put_into_the_database_does_not_appe
     writing, free = Event(), Event()
     append = store.append
 
-    def slowly(db: sqlite3.Connection, number: str, parent: int | None, one: store.Said) -> store.Said:
-        if not one.answers or not armed:
-            return append(db, number, parent, one)
-        kept = append(db, number, parent, one) if moment == "after" else None
+    def slowly(db: sqlite3.Connection, number: str, parent: int | None, message: store.Message) -> store.Message:
+        if not message.is_reply or not armed:
+            return append(db, number, parent, message)
+        stored = append(db, number, parent, message) if moment == "after" else None
         writing.set()
         assert free.wait(20)
-        return kept or append(db, number, parent, one)
+        return stored or append(db, number, parent, message)
 
     monkeypatch.setattr(store, "append", slowly)
     armed: list[bool] = []
@@ -196,7 +196,7 @@ def test_a_stop_names_what_was_heard_last_so_that_a_reply_still_on_its_way_goes_
     chat = begin(ask, characters=["Ines Vale", "Tobias Rook"])
 
     async def stopping(client: httpx.AsyncClient) -> list[tuple[str, bool]]:
-        context.chats.pace = 60  # the first word is told, and then nothing for long
+        context.chats.pace_s = 60  # the first word is told, and then nothing for long
         listening = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Good day, all!"}))
         while len(seen := await messages_of(client, chat)) < 3:
             await asyncio.sleep(0.02)
@@ -232,7 +232,7 @@ def test_what_is_deleted_while_it_is_told_is_told_no_further(
     remembering: tuple[Remembering, AppContext], what: str
 ) -> None:
     _, context = remembering
-    context.chats.pace = 1
+    context.chats.pace_s = 1
 
     async def deleting(client: httpx.AsyncClient) -> list[str]:
         chat = await begun(client)

@@ -17,7 +17,7 @@ from understudy.agents.scripted import Scripted
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.server.app import make_app
-from understudy.server.chats.talking import MOST_WAITING
+from understudy.server.chats.service import MAX_PENDING
 from understudy.server.context import AppContext
 from understudy.server.guard import Guard
 
@@ -26,7 +26,7 @@ BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 @pytest.fixture
 def quick(context: AppContext, app: Guard) -> Guard:
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     return app
 
 
@@ -248,8 +248,8 @@ def test_two_posts_to_one_chat_at_once_are_answered_in_the_order_they_came(
             return super().reply(situation, history)
 
     agent = Slow()
-    context = make_house(agent, at_once=4)
-    context.chats.pace = 0
+    context = make_house(agent, concurrency=4)
+    context.chats.pace_s = 0
 
     async def talking() -> list[dict[str, Any]]:
         async with visiting(make_app(context)) as client:
@@ -275,7 +275,7 @@ def test_two_posts_to_one_chat_at_once_are_answered_in_the_order_they_came(
 
 def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_house: MakeHouse) -> None:
     context = make_house()
-    context.chats.pace = 60
+    context.chats.pace_s = 60
 
     def first_word(stream: httpx.Response) -> str:
         lines = stream.iter_lines()
@@ -298,7 +298,7 @@ def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_house
 
 def test_a_stop_keeps_what_was_seen_and_nothing_that_was_not(make_house: MakeHouse) -> None:
     context = make_house(Scripted(["One two three four five six seven eight nine ten."] * 9))
-    context.chats.pace = 0.2
+    context.chats.pace_s = 0.2
     with serving(make_app(context)) as url, httpx.Client(base_url=url, timeout=30) as client:
         chat = client.post("/api/chats", json={**BEGUN, "characters": ["Ines Vale", "Tobias Rook"]}).json()["id"]
         seen, message = 0, None
@@ -325,7 +325,7 @@ def test_a_stop_before_the_first_word_leaves_the_message_unanswered(make_house: 
             return super().reply(situation, history)
 
     context = make_house(Thinker())
-    context.chats.pace = 0
+    context.chats.pace_s = 0
 
     async def talking() -> tuple[list[Any], list[Any]]:
         async with visiting(make_app(context)) as client:
@@ -355,7 +355,7 @@ def test_an_agent_that_fails_is_told_of_and_the_message_can_be_answered_later(ma
 
     agent = Moody()
     context = make_house(agent)
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     ask = reaching(make_app(context))
     chat = begin(ask)
     events = said(ask, chat, "Are you there?")
@@ -459,7 +459,7 @@ def test_a_chat_takes_only_so_many_messages_that_wait(make_house: MakeHouse) -> 
             return super().reply(situation, history)
 
     context = make_house(Thinker())
-    context.chats.pace = 0
+    context.chats.pace_s = 0
 
     async def talking() -> list[int]:
         async with visiting(make_app(context)) as client:
@@ -469,11 +469,11 @@ def test_a_chat_takes_only_so_many_messages_that_wait(make_house: MakeHouse) -> 
                 return (await client.post(f"/api/chats/{chat}/messages", json={"text": text})).status_code
 
             asked = [asyncio.ensure_future(say(str(number))) for number in range(60)]
-            while sum(one.done() for one in asked) < 60 - MOST_WAITING:
+            while sum(one.done() for one in asked) < 60 - MAX_PENDING:
                 await asyncio.sleep(0.01)
             refused = [one.result() for one in asked if one.done()]
             free.set()
             return [*refused, *(await asyncio.gather(*asked))]
 
     statuses = asyncio.run(asyncio.wait_for(talking(), 60))
-    assert set(statuses) == {200, 429} and statuses.count(200) == MOST_WAITING
+    assert set(statuses) == {200, 429} and statuses.count(200) == MAX_PENDING
