@@ -56,9 +56,9 @@ def lodger(tmp_path_factory: pytest.TempPathFactory) -> Story:
 @pytest.mark.parametrize("name", [*HIDDEN, "Nobody", "Ann Zephyr"])
 def test_true_names_made_up_names_and_those_of_later_are_refused_alike(lodger: Story, name: str) -> None:
     for facing in (False, True):
-        asked = ("Ann", lodger.moment("1.2"), name) if facing else (name, lodger.moment("1.2"))
+        request = ("Ann", lodger.moment("1.2"), name) if facing else (name, lodger.moment("1.2"))
         with pytest.raises(Refused) as refused:
-            situation_of(lodger, *asked)
+            situation_of(lodger, *request)
         assert (refused.value.status, refused.value.param, refused.value.code) == (404, "name", None)
         assert str(refused.value) == f"nobody heard so far is called '{name}': choose from the cast"
 
@@ -79,6 +79,6 @@ def test_the_unborn_are_refused_as_anybody_unheard_of(tmp_path: Path) -> None:
     with (folder / "cast.toml").open("a") as cast:
         cast.write('[[fact]]\nwho = "Bea Moor"\nattribute = "born"\nfrom = "2.1"\n')
     story = read(folder)
-    for asked in (("Bea", None), ("Ann", "Bea")):
+    for name, facing in (("Bea", None), ("Ann", "Bea")):
         with pytest.raises(Refused, match="^nobody heard so far is called 'Bea': choose from the cast$"):
-            situation_of(story, asked[0], story.moment("1.2"), asked[1])
+            situation_of(story, name, story.moment("1.2"), facing)
