@@ -243,7 +243,7 @@ def test_several_are_in_the_scene_and_answer_when_spoken_to(page: Page, site: st
 
 def test_one_speaks_as_somebody_of_the_story(page: Page, site: str) -> None:
     begin(page, site)
-    page.get_by_label("AgentExecutor as").select_option("Tobias Rook")
+    page.get_by_label("Speaking as").select_option("Tobias Rook")
     expect(page).to_have_url(f"{site}/?story=brass-key&at=2.1&who=Ines+Vale&as=Tobias+Rook")
     say(page, "I took the key.")
     expect(page.locator(".message-author")).to_have_text(["Tobias Rook", "Ines Vale"])

@@ -1,4 +1,4 @@
-"""The one database: what is done is on the disk, what fails changes nothing, and other files are left alone."""
+"""The server's database: results are on the disk, failures change nothing, and other files are left alone."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def database(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
-def kept(path: Path) -> list[str]:
+def stored_titles(path: Path) -> list[str]:
     """The titles of the chats, as another process would find them."""
     with sqlite3.connect(path) as db:
-        found = [title for (title,) in db.execute("SELECT title FROM chats ORDER BY rowid")]
+        titles = [title for (title,) in db.execute("SELECT title FROM chats ORDER BY rowid")]
     db.close()
-    return found
+    return titles
 
 
 def add(db: sqlite3.Connection, title: str) -> None:
@@ -36,7 +36,7 @@ def add(db: sqlite3.Connection, title: str) -> None:
 def test_what_was_done_is_on_the_disk_when_one_hears_of_it(database: Database) -> None:
     async def doing() -> list[str]:
         await database.run(lambda db: add(db, "one"))
-        return kept(database.path)
+        return stored_titles(database.path)
 
     assert asyncio.run(doing()) == ["one"]
 
@@ -46,7 +46,7 @@ def test_work_is_done_in_the_order_it_was_handed_in(database: Database) -> None:
         await asyncio.gather(*(database.run(lambda db, title=str(n): add(db, title)) for n in range(50)))  # type: ignore[misc]
 
     asyncio.run(doing())
-    assert kept(database.path) == [str(number) for number in range(50)]
+    assert stored_titles(database.path) == [str(number) for number in range(50)]
 
 
 def test_work_that_fails_changes_nothing_and_the_next_goes_on(database: Database) -> None:
@@ -57,7 +57,7 @@ def test_work_that_fails_changes_nothing_and_the_next_goes_on(database: Database
     with pytest.raises(ValueError, match="in the middle"):
         asyncio.run(database.run(failing))
     asyncio.run(database.run(lambda db: add(db, "whole")))
-    assert kept(database.path) == ["whole"]
+    assert stored_titles(database.path) == ["whole"]
 
 
 def test_a_full_disk_is_refused_with_what_to_do_and_changes_nothing(database: Database) -> None:
@@ -69,7 +69,7 @@ def test_a_full_disk_is_refused_with_what_to_do_and_changes_nothing(database: Da
     with pytest.raises(Refused, match="free some disk space") as refused:
         asyncio.run(database.run(filling))
     assert refused.value.status == 507
-    assert kept(database.path) == []
+    assert stored_titles(database.path) == []
 
 
 def test_a_mistake_in_our_own_sql_is_not_blamed_on_the_disk(database: Database) -> None:
@@ -82,7 +82,7 @@ def test_it_is_opened_again_with_all_that_was_kept(tmp_path: Path) -> None:
         database = Database(tmp_path / "server.sqlite")
         asyncio.run(database.run(lambda db, title=title: add(db, title)))  # type: ignore[misc]
         database.close()
-    assert kept(tmp_path / "server.sqlite") == ["one", "two"]
+    assert stored_titles(tmp_path / "server.sqlite") == ["one", "two"]
 
 
 def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_one_of_a_newer_version_and_what_is_no_database_are_refused(tmp_path: Pa
     db.close()
     with pytest.raises(InputError, match="newer Understudy"):
         Database(newer)
-    other = tmp_path / "other.sqlite"
-    other.write_text("This is no database, but it is long enough to look like the header of one." * 20)
+    text_file = tmp_path / "other.sqlite"
+    text_file.write_text("This is no database, but it is long enough to look like the header of one." * 20)
     with pytest.raises(InputError, match="cannot be opened"):
-        Database(other)
+        Database(text_file)

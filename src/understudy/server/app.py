@@ -1,4 +1,4 @@
-"""The application: every operation and page behind the same doors."""
+"""The application: every operation and page, behind the same authentication and limits."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from understudy.errors import UnderstudyError
-from understudy.server import api, openai, openapi
+from understudy.server import api, openai, openapi, reviews
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
 from understudy.server.drawing import routes as drawing
+from understudy.server.executor import CLIENT_CLOSED_REQUEST
 from understudy.server.guard import Door, Guard, Limits
 from understudy.server.guard.login import login_routes
 from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
 from understudy.server.pages import character, review, search, stories, story, talk
 from understudy.server.problems import Refused, problem_response
-from understudy.server.review import routes as reviewing
 from understudy.server.uploads import routes as uploads
 
 __all__ = ["OPERATIONS", "PAGES", "make_app"]
@@ -38,7 +38,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *drawing.OPERATIONS,
     *chats.OPERATIONS,
     *uploads.OPERATIONS,
-    *reviewing.OPERATIONS,
+    *reviews.OPERATIONS,
     *openapi.OPERATIONS,
 )
 PAGES: tuple[Route, ...] = (
@@ -50,12 +50,11 @@ PAGES: tuple[Route, ...] = (
     *openapi.ROUTES,
 )
 STATIC = Path(__file__).parent / "static"
-SAID = {404: "there is nothing at that address", 405: "that address does not take this method"}
-GONE = 499  # a status that nobody is left to read, but the log is
+MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
 
 
 def make_app(context: AppContext, door: Door | None = None, limits: Limits | None = None) -> Guard:
-    """`door` says who may come in; unless told, whoever sits at this machine."""
+    """`door` decides who may connect; by default, browsers on this machine."""
     door = door or Door()
     files = StaticFiles(directory=STATIC)
     routes: list[BaseRoute] = [operation.route() for operation in OPERATIONS]
@@ -64,10 +63,10 @@ def make_app(context: AppContext, door: Door | None = None, limits: Limits | Non
         routes=routes,
         lifespan=_lifespan,
         exception_handlers={
-            UnderstudyError: _told,
-            HTTPException: _told_plainly,
-            ClientDisconnect: _to_nobody,
-            Exception: _broken,
+            UnderstudyError: _handle_error,
+            HTTPException: _handle_http_exception,
+            ClientDisconnect: _handle_disconnect,
+            Exception: _handle_bug,
         },
     )
     app.router.redirect_slashes = False
@@ -89,21 +88,21 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         await context.uploads.close()
 
 
-async def _told(_: Request, error: Exception) -> Response:
+async def _handle_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, UnderstudyError)
     return problem_response(error)
 
 
-async def _told_plainly(_: Request, error: Exception) -> Response:
+async def _handle_http_exception(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    response = problem_response(Refused(SAID.get(error.status_code, error.detail), error.status_code))
+    response = problem_response(Refused(MESSAGES.get(error.status_code, error.detail), error.status_code))
     response.headers.update(error.headers or {})
     return response
 
 
-async def _to_nobody(_: Request, __: Exception) -> Response:
-    return Response(status_code=GONE)
+async def _handle_disconnect(_: Request, __: Exception) -> Response:
+    return Response(status_code=CLIENT_CLOSED_REQUEST)
 
 
-async def _broken(_: Request, __: Exception) -> Response:
+async def _handle_bug(_: Request, __: Exception) -> Response:
     return problem_response(Refused("something went wrong in the server: its log says where", 500))

@@ -13,7 +13,7 @@ import pytest
 from starlette.routing import Route
 
 from reviewed import filled as lines_to_review
-from server.conftest import MakeHouse
+from server.conftest import MakeContext
 from server.guard.test_guard import KEY, ask, visit
 from understudy.errors import InputError
 from understudy.server.app import OPERATIONS, PAGES, make_app
@@ -30,9 +30,9 @@ AS_AUTHOR = {"Authorization": f"Bearer {KEY}"}
 
 
 @pytest.fixture
-def app(make_house: MakeHouse, tmp_path: Path) -> Iterator[Guard]:
+def app(make_context: MakeContext, tmp_path: Path) -> Iterator[Guard]:
     with closing(lines_to_review(tmp_path / "lines.db")) as lines:
-        yield make_app(make_house(utterances=lines), Door.of("0.0.0.0", KEY, reader_key=READERS))
+        yield make_app(make_context(utterances=lines), Door.of("0.0.0.0", KEY, reader_key=READERS))
 
 
 def filled(path: str) -> str:

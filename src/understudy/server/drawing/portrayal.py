@@ -13,7 +13,7 @@ from understudy.server.drawing.axis import Axis, axis_to
 from understudy.server.drawing.bonds import Bond, bonds_of, known_since
 from understudy.server.drawing.courses import course_chart
 from understudy.server.drawing.relations import relation_graph
-from understudy.server.outward import persona_as_shown
+from understudy.server.redaction import persona_as_shown
 from understudy.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story

@@ -19,7 +19,7 @@ from understudy.server.drawing.bonds import Bond
 from understudy.server.drawing.courses import sparkline
 from understudy.server.drawing.portrayal import portrayed
 from understudy.server.drawing.relations import signed
-from understudy.server.outward import situation_as_shown
+from understudy.server.lookup import resolve_name, situation_of, speakers_before
 from understudy.server.pages import address, page
 from understudy.server.pages.knowledge import (
     Acquaintance,
@@ -33,7 +33,7 @@ from understudy.server.pages.knowledge import (
 from understudy.server.pages.leaves import reading_address
 from understudy.server.pages.timeline import Timeline, moment_asked, timeline_at
 from understudy.server.problems import Refused
-from understudy.server.standing import heard_so_far, person, situation_of
+from understudy.server.redaction import situation_as_shown
 from understudy.story import Moment, holding_at
 from understudy.storyfile import Story
 
@@ -135,7 +135,7 @@ async def choose_character(request: Request) -> Response:
     name = request.path_params["story"]
     story = context_of(request).stories.story(name)
     at = await to_thread.run_sync(moment_asked, story, request.query_params.get("at"))
-    cast = await to_thread.run_sync(heard_so_far, story, at)
+    cast = await to_thread.run_sync(speakers_before, story, at)
     if not cast:
         return RedirectResponse(address("story", name, at.dotted), 303)
     return RedirectResponse(address("character", name, at.dotted, cast[0][0]), 303)
@@ -152,12 +152,12 @@ def character_address(
 def _seen(story: Story, asked: Asked) -> Sight:
     at = moment_asked(story, asked.at)
     line = timeline_at(story, at)
-    cast = [(name, member.lines) for name, member in heard_so_far(story, at)]
+    cast = [(name, member.lines) for name, member in speakers_before(story, at)]
     try:
         situation = situation_of(story, asked.name, at, asked.facing)
     except Dead:
         refusal = f"{asked.name} is dead by now. Go back to an earlier moment to meet them."
-        return Sight(at, line, cast, None, refusal, _last_alive(story, person(story, asked.name, at), at))
+        return Sight(at, line, cast, None, refusal, _last_alive(story, resolve_name(story, asked.name, at), at))
     except (Refused, StoryError) as error:
         return Sight(at, line, cast, None, str(error))
     return Sight(at, line, cast, _portrait(story, situation, asked, {name for name, _ in cast}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from understudy.names import GOES_BY, shown_names_at
 from understudy.persona import NOT_OF_ONESELF, Persona
-from understudy.server.standing import shown_names
+from understudy.server.lookup import shown_names
 from understudy.story import Line, Moment, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other

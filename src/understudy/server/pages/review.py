@@ -17,11 +17,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
+from understudy.server import reviews
 from understudy.server.context import context_of
 from understudy.server.pages import page, problem_page
 from understudy.server.problems import Refused, status_of
-from understudy.server.review import desk
-from understudy.server.review.answers import Agreement, QueueAsked, Utterance, told
+from understudy.server.reviews import Agreement, QueueQuery, UtteranceDocument, utterance_document
 from understudy.utterances import APPROVED, FILTER, REJECTED, UtteranceStore
 from understudy.utterances.review import MINE, NEW, SECOND
 
@@ -52,7 +52,7 @@ class State:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> State:
         told = {name: value.replace("\0", "") for name, value in query.items()}
-        skipped = (desk.number_of(part) for part in told.get("skip", "").split("."))
+        skipped = (reviews.parse_number(part) for part in told.get("skip", "").split("."))
         return cls(
             show=told["show"] if told.get("show") in SHOWS else NEW,
             skip=tuple(number for number in skipped if number is not None)[-MOST_SKIPPED:],
@@ -69,21 +69,21 @@ class State:
         said = urlencode({name: value for name, value in told.items() if value})
         return f"{path}?{said}" if said else path
 
-    def asked(self, by: str) -> QueueAsked:
+    def asked(self, by: str) -> QueueQuery:
         try:
             bound: float | msgspec.UnsetType = float(self.bound)
         except ValueError:
             bound = msgspec.UNSET
         character, metric, story = (told or None for told in (self.character, self.metric, self.story))
-        return QueueAsked(by, self.show, character, metric, bound, story=story)  # type: ignore[arg-type]
+        return QueueQuery(by, self.show, character, metric, bound, story=story)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """All that the page shows of the database."""
 
-    look: desk.Look
-    lines: list[Utterance]
+    look: reviews.QueueView
+    lines: list[UtteranceDocument]
     place: int
     """Of the line that is looked at, among the lines."""
     agreement: Agreement | None
@@ -91,28 +91,28 @@ class View:
 
 def _view(store: UtteranceStore, state: State, by: str) -> View:
     try:
-        look = desk.look(store, state.asked(by), state.skip)
+        look = reviews.view_queue(store, state.asked(by), state.skip)
     except Refused:  # a score or bound that is not there: then as if none had been asked for
-        look = desk.look(store, replace(state, metric="", bound="").asked(by), state.skip)
+        look = reviews.view_queue(store, replace(state, metric="", bound="").asked(by), state.skip)
     lines = look.queue.utterances
-    if (wanted := desk.number_of(state.line)) is not None:
+    if (wanted := reviews.parse_number(state.line)) is not None:
         lines = _with(store, look, lines, wanted, state, by)
     place = next((place for place, one in enumerate(lines) if one.number == wanted), 0)
     others = [name for name in (*look.queue.reviewers, FILTER) if name != by]
     first, second = state.first or by, state.second or others[0]
-    return View(look, lines, place, desk.agreed(store, first, second))
+    return View(look, lines, place, reviews.agreement(store, first, second))
 
 
 def _with(
-    store: UtteranceStore, look: desk.Look, lines: list[Utterance], wanted: int, state: State, by: str
-) -> list[Utterance]:
+    store: UtteranceStore, look: reviews.QueueView, lines: list[UtteranceDocument], wanted: int, state: State, by: str
+) -> list[UtteranceDocument]:
     """What is looked at is among the lines, also where it is far from the bound: a decision was just taken back."""
     words = look.review.words(wanted)
     due = state.show != MINE and by not in words and bool(words) == (state.show == SECOND)
     if not due or any(one.number == wanted for one in lines):
         return lines
     try:
-        return [told(store.get(wanted)), *lines]
+        return [utterance_document(store.get(wanted)), *lines]
     except InputError:
         return lines
 
@@ -120,8 +120,8 @@ def _with(
 async def review(request: Request, problem: UnderstudyError | None = None) -> Response:
     context, by, state = context_of(request), _reviewer(request), State.of(request.query_params)
     try:
-        view = await desk.at_desk(context, lambda store: _view(store, state, by)) if by else None
-        await desk.at_desk(context, lambda _: None)
+        view = await reviews.use_store(context, lambda store: _view(store, state, by)) if by else None
+        await reviews.use_store(context, lambda _: None)
     except UnderstudyError as error:
         return problem_page(request, "review", error)
     return page(
@@ -143,7 +143,7 @@ async def review(request: Request, problem: UnderstudyError | None = None) -> Re
 async def name(request: Request) -> Response:
     form = await _form(request)
     try:
-        by = desk.reviewer(form.get("name", "")[:80])
+        by = reviews.parse_reviewer(form.get("name", "")[:80])
     except Refused as refused:
         return await review(request, refused)
     response = RedirectResponse(State.of(request.query_params).address(), 303)
@@ -160,7 +160,7 @@ async def decide(request: Request) -> Response:
     try:
         if decision not in (APPROVED, REJECTED):
             raise Refused("a line is approved or rejected", 400)
-        await desk.at_desk(context_of(request), lambda store: desk.decide(store, number, decision, by))
+        await reviews.use_store(context_of(request), lambda store: reviews.decide(store, number, decision, by))
     except UnderstudyError as error:
         return await review(request, error)
     return RedirectResponse(state.address(line=form.get("next", "")), 303)
@@ -170,13 +170,13 @@ async def undo(request: Request) -> Response:
     form, by, state = await _form(request), _reviewer(request), State.of(request.query_params)
     number = form.get("number", "")
     try:
-        await desk.at_desk(context_of(request), lambda store: desk.undo(store, number, by))
+        await reviews.use_store(context_of(request), lambda store: reviews.undo(store, number, by))
     except UnderstudyError as error:
         return await review(request, error)
     return RedirectResponse(state.address(line=number), 303)
 
 
-def span(one: Utterance) -> str:
+def span(one: UtteranceDocument) -> str:
     """When a line may be said."""
     begins = "From the start" if one.since == START else f"From {one.since}"
     return begins + (" on" if one.until == "end" else f" until {one.until}")
@@ -185,7 +185,7 @@ def span(one: Utterance) -> str:
 def _reviewer(request: Request) -> str:
     """Who reviews; blank where nobody has said."""
     try:
-        return desk.reviewer(unquote(request.cookies.get(COOKIE, ""))[:80])
+        return reviews.parse_reviewer(unquote(request.cookies.get(COOKIE, ""))[:80])
     except Refused:
         return ""
 

@@ -11,11 +11,11 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
+from understudy.server.lookup import shown_names
 from understudy.server.pages import page
 from understudy.server.pages.leaves import Leaf, leaf_with, leaves, reading_address
 from understudy.server.pages.search import Findings, Marked, marked, query_words, search
 from understudy.server.pages.timeline import Timeline, moment_asked, timeline_at
-from understudy.server.standing import shown_names
 from understudy.spoiler_free import Stop, scenes_before, timeline
 from understudy.story import Line, Moment
 from understudy.storyfile import Story

@@ -14,12 +14,12 @@ from starlette.routing import Route
 
 from understudy.errors import StoryError, UnderstudyError
 from understudy.names import shown_names_at
-from understudy.server.chats.documents import ChatDocument, MessageDocument
+from understudy.server.chats.schemas import ChatDocument, MessageDocument
 from understudy.server.context import context_of
+from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.pages import page, problem_page
 from understudy.server.pages.leaves import reading_address
 from understudy.server.pages.timeline import moment_asked, timeline_at
-from understudy.server.standing import heard_so_far, person, shown_names, situation_of
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -61,9 +61,11 @@ async def talk(request: Request) -> Response:
     def prepared() -> dict[str, Any]:
         moment = moment_asked(story, asked.get("at"))
         names = shown_names(story, moment)
-        wanted = [person(story, who, moment) for who in asked.getlist("who") if who]
-        speaker = person(story, asked["as"], moment) if asked.get("as") else None
-        first = [member.character.name for _, member in heard_so_far(story, moment) if member.character.name != speaker]
+        wanted = [resolve_name(story, who, moment) for who in asked.getlist("who") if who]
+        speaker = resolve_name(story, asked["as"], moment) if asked.get("as") else None
+        first = [
+            member.character.name for _, member in speakers_before(story, moment) if member.character.name != speaker
+        ]
         chosen = [names.get(who, who) for who in wanted or first[:1]]
         shown = None if speaker is None else names.get(speaker, speaker)
         return _scenery(name, story, moment, chosen, shown)
@@ -74,7 +76,7 @@ async def talk(request: Request) -> Response:
 
 async def chat(request: Request) -> Response:
     context = context_of(request)
-    found = await context.chats.read(request.path_params["chat"])
+    found = await context.chats.get(request.path_params["chat"])
     story = context.stories.story(found.story)
 
     def prepared() -> dict[str, Any]:
@@ -88,13 +90,13 @@ async def chat(request: Request) -> Response:
 
 
 async def _chats(request: Request) -> list[Any]:
-    return await context_of(request).chats.all()
+    return await context_of(request).chats.list_chats()
 
 
 def _scenery(name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None) -> dict[str, Any]:
     """What the page shows around a chat, all of it as of the moment."""
     line = timeline_at(story, moment)
-    heard = heard_so_far(story, moment)
+    heard = speakers_before(story, moment)
     cast = [
         Seat(shown, member.lines, shown in chosen, _alone(name, shown, line.at, None if shown == speaker else speaker))
         for shown, member in heard

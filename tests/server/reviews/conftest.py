@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewed import filled
-from server.conftest import MakeHouse
+from server.conftest import MakeContext
 from understudy.server.context import AppContext
 from understudy.utterances import UtteranceStore
 
@@ -19,6 +19,6 @@ def lines(tmp_path: Path) -> Iterator[UtteranceStore]:
 
 
 @pytest.fixture
-def context(make_house: MakeHouse, lines: UtteranceStore) -> AppContext:
-    """A house with lines to review."""
-    return make_house(utterances=lines)
+def context(make_context: MakeContext, lines: UtteranceStore) -> AppContext:
+    """A server with lines to review."""
+    return make_context(utterances=lines)

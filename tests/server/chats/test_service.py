@@ -12,12 +12,12 @@ import httpx
 import pytest
 
 from server.chats.conftest import Remembering, events_of
-from server.conftest import Ask, MakeHouse, serving, visiting
+from server.conftest import Ask, MakeContext, serving, visiting
 from understudy.agents.scripted import Scripted
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.server.app import make_app
-from understudy.server.chats.talking import MOST_WAITING
+from understudy.server.chats.service import MAX_PENDING
 from understudy.server.context import AppContext
 from understudy.server.guard import Guard
 
@@ -26,7 +26,7 @@ BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 @pytest.fixture
 def quick(context: AppContext, app: Guard) -> Guard:
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     return app
 
 
@@ -35,8 +35,8 @@ def talk(quick: Guard, ask: Ask) -> Ask:
     return ask
 
 
-def begin(ask: Ask, **other: Any) -> str:
-    response = ask("POST", "/api/chats", json={**BEGUN, **other})
+def begin(ask: Ask, **fields: Any) -> str:
+    response = ask("POST", "/api/chats", json={**BEGUN, **fields})
     assert response.status_code == 201, response.text
     return str(response.json()["id"])
 
@@ -47,43 +47,43 @@ def said(ask: Ask, chat: str, text: str) -> list[tuple[str, Any]]:
 
 def texts(ask: Ask, chat: str) -> list[tuple[str, str]]:
     messages = ask("GET", f"/api/chats/{chat}").json()["messages"]
-    return [(one["author"], one["text"]) for one in messages]
+    return [(message["author"], message["text"]) for message in messages]
 
 
 def reaching(app: Guard) -> Ask:
-    def ask(method: str, path: str, **told: Any) -> httpx.Response:
+    def ask(method: str, path: str, **options: Any) -> httpx.Response:
         async def asking() -> httpx.Response:
             async with visiting(app) as client:
-                return await client.request(method, path, **told)
+                return await client.request(method, path, **options)
 
         return asyncio.run(asking())
 
     return ask
 
 
-def test_a_message_is_kept_and_answered_word_for_word(talk: Ask) -> None:
+def test_a_message_is_stored_and_answered_word_by_word(talk: Ask) -> None:
     chat = begin(talk)
     events = said(talk, chat, "Where is the key?")
     assert [name for name, _ in events[:3]] == ["said", "thinking", "reply"]
     assert events[0][1]["text"] == "Where is the key?"
-    told = "".join(data["text"] for name, data in events if name == "token")
-    assert told == "This is the line numbered 1."
+    streamed = "".join(data["text"] for name, data in events if name == "token")
+    assert streamed == "This is the line numbered 1."
     assert [name for name, _ in events[-2:]] == ["done", "end"]
     done = events[-2][1]
-    assert (done["author"], done["text"], done["parent"]) == ("Ines Vale", told, events[0][1]["id"])
-    assert texts(talk, chat) == [("You", "Where is the key?"), ("Ines Vale", told)]
+    assert (done["author"], done["text"], done["parent"]) == ("Ines Vale", streamed, events[0][1]["id"])
+    assert texts(talk, chat) == [("You", "Where is the key?"), ("Ines Vale", streamed)]
     assert done["why"]["evidence"] == [
         {"kind": "script", "text": "reply 1 of 100", "moment": None, "words": []},
     ]
 
 
 def test_a_chat_is_listed_with_its_first_words_the_last_changed_first(talk: Ask) -> None:
-    one, two = begin(talk), begin(talk, characters=["Tobias Rook"])
-    said(talk, one, "Where is the key?")
+    first, second = begin(talk), begin(talk, characters=["Tobias Rook"])
+    said(talk, first, "Where is the key?")
     listed = talk("GET", "/api/chats").json()["chats"]
     assert [(chat["id"], chat["title"], chat["when"]) for chat in listed] == [
-        (one, "Where is the key?", "Act 2, scene 1"),
-        (two, "", "Act 2, scene 1"),
+        (first, "Where is the key?", "Act 2, scene 1"),
+        (second, "", "Act 2, scene 1"),
     ]
 
 
@@ -134,7 +134,7 @@ def test_somebody_under_a_false_name_is_called_by_it_until_it_ends(talk: Ask) ->
     assert "Danilo" not in answer + str(events)
     assert [data["author"] for name, data in events if name == "done"] == ["Aurel Benedek"]
     moved = talk("PATCH", f"/api/chats/{chat}", json={"at": "3.1"}).json()
-    assert [one["name"] for one in moved["characters"]] == ["Danilo Reuss", "Zita Karst"]
+    assert [character["name"] for character in moved["characters"]] == ["Danilo Reuss", "Zita Karst"]
 
 
 def test_several_answer_when_they_are_spoken_to_and_each_has_heard_the_one_before(
@@ -151,7 +151,7 @@ def test_several_answer_when_they_are_spoken_to_and_each_has_heard_the_one_befor
     assert [author for author, _ in texts(ask, chat)[-2:]] == ["Ines Vale", "Tobias Rook"]
     situation, history = agent.heard[-1]
     assert history[-1].speaker == "Ines Vale"
-    assert [other.name for other in situation.present] == ["Ines Vale"]
+    assert [person.name for person in situation.present] == ["Ines Vale"]
 
 
 def test_a_retry_is_the_next_best_reply_beside_the_first(remembering: tuple[Remembering, AppContext]) -> None:
@@ -164,10 +164,10 @@ def test_a_retry_is_the_next_best_reply_beside_the_first(remembering: tuple[Reme
     for _ in range(2):
         number = ask("GET", f"/api/chats/{chat}").json()["messages"][-1]["id"]
         tries.append(events_of(ask("POST", f"/api/chats/{chat}/messages/{number}/retry"))[-2][1])
-    assert [one["text"] for one in tries] == ["Second best.", "Third."]
+    assert [reply["text"] for reply in tries] == ["Second best.", "Third."]
     assert len(agent.heard) == 1  # they had been considered already
     assert tries[-1]["siblings"] == [first["id"], tries[0]["id"], tries[1]["id"]]
-    assert [one["kind"] for one in tries[0]["why"]["evidence"]] == ["exchange", "memory"]
+    assert [evidence["kind"] for evidence in tries[0]["why"]["evidence"]] == ["exchange", "memory"]
     assert tries[0]["why"]["evidence"][0]["text"] == "Second best."
     assert texts(ask, chat)[-1] == ("Ines Vale", "Third.")
     shown = ask("PATCH", f"/api/chats/{chat}", json={"shown": first["id"]}).json()
@@ -181,12 +181,12 @@ def test_a_retry_is_the_next_best_reply_beside_the_first(remembering: tuple[Reme
     }
 
 
-def test_where_there_is_no_other_reply_a_retry_says_so_and_keeps_the_first(make_house: MakeHouse) -> None:
+def test_where_there_is_no_other_reply_a_retry_says_so_and_keeps_the_first(make_context: MakeContext) -> None:
     class Stubborn:
         def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
             return Reply("No.")
 
-    ask = reaching(make_app(make_house(Stubborn())))
+    ask = reaching(make_app(make_context(Stubborn())))
     chat = begin(ask)
     said(ask, chat, "Where is the key?")
     number = ask("GET", f"/api/chats/{chat}").json()["messages"][-1]["id"]
@@ -205,7 +205,7 @@ def test_an_edit_is_a_new_branch_and_the_old_one_stays(talk: Ask) -> None:
     assert [name for name, _ in events if name != "token"] == ["said", "thinking", "reply", "done", "end"]
     assert texts(talk, chat) == [("You", "Who are you?"), ("Ines Vale", "This is the line numbered 1.")]
     old = talk("PATCH", f"/api/chats/{chat}", json={"shown": first["id"]}).json()
-    assert [one["text"] for one in old["messages"]][::2] == ["Where is the key?", "And the hook?"]
+    assert [message["text"] for message in old["messages"]][::2] == ["Where is the key?", "And the hook?"]
 
 
 def test_a_reply_can_be_written_otherwise_without_being_answered(talk: Ask) -> None:
@@ -225,7 +225,7 @@ def test_a_message_is_deleted_with_what_followed_and_a_branch_is_a_chat_of_its_o
     branch = talk("POST", f"/api/chats/{chat}/messages/{messages[1]['id']}/branch")
     assert branch.status_code == 201
     left = talk("DELETE", f"/api/chats/{chat}/messages/{messages[1]['id']}").json()
-    assert [one["text"] for one in left["messages"]] == ["Where is the key?"]
+    assert [message["text"] for message in left["messages"]] == ["Where is the key?"]
     assert len(texts(talk, branch.json()["id"])) == 2
     answered = events_of(talk("POST", f"/api/chats/{chat}/messages/{messages[0]['id']}/retry"))
     assert answered[-2][1]["parent"] == messages[0]["id"]
@@ -235,7 +235,7 @@ def test_a_message_is_deleted_with_what_followed_and_a_branch_is_a_chat_of_its_o
 
 
 def test_two_posts_to_one_chat_at_once_are_answered_in_the_order_they_came(
-    make_house: MakeHouse,
+    make_context: MakeContext,
 ) -> None:
     """The first is held inside the agent until the second has long arrived; a third goes to another chat meanwhile."""
     arrived, free = Event(), Event()
@@ -248,34 +248,34 @@ def test_two_posts_to_one_chat_at_once_are_answered_in_the_order_they_came(
             return super().reply(situation, history)
 
     agent = Slow()
-    context = make_house(agent, at_once=4)
-    context.chats.pace = 0
+    context = make_context(agent, concurrency=4)
+    context.chats.pace_s = 0
 
     async def talking() -> list[dict[str, Any]]:
         async with visiting(make_app(context)) as client:
-            one = (await client.post("/api/chats", json=BEGUN)).json()["id"]
-            other = (await client.post("/api/chats", json=BEGUN)).json()["id"]
-            first = asyncio.create_task(client.post(f"/api/chats/{one}/messages", json={"text": "first"}))
+            chat = (await client.post("/api/chats", json=BEGUN)).json()["id"]
+            other_chat = (await client.post("/api/chats", json=BEGUN)).json()["id"]
+            first = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "first"}))
             assert await asyncio.to_thread(arrived.wait, 20)
-            second = asyncio.create_task(client.post(f"/api/chats/{one}/messages", json={"text": "second"}))
-            elsewhere = await client.post(f"/api/chats/{other}/messages", json={"text": "elsewhere"})
+            second = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "second"}))
+            elsewhere = await client.post(f"/api/chats/{other_chat}/messages", json={"text": "elsewhere"})
             assert events_of(elsewhere)[-1][0] == "end"
             assert not second.done()
             free.set()
             for response in await asyncio.gather(first, second):
                 assert events_of(response)[-2][0] == "done"
-            messages: list[dict[str, Any]] = (await client.get(f"/api/chats/{one}")).json()["messages"]
+            messages: list[dict[str, Any]] = (await client.get(f"/api/chats/{chat}")).json()["messages"]
             return messages
 
     messages = asyncio.run(talking())
-    assert [one["text"] for one in messages if one["by"] == "user"] == ["first", "second"]
-    assert [one["by"] for one in messages] == ["user", "character", "user", "character"]
+    assert [message["text"] for message in messages if message["by"] == "user"] == ["first", "second"]
+    assert [message["by"] for message in messages] == ["user", "character", "user", "character"]
     assert agent.heard[-1][1][0].text == "first"
 
 
-def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_house: MakeHouse) -> None:
-    context = make_house()
-    context.chats.pace = 60
+def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_context: MakeContext) -> None:
+    context = make_context()
+    context.chats.pace_s = 60
 
     def first_word(stream: httpx.Response) -> str:
         lines = stream.iter_lines()
@@ -283,12 +283,12 @@ def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_house
 
     with serving(make_app(context)) as url, httpx.Client(base_url=url, timeout=30) as client:
         chat = client.post("/api/chats", json=BEGUN).json()["id"]
-        with client.stream("POST", f"/api/chats/{chat}/messages", json={"text": "first"}) as slow:
-            assert "This " in first_word(slow)
-            with client.stream("POST", f"/api/chats/{chat}/messages", json={"text": "second"}) as other:
-                assert "This " in first_word(other)
+        with client.stream("POST", f"/api/chats/{chat}/messages", json={"text": "first"}) as first:
+            assert "This " in first_word(first)
+            with client.stream("POST", f"/api/chats/{chat}/messages", json={"text": "second"}) as second:
+                assert "This " in first_word(second)
             messages = client.get(f"/api/chats/{chat}").json()["messages"]
-    assert [one["text"] for one in messages] == [
+    assert [message["text"] for message in messages] == [
         "first",
         "This is the line numbered 1.",
         "second",
@@ -296,9 +296,9 @@ def test_who_listens_slowly_holds_up_nobody_not_even_in_the_same_chat(make_house
     ]
 
 
-def test_a_stop_keeps_what_was_seen_and_nothing_that_was_not(make_house: MakeHouse) -> None:
-    context = make_house(Scripted(["One two three four five six seven eight nine ten."] * 9))
-    context.chats.pace = 0.2
+def test_a_stop_keeps_what_was_seen_and_nothing_that_was_not(make_context: MakeContext) -> None:
+    context = make_context(Scripted(["One two three four five six seven eight nine ten."] * 9))
+    context.chats.pace_s = 0.2
     with serving(make_app(context)) as url, httpx.Client(base_url=url, timeout=30) as client:
         chat = client.post("/api/chats", json={**BEGUN, "characters": ["Ines Vale", "Tobias Rook"]}).json()["id"]
         seen, message = 0, None
@@ -310,12 +310,15 @@ def test_a_stop_keeps_what_was_seen_and_nothing_that_was_not(make_house: MakeHou
                 if seen == 3:
                     break
             stopped = httpx.post(f"{url}/api/chats/{chat}/stop", json={"message": message, "seen": seen}, timeout=30)
-        kept = stopped.json()["messages"]
-        assert [(one["text"], one["state"]) for one in kept] == [("Hello, all!", "whole"), ("One two three", "cut")]
-        assert client.get(f"/api/chats/{chat}").json()["messages"] == kept
+        messages = stopped.json()["messages"]
+        assert [(message["text"], message["state"]) for message in messages] == [
+            ("Hello, all!", "whole"),
+            ("One two three", "cut"),
+        ]
+        assert client.get(f"/api/chats/{chat}").json()["messages"] == messages
 
 
-def test_a_stop_before_the_first_word_leaves_the_message_unanswered(make_house: MakeHouse) -> None:
+def test_a_stop_before_the_first_word_leaves_the_message_unanswered(make_context: MakeContext) -> None:
     thinking, free = Event(), Event()
 
     class Thinker(Remembering):
@@ -324,8 +327,8 @@ def test_a_stop_before_the_first_word_leaves_the_message_unanswered(make_house: 
             assert free.wait(20)
             return super().reply(situation, history)
 
-    context = make_house(Thinker())
-    context.chats.pace = 0
+    context = make_context(Thinker())
+    context.chats.pace_s = 0
 
     async def talking() -> tuple[list[Any], list[Any]]:
         async with visiting(make_app(context)) as client:
@@ -341,10 +344,10 @@ def test_a_stop_before_the_first_word_leaves_the_message_unanswered(make_house: 
     events, messages = asyncio.run(talking())
     assert [name for name, _ in events][:2] == ["said", "thinking"]
     assert "reply" not in dict(events)
-    assert [one["text"] for one in messages] == ["Well?"]
+    assert [message["text"] for message in messages] == ["Well?"]
 
 
-def test_an_agent_that_fails_is_told_of_and_the_message_can_be_answered_later(make_house: MakeHouse) -> None:
+def test_an_agent_that_fails_is_told_of_and_the_message_can_be_answered_later(make_context: MakeContext) -> None:
     class Moody(Remembering):
         broken: Exception | None = AgentError("the agent has lost its voice: start it anew")
 
@@ -354,8 +357,8 @@ def test_an_agent_that_fails_is_told_of_and_the_message_can_be_answered_later(ma
             return super().reply(situation, history)
 
     agent = Moody()
-    context = make_house(agent)
-    context.chats.pace = 0
+    context = make_context(agent)
+    context.chats.pace_s = 0
     ask = reaching(make_app(context))
     chat = begin(ask)
     events = said(ask, chat, "Are you there?")
@@ -404,7 +407,7 @@ def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, context: AppCon
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "says"),
+    ("fields", "status", "says"),
     [
         ({"story": "nothing"}, 404, "no story"),
         ({"characters": ["Nobody"]}, 404, "Nobody"),
@@ -417,9 +420,9 @@ def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, context: AppCon
     ],
 )
 def test_a_chat_that_cannot_be_is_refused_with_what_to_do(
-    talk: Ask, told: dict[str, Any], status: int, says: str
+    talk: Ask, fields: dict[str, Any], status: int, says: str
 ) -> None:
-    refused = talk("POST", "/api/chats", json={**BEGUN, **told})
+    refused = talk("POST", "/api/chats", json={**BEGUN, **fields})
     assert (refused.status_code, says in refused.text) == (status, True), refused.text
     assert talk("GET", "/api/chats").json()["chats"] == []
 
@@ -444,13 +447,13 @@ def test_a_chat_can_be_read_when_its_story_is_gone(talk: Ask, context: AppContex
     said(talk, chat, "Where is the key?")
     context.stories.remove("brass-key")
     assert len(texts(talk, chat)) == 2
-    assert [one["id"] for one in talk("GET", "/api/chats").json()["chats"]] == [chat]
+    assert [chat["id"] for chat in talk("GET", "/api/chats").json()["chats"]] == [chat]
     refused = talk("POST", f"/api/chats/{chat}/messages", json={"text": "Hello?"})
     assert refused.status_code == 404
     assert talk("GET", f"/chats/{chat}").status_code == 404
 
 
-def test_a_chat_takes_only_so_many_messages_that_wait(make_house: MakeHouse) -> None:
+def test_a_chat_takes_only_so_many_messages_that_wait(make_context: MakeContext) -> None:
     free = Event()
 
     class Thinker(Remembering):
@@ -458,8 +461,8 @@ def test_a_chat_takes_only_so_many_messages_that_wait(make_house: MakeHouse) -> 
             assert free.wait(60)
             return super().reply(situation, history)
 
-    context = make_house(Thinker())
-    context.chats.pace = 0
+    context = make_context(Thinker())
+    context.chats.pace_s = 0
 
     async def talking() -> list[int]:
         async with visiting(make_app(context)) as client:
@@ -468,12 +471,12 @@ def test_a_chat_takes_only_so_many_messages_that_wait(make_house: MakeHouse) -> 
             async def say(text: str) -> int:
                 return (await client.post(f"/api/chats/{chat}/messages", json={"text": text})).status_code
 
-            asked = [asyncio.ensure_future(say(str(number))) for number in range(60)]
-            while sum(one.done() for one in asked) < 60 - MOST_WAITING:
+            requests = [asyncio.ensure_future(say(str(number))) for number in range(60)]
+            while sum(request.done() for request in requests) < 60 - MAX_PENDING:
                 await asyncio.sleep(0.01)
-            refused = [one.result() for one in asked if one.done()]
+            refused = [request.result() for request in requests if request.done()]
             free.set()
-            return [*refused, *(await asyncio.gather(*asked))]
+            return [*refused, *(await asyncio.gather(*requests))]
 
     statuses = asyncio.run(asyncio.wait_for(talking(), 60))
-    assert set(statuses) == {200, 429} and statuses.count(200) == MOST_WAITING
+    assert set(statuses) == {200, 429} and statuses.count(200) == MAX_PENDING

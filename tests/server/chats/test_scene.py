@@ -1,4 +1,4 @@
-"""What is told of the difference between two moments."""
+"""What changes for a character when a chat moves to another moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from brasskey import CAST, brass_key
 from understudy.readers import read
-from understudy.server.chats.moving import differences
+from understudy.server.chats.scene import differences
 from understudy.storyfile import Story
 
 LATE = """

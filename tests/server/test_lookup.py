@@ -7,8 +7,8 @@ import pytest
 from masks import HIDDEN, masks
 from understudy.errors import Dead
 from understudy.readers import read
+from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.problems import Refused
-from understudy.server.standing import heard_so_far, person, shown_names, situation_of
 from understudy.storyfile import Story
 
 
@@ -23,14 +23,14 @@ def test_a_false_name_is_shown_until_it_is_known_to_all(demo: Story) -> None:
 
 
 def test_the_cast_so_far_goes_by_shown_names(demo: Story) -> None:
-    early = [name for name, _ in heard_so_far(demo, demo.moment("1.2"))]
+    early = [name for name, _ in speakers_before(demo, demo.moment("1.2"))]
     assert "Aurel Benedek" in early and "Danilo Reuss" not in early and "Ottoline Sool" not in early
-    assert {"Danilo Reuss", "Ottoline Sool"} <= {name for name, _ in heard_so_far(demo, demo.moment("end"))}
+    assert {"Danilo Reuss", "Ottoline Sool"} <= {name for name, _ in speakers_before(demo, demo.moment("end"))}
 
 
 def test_people_are_found_by_the_name_they_go_by(demo: Story) -> None:
-    assert person(demo, "Aurel Benedek", demo.moment("1.2")) == "Danilo Reuss"
-    assert person(demo, "Zita", demo.moment("1.2")) == "Zita Karst"
+    assert resolve_name(demo, "Aurel Benedek", demo.moment("1.2")) == "Danilo Reuss"
+    assert resolve_name(demo, "Zita", demo.moment("1.2")) == "Zita Karst"
     faced = situation_of(demo, "Zita", demo.moment("1.2"), "Benedek").faced
     assert faced is not None and faced.name == "Aurel Benedek"
 
@@ -56,9 +56,9 @@ def lodger(tmp_path_factory: pytest.TempPathFactory) -> Story:
 @pytest.mark.parametrize("name", [*HIDDEN, "Nobody", "Ann Zephyr"])
 def test_true_names_made_up_names_and_those_of_later_are_refused_alike(lodger: Story, name: str) -> None:
     for facing in (False, True):
-        asked = ("Ann", lodger.moment("1.2"), name) if facing else (name, lodger.moment("1.2"))
+        request = ("Ann", lodger.moment("1.2"), name) if facing else (name, lodger.moment("1.2"))
         with pytest.raises(Refused) as refused:
-            situation_of(lodger, *asked)
+            situation_of(lodger, *request)
         assert (refused.value.status, refused.value.param, refused.value.code) == (404, "name", None)
         assert str(refused.value) == f"nobody heard so far is called '{name}': choose from the cast"
 
@@ -69,9 +69,9 @@ def test_who_faces_themselves_is_not_told_their_name(lodger: Story) -> None:
 
 
 def test_of_namesakes_only_those_count_who_were_seen(lodger: Story) -> None:
-    assert person(lodger, "Ann", lodger.moment("3.1")) == "Ann Archer"
+    assert resolve_name(lodger, "Ann", lodger.moment("3.1")) == "Ann Archer"
     with pytest.raises(Refused, match="'Ann' may be Ann Archer or Ann Zephyr: give the full name"):
-        person(lodger, "Ann", lodger.moment("end"))
+        resolve_name(lodger, "Ann", lodger.moment("end"))
 
 
 def test_the_unborn_are_refused_as_anybody_unheard_of(tmp_path: Path) -> None:
@@ -79,6 +79,6 @@ def test_the_unborn_are_refused_as_anybody_unheard_of(tmp_path: Path) -> None:
     with (folder / "cast.toml").open("a") as cast:
         cast.write('[[fact]]\nwho = "Bea Moor"\nattribute = "born"\nfrom = "2.1"\n')
     story = read(folder)
-    for asked in (("Bea", None), ("Ann", "Bea")):
+    for name, facing in (("Bea", None), ("Ann", "Bea")):
         with pytest.raises(Refused, match="^nobody heard so far is called 'Bea': choose from the cast$"):
-            situation_of(story, asked[0], story.moment("1.2"), asked[1])
+            situation_of(story, name, story.moment("1.2"), facing)

@@ -1,4 +1,4 @@
-"""Replies under way when something else happens: a stop, the server's end, a move, another tab, a newer reading."""
+"""Replies that are interrupted: by a stop, a shutdown, a move, another tab, a newer reading of the story."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from brasskey import ACT_1, ACT_2, brass_key
 from server.chats.conftest import Remembering, events_of
-from server.chats.test_talking import BEGUN, begin, reaching, said, texts
-from server.conftest import MakeHouse, visiting
+from server.chats.test_service import BEGUN, begin, reaching, said, texts
+from server.conftest import MakeContext, visiting
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.readers import read
 from understudy.server.app import make_app
@@ -23,8 +23,8 @@ from understudy.server.chats import store
 from understudy.server.context import AppContext
 
 
-class Held(Remembering):
-    """Thinks until it is let go on."""
+class Blocking(Remembering):
+    """Replies once `free` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,10 +37,10 @@ class Held(Remembering):
 
 
 @pytest.fixture
-def held(make_house: MakeHouse) -> tuple[Held, AppContext]:
-    agent = Held()
-    context = make_house(agent)
-    context.chats.pace = 0
+def blocking(make_context: MakeContext) -> tuple[Blocking, AppContext]:
+    agent = Blocking()
+    context = make_context(agent)
+    context.chats.pace_s = 0
     return agent, context
 
 
@@ -53,17 +53,17 @@ def in_process(context: AppContext, work: Callable[[httpx.AsyncClient], Awaitabl
 
 
 async def messages_of(client: httpx.AsyncClient, chat: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await client.get(f"/api/chats/{chat}")).json()["messages"]
-    return found
+    messages: list[dict[str, Any]] = (await client.get(f"/api/chats/{chat}")).json()["messages"]
+    return messages
 
 
-async def begun(client: httpx.AsyncClient, **other: Any) -> str:
-    return str((await client.post("/api/chats", json={**BEGUN, **other})).json()["id"])
+async def begun(client: httpx.AsyncClient, **fields: Any) -> str:
+    return str((await client.post("/api/chats", json={**BEGUN, **fields})).json()["id"])
 
 
-def test_a_server_that_stops_lets_a_reply_be_finished_and_keeps_it(held: tuple[Held, AppContext]) -> None:
+def test_a_server_that_stops_lets_a_reply_be_finished_and_keeps_it(blocking: tuple[Blocking, AppContext]) -> None:
     """Whoever listened has gone; the application is told to stop while the agent thinks."""
-    agent, context = held
+    agent, context = blocking
     app = make_app(context)
 
     async def stopping() -> str:
@@ -85,16 +85,16 @@ def test_a_server_that_stops_lets_a_reply_be_finished_and_keeps_it(held: tuple[H
         return chat
 
     chat = asyncio.run(stopping())
-    assert [(one["author"], one["unanswered"]) for one in _read(context, chat)] == [
+    assert [(message["author"], message["unanswered"]) for message in _read(context, chat)] == [
         ("You", False),
         ("Ines Vale", False),
     ]
 
 
 def test_a_reply_that_takes_longer_than_a_stop_may_is_marked_as_owed_and_can_be_had_later(
-    held: tuple[Held, AppContext],
+    blocking: tuple[Blocking, AppContext],
 ) -> None:
-    agent, context = held
+    agent, context = blocking
 
     async def stopping(client: httpx.AsyncClient) -> str:
         chat = await begun(client)
@@ -110,11 +110,11 @@ def test_a_reply_that_takes_longer_than_a_stop_may_is_marked_as_owed_and_can_be_
     assert message["unanswered"]
     ask = reaching(make_app(context))
     events_of(ask("POST", f"/api/chats/{chat}/messages/{message['id']}/retry"))
-    assert [one["unanswered"] for one in _read(context, chat)] == [False, False]
+    assert [message["unanswered"] for message in _read(context, chat)] == [False, False]
 
 
-def test_whoever_will_not_wait_for_a_reply_at_the_end_need_not(held: tuple[Held, AppContext]) -> None:
-    agent, context = held
+def test_whoever_will_not_wait_for_a_reply_at_the_end_need_not(blocking: tuple[Blocking, AppContext]) -> None:
+    agent, context = blocking
 
     async def stopping(client: httpx.AsyncClient) -> list[bool]:
         chat = await begun(client)
@@ -126,23 +126,23 @@ def test_whoever_will_not_wait_for_a_reply_at_the_end_need_not(held: tuple[Held,
         await closing  # the agent thinks on
         agent.free.set()
         await saying
-        return [one["unanswered"] for one in await messages_of(client, chat)]
+        return [message["unanswered"] for message in await messages_of(client, chat)]
 
     assert in_process(context, stopping) == [True]
 
 
-def test_a_message_is_marked_before_anybody_thinks_of_an_answer(held: tuple[Held, AppContext]) -> None:
+def test_a_message_is_marked_before_anybody_thinks_of_an_answer(blocking: tuple[Blocking, AppContext]) -> None:
     """So that a server that is killed then has it marked."""
-    agent, context = held
+    agent, context = blocking
 
     async def looking(client: httpx.AsyncClient) -> list[bool]:
         chat = await begun(client)
         saying = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Well?"}))
         assert await asyncio.to_thread(agent.thinking.wait, 20)
-        before = [one["unanswered"] for one in await messages_of(client, chat)]
+        before = [message["unanswered"] for message in await messages_of(client, chat)]
         agent.free.set()
         await saying
-        return [*before, *(one["unanswered"] for one in await messages_of(client, chat))]
+        return [*before, *(message["unanswered"] for message in await messages_of(client, chat))]
 
     assert in_process(context, looking) == [True, False, False]
 
@@ -157,13 +157,13 @@ def test_a_reply_that_is_stopped_while_it_is_put_into_the_database_does_not_appe
     writing, free = Event(), Event()
     append = store.append
 
-    def slowly(db: sqlite3.Connection, number: str, parent: int | None, one: store.Said) -> store.Said:
-        if not one.answers or not armed:
-            return append(db, number, parent, one)
-        kept = append(db, number, parent, one) if moment == "after" else None
+    def slowly(db: sqlite3.Connection, number: str, parent: int | None, message: store.Message) -> store.Message:
+        if not message.is_reply or not armed:
+            return append(db, number, parent, message)
+        stored = append(db, number, parent, message) if moment == "after" else None
         writing.set()
         assert free.wait(20)
-        return kept or append(db, number, parent, one)
+        return stored or append(db, number, parent, message)
 
     monkeypatch.setattr(store, "append", slowly)
     armed: list[bool] = []
@@ -183,7 +183,7 @@ def test_a_reply_that_is_stopped_while_it_is_put_into_the_database_does_not_appe
         assert (await stop).status_code == 200
         await saying
         await context.chats.close()
-        return [one["text"] for one in await messages_of(client, chat)]
+        return [message["text"] for message in await messages_of(client, chat)]
 
     assert in_process(context, stopping) == ["Well?", *(["Ines Vale has heard 1 things and said 0."] if again else [])]
 
@@ -196,31 +196,31 @@ def test_a_stop_names_what_was_heard_last_so_that_a_reply_still_on_its_way_goes_
     chat = begin(ask, characters=["Ines Vale", "Tobias Rook"])
 
     async def stopping(client: httpx.AsyncClient) -> list[tuple[str, bool]]:
-        context.chats.pace = 60  # the first word is told, and then nothing for long
+        context.chats.pace_s = 60  # the first word is told, and then nothing for long
         listening = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Good day, all!"}))
         while len(seen := await messages_of(client, chat)) < 3:
             await asyncio.sleep(0.02)
         stopped = await client.post(f"/api/chats/{chat}/stop", json={"after": seen[1]["id"]})
         listening.cancel()
-        return [(one["author"], one["unanswered"]) for one in stopped.json()["messages"]]
+        return [(message["author"], message["unanswered"]) for message in stopped.json()["messages"]]
 
     assert in_process(context, stopping) == [("You", False), ("Ines Vale", False)]
 
 
-def test_a_stop_in_one_tab_leaves_alone_what_another_tab_waits_for(held: tuple[Held, AppContext]) -> None:
-    agent, context = held
+def test_a_stop_in_one_tab_leaves_alone_what_another_tab_waits_for(blocking: tuple[Blocking, AppContext]) -> None:
+    agent, context = blocking
 
     async def stopping(client: httpx.AsyncClient) -> list[tuple[str, str]]:
         chat = await begun(client)
-        one = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "first"}))
+        first_tab = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "first"}))
         assert await asyncio.to_thread(agent.thinking.wait, 20)
         first = (await messages_of(client, chat))[0]["id"]
-        other = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "second"}))
+        second_tab = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "second"}))
         await asyncio.sleep(0.1)
         await client.post(f"/api/chats/{chat}/stop", json={"after": first})
         agent.free.set()
-        await asyncio.gather(one, other)
-        return [(one["author"], one["text"]) for one in await messages_of(client, chat)]
+        await asyncio.gather(first_tab, second_tab)
+        return [(message["author"], message["text"]) for message in await messages_of(client, chat)]
 
     said_now = in_process(context, stopping)
     assert [text for author, text in said_now if author == "You"] == ["first", "second"]
@@ -232,15 +232,15 @@ def test_what_is_deleted_while_it_is_told_is_told_no_further(
     remembering: tuple[Remembering, AppContext], what: str
 ) -> None:
     _, context = remembering
-    context.chats.pace = 1
+    context.chats.pace_s = 1
 
     async def deleting(client: httpx.AsyncClient) -> list[str]:
         chat = await begun(client)
         listening = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Well?"}))
         while len(seen := await messages_of(client, chat)) < 2:
             await asyncio.sleep(0.002)
-        place = f"/api/chats/{chat}" + (f"/messages/{seen[0]['id']}" if what == "message" else "")
-        assert (await client.delete(place)).is_success
+        path = f"/api/chats/{chat}" + (f"/messages/{seen[0]['id']}" if what == "message" else "")
+        assert (await client.delete(path)).is_success
         return [name for name, _ in events_of(await listening)]
 
     assert "done" not in in_process(context, deleting)
@@ -276,13 +276,13 @@ def test_a_branch_stands_where_the_chat_stood_at_its_message(remembering: tuple[
     said(ask, chat, "Tobias, who are you?")
     messages = ask("GET", f"/api/chats/{chat}").json()["messages"]
     early = ask("POST", f"/api/chats/{chat}/messages/{messages[1]['id']}/branch").json()
-    assert (early["at"], early["speaker"], [one["name"] for one in early["characters"]]) == (
+    assert (early["at"], early["speaker"], [character["name"] for character in early["characters"]]) == (
         "2.1",
         "Tobias Rook",
         ["Ines Vale"],
     )
     late = ask("POST", f"/api/chats/{chat}/messages/{messages[3]['id']}/branch").json()
-    assert (late["at"], late["speaker"], [one["name"] for one in late["characters"]]) == (
+    assert (late["at"], late["speaker"], [character["name"] for character in late["characters"]]) == (
         "1.2",
         None,
         ["Tobias Rook", "Ines Vale"],
@@ -303,7 +303,7 @@ def test_a_branch_of_messages_that_do_not_tell_who_was_there_has_who_answered_an
     asyncio.run(context.database.run(lambda db: db.execute("UPDATE messages SET present = NULL")))
     branch = ask("POST", f"/api/chats/{chat}/messages/{reply}/branch").json()
     assert (branch["at"], branch["speaker"]) == ("2.1", "Tobias Rook")
-    assert [one["name"] for one in branch["characters"]] == ["Ines Vale", "Mara Quill"]
+    assert [character["name"] for character in branch["characters"]] == ["Ines Vale", "Mara Quill"]
 
 
 def test_a_branch_follows_the_story_as_it_is_on_now(
@@ -323,7 +323,9 @@ def test_a_branch_follows_the_story_as_it_is_on_now(
     (folder / "cast.toml").write_text(early, encoding="utf-8")
     context.stories.put("brass-key", read(folder))
     branch = ask("POST", f"/api/chats/{chat}/messages/{first}/branch").json()
-    assert [one["name"] for one in branch["characters"]] == ["Tobias Rook"]  # Mara is in no scene of it any more
+    assert [character["name"] for character in branch["characters"]] == [
+        "Tobias Rook"
+    ]  # Mara is in no scene of it any more
     refused = ask("POST", f"/api/chats/{chat}/messages/{later}/branch")
     assert refused.status_code == 409
     assert "read anew" in refused.json()["error"]["message"]
@@ -340,5 +342,5 @@ def test_a_branch_follows_the_story_as_it_is_on_now(
 
 
 def _read(context: AppContext, chat: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = reaching(make_app(context))("GET", f"/api/chats/{chat}").json()["messages"]
-    return found
+    messages: list[dict[str, Any]] = reaching(make_app(context))("GET", f"/api/chats/{chat}").json()["messages"]
+    return messages

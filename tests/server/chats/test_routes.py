@@ -24,7 +24,7 @@ BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 @pytest.fixture
 def chat(context: AppContext, ask: Ask) -> str:
     """One exchange, tried twice, and one at another moment."""
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     number = str(ask("POST", "/api/chats", json=BEGUN).json()["id"])
     events = events_of(ask("POST", f"/api/chats/{number}/messages", json={"text": HOSTILE}))
     events_of(ask("POST", f"/api/chats/{number}/messages/{events[-2][1]['id']}/retry"))
@@ -59,11 +59,11 @@ def test_a_sillytavern_chat_has_its_header_and_other_tries_as_swipes(ask: Ask, c
     header, *messages = lines(text)
     assert (header["user_name"], header["character_name"]) == ("Tobias Rook", "Ines Vale")
     assert set(header) == {"user_name", "character_name", "create_date", "chat_metadata"}
-    assert [one["is_user"] for one in messages] == [True, False, True, False]
+    assert [message["is_user"] for message in messages] == [True, False, True, False]
     assert messages[0]["mes"] == HOSTILE
     assert messages[1]["swipes"] == ["This is the line numbered 1.", "This is the line numbered 2."]
     assert messages[1]["swipe_id"] == 1
-    assert all({"name", "is_user", "is_system", "send_date", "mes", "extra"} <= set(one) for one in messages)
+    assert all({"name", "is_user", "is_system", "send_date", "mes", "extra"} <= set(message) for message in messages)
     assert "swipes" not in messages[0]
 
 
@@ -95,7 +95,7 @@ def test_user_text_stays_text_in_events_and_on_the_page(ask: Ask, chat: str) -> 
 
 
 def test_characters_that_are_no_text_are_taken_out(ask: Ask, context: AppContext) -> None:
-    context.chats.pace = 0
+    context.chats.pace_s = 0
     number = ask("POST", "/api/chats", json=BEGUN).json()["id"]
     response = ask("POST", f"/api/chats/{number}/messages", json={"text": "\0a\x1b[31mb\r\nc\x7f\td "})
     assert "\0" not in response.text
@@ -109,9 +109,9 @@ def test_a_message_that_is_deleted_meanwhile_takes_nothing_from_the_export(
     run = Database.run
 
     async def overtaken(database: Database, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        found = await run(database, work)
+        result = await run(database, work)
         await run(database, lambda db: db.execute("DELETE FROM messages WHERE id = (SELECT min(id) + 1 FROM messages)"))
-        return found
+        return result
 
     monkeypatch.setattr(Database, "run", overtaken)
     assert exported(ask, chat, "sillytavern")[0] == whole

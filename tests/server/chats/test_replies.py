@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.server.chats.addressing import MOST, Listener, who_answers
+from understudy.server.chats.replies import MAX_ANSWERS, Listener, who_answers
 
 ZITA = Listener("Zita Karst", ("Zita Karst", "Zee", "Miss Karst"))
 PIA = Listener("Pia Lenk", ("Pia Lenk", "Pia"))
@@ -64,6 +64,6 @@ def test_alone_one_always_answers_and_nobody_never() -> None:
 @given(st.text(max_size=200), st.sampled_from([None, "Pia Lenk", "Nobody"]))
 def test_somebody_answers_whatever_is_said(text: str, last: str | None) -> None:
     answers = who_answers(text, HERE, last)
-    assert 1 <= len(answers) <= MOST
+    assert 1 <= len(answers) <= MAX_ANSWERS
     assert len(set(answers)) == len(answers)
     assert set(answers) <= {listener.name for listener in HERE}

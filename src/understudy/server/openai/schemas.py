@@ -1,7 +1,7 @@
-"""What OpenAI's chat API is asked and answers with, as far as a character can follow.
+"""Requests and responses of OpenAI's chat API, as far as characters support it.
 
-Where a field stands for something that characters cannot do, any value is read and a refusal says so; the schema shows
-the values that are taken.
+Fields for features that characters do not have are declared as `Any`, so that `requests` can refuse them with a reason;
+the schema shows the values that are accepted.
 """
 
 from __future__ import annotations
@@ -11,48 +11,51 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from understudy.server.schemas import CandidateDocument, EvidenceDocument
+
 __all__ = [
+    "AssistantMessage",
     "ChatCompletion",
     "ChatRequest",
     "Choice",
-    "Chunk",
     "ChunkChoice",
+    "CompletionChunk",
     "Delta",
     "Embedding",
-    "EmbeddingsAnswer",
+    "EmbeddingList",
     "EmbeddingsRequest",
     "EmbeddingsUsage",
-    "Message",
     "Model",
-    "Models",
-    "Said",
-    "Usage",
-    "Why",
+    "ModelList",
+    "ModelsQuery",
+    "ReplyDetails",
+    "RequestMessage",
+    "TokenUsage",
 ]
 
-MOST_CHOICES = 16
+MAX_CHOICES = 16
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Count = Annotated[int, Meta(ge=1, le=2**31)]
-Share = Annotated[float, Meta(ge=-2, le=2)]
-Nothing = Annotated[Any, Meta(extra_json_schema={"type": "null"})]
-NoneOfThem = Annotated[Any, Meta(extra_json_schema={"type": ["array", "null"], "maxItems": 0})]
+Penalty = Annotated[float, Meta(ge=-2, le=2)]
+MustBeNull = Annotated[Any, Meta(extra_json_schema={"type": "null"})]
+MustBeEmpty = Annotated[Any, Meta(extra_json_schema={"type": ["array", "null"], "maxItems": 0})]
 Stop = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
-class Part(msgspec.Struct):
+class ContentPart(msgspec.Struct):
     type: Annotated[str, Meta(extra_json_schema={"enum": ["text"]})]
     text: str = ""
 
 
-class Message(msgspec.Struct):
+class RequestMessage(msgspec.Struct):
     """`name` says who speaks; a system or developer message adds to the character's profile."""
 
     role: Annotated[str, Meta(extra_json_schema={"enum": ["system", "developer", "user", "assistant"]})]
-    content: str | list[Part] | None = None
+    content: str | list[ContentPart] | None = None
     name: Annotated[str, Meta(max_length=200)] | None = None
-    tool_calls: NoneOfThem = None
-    function_call: Nothing = None
-    audio: Nothing = None
+    tool_calls: MustBeEmpty = None
+    function_call: MustBeNull = None
+    audio: MustBeNull = None
 
 
 class StreamOptions(msgspec.Struct):
@@ -60,21 +63,21 @@ class StreamOptions(msgspec.Struct):
 
 
 class ChatRequest(msgspec.Struct):
-    """Temperature, top_p, penalties, user and metadata are taken and change nothing: replies are chosen, not drawn."""
+    """Temperature, top_p, penalties, user and metadata are accepted and ignored: replies are chosen, not sampled."""
 
     model: Name
-    messages: Annotated[list[Message], Meta(min_length=1, max_length=2000)]
+    messages: Annotated[list[RequestMessage], Meta(min_length=1, max_length=2000)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: Annotated[int, Meta(ge=1, le=MOST_CHOICES)] | None = None
+    n: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
     stop: Stop | Annotated[list[Stop], Meta(max_length=4)] | None = None
     max_tokens: Count | None = None
     max_completion_tokens: Count | None = None
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
-    presence_penalty: Share | None = None
-    frequency_penalty: Share | None = None
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
     user: str | None = None
     metadata: dict[str, str] | None = None
     response_format: Annotated[
@@ -91,46 +94,33 @@ class ChatRequest(msgspec.Struct):
         Any, Meta(extra_json_schema={"type": ["array", "null"], "items": {"const": "text"}, "maxItems": 1})
     ] = None
     logprobs: Annotated[Any, Meta(extra_json_schema={"enum": [False, None]})] = None
-    top_logprobs: Nothing = None
-    tools: NoneOfThem = None
-    functions: NoneOfThem = None
+    top_logprobs: MustBeNull = None
+    tools: MustBeEmpty = None
+    functions: MustBeEmpty = None
     tool_choice: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
     function_call: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
-    audio: Nothing = None
-    prediction: Nothing = None
-    web_search_options: Nothing = None
+    audio: MustBeNull = None
+    prediction: MustBeNull = None
+    web_search_options: MustBeNull = None
 
 
-class Usage(msgspec.Struct):
+class TokenUsage(msgspec.Struct):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
 
 
-class WhyEvidence(msgspec.Struct):
-    kind: str
-    text: str
-    moment: str | None
-    words: list[str]
-
-
-class WhyCandidate(msgspec.Struct):
-    text: str
-    score: float
-    moment: str | None
-
-
-class Why(msgspec.Struct):
+class ReplyDetails(msgspec.Struct):
     """Who spoke, as of when, to whom; what the reply was made from, and what else was considered."""
 
     character: str
     moment: str
     facing: str | None
-    evidence: list[WhyEvidence]
-    candidates: list[WhyCandidate]
+    evidence: list[EvidenceDocument]
+    candidates: list[CandidateDocument]
 
 
-class Said(msgspec.Struct):
+class AssistantMessage(msgspec.Struct):
     content: str
     role: Literal["assistant"] = "assistant"
     refusal: None = None
@@ -138,9 +128,9 @@ class Said(msgspec.Struct):
 
 class Choice(msgspec.Struct):
     index: int
-    message: Said
+    message: AssistantMessage
     finish_reason: Literal["stop", "length"]
-    understudy: Why
+    understudy: ReplyDetails
     logprobs: None = None
 
 
@@ -149,7 +139,7 @@ class ChatCompletion(msgspec.Struct):
     created: int
     model: str
     choices: list[Choice]
-    usage: Usage
+    usage: TokenUsage
     system_fingerprint: str
     object: Literal["chat.completion"] = "chat.completion"
 
@@ -163,19 +153,19 @@ class ChunkChoice(msgspec.Struct):
     index: int
     delta: Delta
     finish_reason: Literal["stop", "length"] | None = None
-    understudy: Why | UnsetType = UNSET
+    understudy: ReplyDetails | UnsetType = UNSET
     logprobs: None = None
 
 
-class Chunk(msgspec.Struct):
-    """`usage` is null, and in a last chunk without choices told, where the request asked for it."""
+class CompletionChunk(msgspec.Struct):
+    """Where the request includes usage, `usage` is null until a last chunk that has it and no choices."""
 
     id: str
     created: int
     model: str
     choices: list[ChunkChoice]
     system_fingerprint: str
-    usage: Usage | UnsetType | None = UNSET
+    usage: TokenUsage | UnsetType | None = UNSET
     object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
 
 
@@ -186,9 +176,16 @@ class Model(msgspec.Struct):
     object: Literal["model"] = "model"
 
 
-class Models(msgspec.Struct):
+class ModelList(msgspec.Struct):
     data: list[Model]
     object: Literal["list"] = "list"
+
+
+class ModelsQuery(msgspec.Struct):
+    """`story` and `at` choose the characters of a story, as of a moment of it."""
+
+    story: str | None = None
+    at: str = "end"
 
 
 class EmbeddingsRequest(msgspec.Struct):
@@ -220,7 +217,7 @@ class EmbeddingsUsage(msgspec.Struct):
     total_tokens: int
 
 
-class EmbeddingsAnswer(msgspec.Struct):
+class EmbeddingList(msgspec.Struct):
     data: list[Embedding]
     model: str
     usage: EmbeddingsUsage

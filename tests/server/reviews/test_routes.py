@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from server.conftest import MakeHouse
+from server.conftest import MakeContext
 from understudy.server.app import make_app
 from understudy.utterances import UtteranceStore
 
@@ -23,7 +23,7 @@ def undo(ask: Ask, number: int | str, by: str = "Mara") -> httpx.Response:
 
 
 def texts(answer: httpx.Response) -> list[str]:
-    return [one["text"] for one in answer.json()["utterances"]]
+    return [utterance["text"] for utterance in answer.json()["utterances"]]
 
 
 def test_lines_near_the_bound_come_first_and_those_without_a_score_last(ask: Ask) -> None:
@@ -36,18 +36,18 @@ def test_lines_near_the_bound_come_first_and_those_without_a_score_last(ask: Ask
         "LOL whatever.",
         "Unjudged.",
     ]
-    told = answer.json()
-    assert (told["left"], told["done"], told["metrics"]) == (6, 0, ["psprob"])
-    assert told["characters"] == ["Ines Vale", "Mara Quill"] and told["reviewers"] == []
-    first = told["utterances"][0]
+    queue = answer.json()
+    assert (queue["left"], queue["done"], queue["metrics"]) == (6, 0, ["psprob"])
+    assert queue["characters"] == ["Ines Vale", "Mara Quill"] and queue["reviewers"] == []
+    first = queue["utterances"][0]
     assert first["scores"] == {"psprob": {"value": 0.52, "reason": "words they share"}}
     assert (first["since"], first["until"], first["file"], first["line"]) == ("0", "end", "generated.txt", 7)
     assert (first["decision"], first["by"]) == ("approved", "filter")
 
 
-def test_unless_told_the_bound_is_the_least_that_the_filter_let_through(ask: Ask) -> None:
-    told = ask("GET", "/api/utterances").json()
-    assert (told["metric"], told["bound"]) == ("psprob", 0.52)
+def test_by_default_the_bound_is_the_least_that_the_filter_let_through(ask: Ask) -> None:
+    queue = ask("GET", "/api/utterances").json()
+    assert (queue["metric"], queue["bound"]) == ("psprob", 0.52)
 
 
 def test_a_decision_counts_and_leaves_the_queue(ask: Ask, lines: UtteranceStore) -> None:
@@ -80,17 +80,19 @@ def test_a_second_opinion_is_asked_of_whoever_has_none_yet(ask: Ask) -> None:
         decide(ask, number, "approved")
     second = {"show": "second", "by": "Ines", "metric": "psprob", "bound": 0.5}
     answer = ask("GET", "/api/utterances", params=second)
-    assert [one["number"] for one in answer.json()["utterances"]] == [1, 2] and answer.json()["left"] == 2
+    assert [utterance["number"] for utterance in answer.json()["utterances"]] == [1, 2] and answer.json()["left"] == 2
     decide(ask, 1, "rejected", "Ines")
-    assert [one["number"] for one in ask("GET", "/api/utterances", params=second).json()["utterances"]] == [2]
+    assert [utterance["number"] for utterance in ask("GET", "/api/utterances", params=second).json()["utterances"]] == [
+        2
+    ]
     assert ask("GET", "/api/utterances", params={"show": "second", "by": "Mara"}).json()["utterances"] == []
     assert answer.json()["reviewers"] == ["Mara"]
 
 
 def test_agreement_counts_what_stands(ask: Ask) -> None:
     def agreement(first: str, second: str) -> tuple[int, float | None, float | None]:
-        told = ask("GET", "/api/utterances/agreement", params={"first": first, "second": second}).json()
-        return told["n"], told["share"], told["kappa"]
+        document = ask("GET", "/api/utterances/agreement", params={"first": first, "second": second}).json()
+        return document["n"], document["share"], document["kappa"]
 
     assert agreement("Mara", "Ines") == (0, None, None)
     for number, ours, theirs in ((1, "approved", "approved"), (2, "rejected", "rejected"), (3, "approved", "rejected")):
@@ -165,14 +167,14 @@ def test_the_fingerprint_changes_with_what_may_be_said(ask: Ask) -> None:
     assert fingerprint() != before
 
 
-def test_without_a_database_it_says_how_to_have_one(make_house: MakeHouse) -> None:
+def test_without_a_database_it_says_how_to_have_one(make_context: MakeContext) -> None:
     import asyncio
 
     from server.conftest import visiting
 
-    async def asked() -> httpx.Response:
-        async with visiting(make_app(make_house())) as client:
+    async def get() -> httpx.Response:
+        async with visiting(make_app(make_context())) as client:
             return await client.get("/api/utterances")
 
-    refused = asyncio.run(asked())
+    refused = asyncio.run(get())
     assert refused.status_code == 404 and "--store" in refused.json()["error"]["message"]

@@ -1,7 +1,7 @@
-"""What a reader who has come as far as a moment is shown of a scene, a character or a reply: the names shown by then.
+"""Replaces true names by the names shown at a moment, in scenes, characters and replies that are sent to a reader.
 
-Somebody who goes by a false name knows their true one, and so may those who were let in on it; whoever reads about them
-does not. What is said in a scene stays as it was said there.
+Somebody who goes by a false name knows their true one, and so may those who were let in on it; a reader does not yet.
+What is said in a scene stays as it was said there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["persona_as_shown", "reply_as_shown", "scene_as_shown", "situation_as
 
 
 def scene_as_shown(story: Story, scene: Scene, moment: Moment, names: ShownNames) -> Scene:
-    """Present are those who have come by the moment, in the order they came."""
+    """A scene up to a moment; present are those who have entered by then, in the order they came."""
     depth = len(scene.moment.numbers)
     inside = moment.within(scene.moment) and len(moment.numbers) > depth
-    came = (name for name, first, _ in story.spells(scene.moment) if not inside or first < moment.numbers[depth])
-    return _scene(replace(scene, present=tuple(dict.fromkeys(came))), names)
+    entered = (name for name, first, _ in story.spells(scene.moment) if not inside or first < moment.numbers[depth])
+    return _scene(replace(scene, present=tuple(dict.fromkeys(entered))), names)
 
 
 def reply_as_shown(reply: Reply, names: ShownNames) -> Reply:
@@ -33,8 +33,8 @@ def reply_as_shown(reply: Reply, names: ShownNames) -> Reply:
     return replace(
         reply,
         text=names.in_text(reply.text),
-        candidates=tuple(replace(one, text=names.in_text(one.text)) for one in reply.candidates),
-        evidence=tuple(replace(one, text=names.in_text(one.text)) for one in reply.evidence),
+        candidates=tuple(replace(candidate, text=names.in_text(candidate.text)) for candidate in reply.candidates),
+        evidence=tuple(replace(item, text=names.in_text(item.text)) for item in reply.evidence),
     )
 
 
@@ -64,11 +64,11 @@ def persona_as_shown(persona: Persona, names: ShownNames) -> Persona:
 
 
 def _other(other: Other, names: ShownNames, language: str) -> Other:
-    """Without the sentence that they go by the name, which says of a name that it is false."""
+    """Leaves out the sentence 'goes by ...', which would give away that the shown name is false."""
     shown = names.of(other.name)
-    told = about_other(Fact(shown, GOES_BY, (shown,), Moment((0,))), shown, language)
+    revealing = about_other(Fact(shown, GOES_BY, (shown,), Moment((0,))), shown, language)
     profile = (names.in_text(sentence) for sentence in other.profile)
-    return Other(shown, tuple(one for one in profile if one != told), _ties(other.relations, names))
+    return Other(shown, tuple(sentence for sentence in profile if sentence != revealing), _ties(other.relations, names))
 
 
 def _ties(ties: tuple[Relation, ...], names: ShownNames) -> tuple[Relation, ...]:
@@ -76,7 +76,7 @@ def _ties(ties: tuple[Relation, ...], names: ShownNames) -> tuple[Relation, ...]
 
 
 class RenamedPast:
-    """A past in which people go by the names they are shown by."""
+    """A persona's past with people under the names they are shown by."""
 
     def __init__(self, past: Past, names: ShownNames) -> None:
         self._past, self._names = past, names
@@ -92,9 +92,9 @@ class RenamedPast:
             yield _scene(scene, self._names)
 
     def exchanges(self) -> Iterator[Exchange]:
-        for one in self._past.exchanges():
-            heard = None if one.heard is None else _line(one.heard, self._names)
-            yield Exchange(heard, _line(one.said, self._names), one.setting)
+        for exchange in self._past.exchanges():
+            heard = None if exchange.heard is None else _line(exchange.heard, self._names)
+            yield Exchange(heard, _line(exchange.said, self._names), exchange.setting)
 
 
 def _scene(scene: Scene, names: ShownNames) -> Scene:

@@ -1,4 +1,4 @@
-"""What the project's own routes are asked and answer with. Moments are dotted."""
+"""Requests and responses of the project's own API. Moments are dotted."""
 
 from __future__ import annotations
 
@@ -8,60 +8,61 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 __all__ = [
-    "At",
-    "Cast",
+    "CardQuery",
+    "CastDocument",
     "Health",
-    "PersonaAnswer",
-    "ReplyAnswer",
+    "MomentQuery",
+    "PersonaDocument",
+    "PersonaQuery",
     "ReplyRequest",
-    "Scenes",
-    "Stories",
-    "StoryAnswer",
-    "Timeline",
-    "WhichCard",
-    "WhichPersona",
-    "WhichScenes",
+    "ScenePage",
+    "ScenesQuery",
+    "StoryDocument",
+    "StoryList",
+    "TimelineDocument",
 ]
 
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Text = Annotated[str, Meta(max_length=20_000)]
-When = Annotated[str, Meta(description="A moment of the story: 2.3, S03E05, start or end. Nothing after it is told.")]
+When = Annotated[
+    str, Meta(description="A moment of the story: 2.3, S03E05, start or end. Nothing after it is returned.")
+]
 
 
-class At(msgspec.Struct):
+class MomentQuery(msgspec.Struct):
     at: When = "end"
 
 
-class WhichScenes(msgspec.Struct):
+class ScenesQuery(msgspec.Struct):
     at: When = "end"
     since: Annotated[str, Meta(description="Begin with this moment.")] = "start"
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
-class WhichPersona(msgspec.Struct):
+class PersonaQuery(msgspec.Struct):
     at: When = "end"
     facing: Annotated[str, Meta(max_length=500, description="Whom the character stands before.")] | None = None
-    last: Annotated[int, Meta(ge=0, le=500, description="How many lines and scenes of the past to tell.")] = 20
+    last: Annotated[int, Meta(ge=0, le=500, description="How many of the last lines and scenes to return.")] = 20
 
 
-class WhichCard(msgspec.Struct):
+class CardQuery(msgspec.Struct):
     at: When = "end"
     facing: Annotated[str, Meta(max_length=500)] | None = None
     spec: Annotated[int, Meta(ge=2, le=3, description="Which version of the card format.")] = 3
 
 
-class StoryAnswer(msgspec.Struct):
+class StoryDocument(msgspec.Struct):
     name: str
     title: str
     language: str
     levels: list[str]
 
 
-class Stories(msgspec.Struct):
-    stories: list[StoryAnswer]
+class StoryList(msgspec.Struct):
+    stories: list[StoryDocument]
 
 
-class CastEntry(msgspec.Struct):
+class CastMemberDocument(msgspec.Struct):
     name: str
     aliases: list[str]
     lines: int
@@ -69,13 +70,13 @@ class CastEntry(msgspec.Struct):
     last: str | None
 
 
-class Cast(msgspec.Struct):
+class CastDocument(msgspec.Struct):
     story: str
     moment: str
-    cast: list[CastEntry]
+    cast: list[CastMemberDocument]
 
 
-class StopAnswer(msgspec.Struct):
+class StopDocument(msgspec.Struct):
     moment: str
     reached: bool
     title: str
@@ -83,40 +84,40 @@ class StopAnswer(msgspec.Struct):
     lines: int | None
 
 
-class Timeline(msgspec.Struct):
+class TimelineDocument(msgspec.Struct):
     story: str
     moment: str
-    stops: list[StopAnswer]
+    stops: list[StopDocument]
 
 
-class LineAnswer(msgspec.Struct):
+class LineDocument(msgspec.Struct):
     moment: str
     speaker: str | None
     text: str
 
 
-class SceneAnswer(msgspec.Struct):
+class SceneDocument(msgspec.Struct):
     moment: str
     setting: str
     present: list[str]
-    lines: list[LineAnswer]
+    lines: list[LineDocument]
 
 
-class Scenes(msgspec.Struct):
-    """`next` is the moment to ask for the next page with, as `since`; null where this was the last."""
+class ScenePage(msgspec.Struct):
+    """`next` is the `since` of the next page; null on the last page."""
 
     story: str
     moment: str
-    scenes: list[SceneAnswer]
+    scenes: list[SceneDocument]
     next: str | None
 
 
-class OwnLine(msgspec.Struct):
+class OwnLineDocument(msgspec.Struct):
     moment: str
     text: str
 
 
-class TieAnswer(msgspec.Struct):
+class TieDocument(msgspec.Struct):
     to: str
     kind: str
     level: int | None
@@ -124,24 +125,24 @@ class TieAnswer(msgspec.Struct):
     sentence: str
 
 
-class OtherAnswer(msgspec.Struct):
+class OtherDocument(msgspec.Struct):
     name: str
     profile: list[str]
-    relations: list[TieAnswer]
+    relations: list[TieDocument]
 
 
-class PersonaAnswer(msgspec.Struct):
+class PersonaDocument(msgspec.Struct):
     character: str
     moment: str
     profile: list[str]
     attributes: dict[str, list[str]]
-    relations: list[TieAnswer]
-    lines: list[OwnLine]
-    memory: list[SceneAnswer]
-    facing: OtherAnswer | UnsetType = UNSET
+    relations: list[TieDocument]
+    lines: list[OwnLineDocument]
+    memory: list[SceneDocument]
+    facing: OtherDocument | UnsetType = UNSET
 
 
-class TurnAsked(msgspec.Struct):
+class TurnDocument(msgspec.Struct):
     speaker: Name
     text: Text
 
@@ -154,26 +155,7 @@ class ReplyRequest(msgspec.Struct):
     message: Text
     at: When = "end"
     facing: Annotated[str, Meta(max_length=500)] | None = None
-    history: Annotated[list[TurnAsked], Meta(max_length=2000)] = []
-
-
-class EvidenceAnswer(msgspec.Struct):
-    kind: str
-    text: str
-    moment: str | None
-    words: list[str]
-
-
-class CandidateAnswer(msgspec.Struct):
-    text: str
-    score: float
-    moment: str | None
-
-
-class ReplyAnswer(msgspec.Struct):
-    reply: str
-    evidence: list[EvidenceAnswer]
-    candidates: list[CandidateAnswer]
+    history: Annotated[list[TurnDocument], Meta(max_length=2000)] = []
 
 
 class Health(msgspec.Struct):
