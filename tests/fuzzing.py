@@ -29,8 +29,8 @@ from brasskey import brass_key
 from samples import SAMPLES
 from understudy.dialogue import situation_at
 from understudy.errors import UnderstudyError
+from understudy.export import export_jsonl
 from understudy.readers import probes_of, read
-from understudy.readers.export import export_jsonl
 from understudy.spoiler_free import timeline
 from understudy.storyfile import Story
 

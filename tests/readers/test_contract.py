@@ -15,9 +15,9 @@ from reading import damage, events_of, of_kind
 from samples import SAMPLES
 from understudy.dialogue import situation_at
 from understudy.errors import InputError
+from understudy.export import export_folder
 from understudy.readers import READERS, read, reader_of
 from understudy.readers.events import Description, Heading, SceneStart, Speech, Unread
-from understudy.readers.export import export_folder
 from understudy.readers.source import SourceFile
 
 EVERY = pytest.mark.parametrize("form", SAMPLES)

@@ -37,7 +37,7 @@ from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 
-__all__ = ["READER", "escaped", "levels_of"]
+__all__ = ["READER", "levels_of"]
 
 HEADING = re.compile(r"(#+)\s+([^\W\d_]+)\s+(\d+)\s*(?:[:：]\s*(.*))?")
 PRESENT = re.compile(r"Present( exactly)?:\s*(.*)", re.IGNORECASE)
@@ -47,16 +47,8 @@ MOVED = re.compile(r"([+-])\s+(.*)")
 AND = re.compile(r"\s*(?<!\\),\s*|\s+(?:and|&)\s+", re.IGNORECASE)
 COMMA = re.compile(r"\s*(?<!\\),\s*")
 ESCAPED = re.compile(r"\\(.)")
-KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
-SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)
 
 LONGEST_NUMBER = 9
-
-
-def escaped(name: str) -> str:
-    """A name as it can stand in a script."""
-    plain = SPECIAL.sub(lambda match: "\\" + match[0], name)
-    return "\\" + plain if KEYWORD.match(plain) else plain
 
 
 def recognises(head: bytes, _path: Path) -> bool:

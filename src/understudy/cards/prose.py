@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from understudy.text import fold
 
-__all__ = ["USER", "Names", "Said", "conversations", "one_line", "sentences"]
+__all__ = ["USER", "CardNames", "ExampleTurn", "conversations", "one_line", "sentences"]
 
 USER = "User"
 
@@ -33,7 +33,7 @@ ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|prof|capt|vs|e\.g|i\.e|no)|(
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class CardNames:
     """Whom a card's macros stand for: the character, what it is called in passing, and whoever reads."""
 
     name: str
@@ -64,14 +64,14 @@ class Names:
         return self.name if fold(label) in {fold(name) for name in own} - {""} else None
 
 
-class Said(NamedTuple):
+class ExampleTurn(NamedTuple):
     """One turn of example talk; text before anybody speaks has no speaker."""
 
     speaker: str | None
     text: str
 
 
-def conversations(examples: str, names: Names) -> Iterator[list[Said]]:
+def conversations(examples: str, names: CardNames) -> Iterator[list[ExampleTurn]]:
     """The blocks of a card's example talk, each a conversation of its own."""
     for block in START.split(examples):
         turns: list[tuple[str | None, list[str]]] = []
@@ -84,14 +84,14 @@ def conversations(examples: str, names: Names) -> Iterator[list[Said]]:
                 turns[-1][1].append(line)
             else:
                 turns.append((None, [line]))
-        told = [Said(speaker, one_line(names.filled("\n".join(lines)))) for speaker, lines in turns]
-        if any(said.text for said in told):
-            yield [said for said in told if said.text]
+        spoken = [ExampleTurn(speaker, one_line(names.filled("\n".join(lines)))) for speaker, lines in turns]
+        if any(turn.text for turn in spoken):
+            yield [turn for turn in spoken if turn.text]
 
 
 def sentences(text: str) -> tuple[str, ...]:
     """A description as sentences: a line that is a point of a list is one by itself."""
-    found = []
+    pieces = []
     for line in text.splitlines():
         bullet = BULLET.match(line)
         line = line[bullet.end() if bullet else 0 :]
@@ -99,10 +99,10 @@ def sentences(text: str) -> tuple[str, ...]:
         for end in SENTENCE_END.finditer(line):
             stop = end.end("latin") if end["latin"] else end.end("cjk")
             if not (end["latin"] and ABBREVIATION.search(line[max(0, stop - 8) : stop])):
-                found.append(line[start:stop])
+                pieces.append(line[start:stop])
                 start = stop
-        found.append(line[start:])
-    return tuple(one_line(one) for one in found if any(letter.isalnum() for letter in one))
+        pieces.append(line[start:])
+    return tuple(one_line(piece) for piece in pieces if any(letter.isalnum() for letter in piece))
 
 
 def one_line(text: str) -> str:

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans
+from understudy.cards.document import in_version, json_of
+from understudy.cards.file import read_card, write_card
 from understudy.dialogue import Situation, situation_at
+from understudy.export.card import EXCHANGES, card_at
 from understudy.persona import Other, Persona
-from understudy.readers.card.document import in_version, json_of
-from understudy.readers.card.export import EXCHANGES, card_at
-from understudy.readers.card.file import read_card, write_card
-from understudy.readers.card.reading import READER
+from understudy.readers.card import READER
 from understudy.readers.events import CastEntry, Opening, Speech
 from understudy.readers.source import SourceFile
 from understudy.story import Exchange, Line, Moment, Relation, Scene

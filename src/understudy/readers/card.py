@@ -1,4 +1,4 @@
-"""Character cards as tiny stories: somebody with a profile, and a scene for every greeting and example talk.
+"""Reader of character cards, as tiny stories: somebody with a profile, and a scene for every greeting and example talk.
 
 What is counted are a card's fields and the entries of its lorebook, those that are not empty. Name, description and
 scenario become the cast and the settings, greetings and examples become lines, and the rest is listed as unread: it
@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.readers.card.document import Card
-from understudy.readers.card.file import LARGEST_FILE, parse_card
-from understudy.readers.card.png import SIGNATURE
-from understudy.readers.card.talk import Names, Said, conversations, one_line, sentences
+from understudy.cards.document import Card
+from understudy.cards.file import LARGEST_FILE, parse_card
+from understudy.cards.png import SIGNATURE
+from understudy.cards.prose import CardNames, ExampleTurn, conversations, one_line, sentences
 from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
@@ -26,8 +26,8 @@ from understudy.text import LANGUAGES, guess_language
 
 __all__ = ["READER"]
 
-KEPT = "kept in the card, not part of the story"
-NOTHING_TOLD = "holds no text to read: kept in the card"
+NOT_STORY = "kept in the card, not part of the story"
+NO_TEXT = "holds no text to read: kept in the card"
 PROFILE = ("description", "personality")
 GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
 STORY = frozenset({"name", "nickname", "scenario", "mes_example", *PROFILE, *GREETINGS})
@@ -51,101 +51,101 @@ def events(source: SourceFile) -> Iterator[Event]:
     card = parse_card(b"".join(source.chunks()), source.path)
     if not card.name:
         raise source.error("the card has no name: fill in its 'name' field, then read it again")
-    telling = _Telling(card, source)
-    source.units = len(telling.units)
-    yield from telling.events()
+    card_story = _CardStory(card, source)
+    source.units = len(card_story.fields)
+    yield from card_story.events()
 
 
 @dataclass(slots=True)
-class _Unit:
-    """A field or lorebook entry that is not empty, and whether the story has it already."""
+class _CardField:
+    """A field or lorebook entry that is not empty, and whether an event has been made of it."""
 
     source: Source
     name: str
     value: Any
-    told: bool = False
+    is_read: bool = False
 
-    def takes(self) -> int:
-        """1 for the first event made of it, 0 for those that follow."""
-        first, self.told = not self.told, True
-        return int(first)
+    def claim(self) -> int:
+        """How many units the next event made of it accounts for: 1 for the first, 0 for those that follow."""
+        is_first, self.is_read = not self.is_read, True
+        return int(is_first)
 
 
 @dataclass(slots=True)
-class _Telling:
+class _CardStory:
+    """Makes the events of one card."""
+
     card: Card
     source: SourceFile
-    units: dict[str, _Unit] = field(init=False)
-    names: Names = field(init=False)
+    fields: dict[str, _CardField] = field(init=False)
+    names: CardNames = field(init=False)
 
     def __post_init__(self) -> None:
         card = self.card
         fields = {name: value for name, value in card.data.items() if not _empty(value)}
         entries = {f"character_book entry {n}": entry for n, entry in enumerate(card.book, 1) if not _empty(entry)}
-        everything = [*fields.items(), *entries.items()]
-        self.units = {
-            name: _Unit(self.source.at(number), name, value) for number, (name, value) in enumerate(everything, 1)
-        }
+        numbered = enumerate([*fields.items(), *entries.items()], 1)
+        self.fields = {name: _CardField(self.source.at(number), name, value) for number, (name, value) in numbered}
         sample = "\n".join(card.text(name) for name in ("description", "first_mes", "mes_example"))
         language = card.extension("understudy").get("language")
         name = one_line(card.name)
         called = one_line(card.text("nickname")) or name
-        self.names = Names(name, called, language if language in LANGUAGES else guess_language(sample))
+        self.names = CardNames(name, called, language if language in LANGUAGES else guess_language(sample))
 
     def events(self) -> Iterator[Event]:
         yield Opening(title=self.names.name, language=self.names.language)
         yield from self._cast()
         for name in GREETINGS:
             yield from self._greetings(name)
-        for talk in conversations(self.card.text("mes_example"), self.names):
-            yield from self._scene("mes_example", talk)
-        if (scenario := self.units.get("scenario")) and not scenario.told and self._setting():
-            yield SceneStart(scenario.source, self._setting(), takes=scenario.takes())
-        for unit in self.units.values():
-            if not unit.told:
-                reason = NOTHING_TOLD if unit.name in STORY else KEPT
-                yield Unread(unit.source, _shown(unit.name, unit.value), reason, takes=unit.takes())
+        for turns in conversations(self.card.text("mes_example"), self.names):
+            yield from self._scene("mes_example", turns)
+        if (scenario := self.fields.get("scenario")) and not scenario.is_read and self._setting():
+            yield SceneStart(scenario.source, self._setting(), takes=scenario.claim())
+        for unit in self.fields.values():
+            if not unit.is_read:
+                reason = NO_TEXT if unit.name in STORY else NOT_STORY
+                yield Unread(unit.source, _shown(unit.name, unit.value), reason, takes=unit.claim())
 
     def _cast(self) -> Iterator[Event]:
         """The character, made of up to four fields."""
-        made_of = ["name"]
+        used_fields = ["name"]
         if one_line(self.card.text("nickname")):
-            made_of.append("nickname")
+            used_fields.append("nickname")
         profile: list[str] = []
         for name in PROFILE:
-            if found := sentences(self.names.filled(self.card.text(name))):
-                made_of.append(name)
-                profile += found
+            if profile_sentences := sentences(self.names.filled(self.card.text(name))):
+                used_fields.append(name)
+                profile += profile_sentences
         aliases = (self.names.called,) if self.names.called != self.names.name else ()
         yield CastEntry(
-            self.units["name"].source,
+            self.fields["name"].source,
             Character(self.names.name, aliases, tuple(dict.fromkeys(profile))),
-            takes=sum(self.units[name].takes() for name in made_of),
+            takes=sum(self.fields[name].claim() for name in used_fields),
         )
 
     def _greetings(self, name: str) -> Iterator[Event]:
         texts = (self.card.text(name),) if name == "first_mes" else self.card.texts(name)
         for text in texts:
-            if told := one_line(self.names.filled(text)):
-                yield from self._scene(name, [Said(self.names.name, told)])
-        unit = self.units.get(name)
-        if unit is not None and unit.told and isinstance(unit.value, list):
-            for odd in unit.value:
-                if not isinstance(odd, str):
-                    yield Unread(unit.source, _shown(name, odd), NOTHING_TOLD, takes=0)
+            if greeting := one_line(self.names.filled(text)):
+                yield from self._scene(name, [ExampleTurn(self.names.name, greeting)])
+        unit = self.fields.get(name)
+        if unit is not None and unit.is_read and isinstance(unit.value, list):
+            for item in unit.value:
+                if not isinstance(item, str):
+                    yield Unread(unit.source, _shown(name, item), NO_TEXT, takes=0)
 
     def _setting(self) -> str:
         return one_line(self.names.filled(self.card.text("scenario")))
 
-    def _scene(self, name: str, talk: list[Said]) -> Iterator[Event]:
-        unit, scenario = self.units[name], self.units.get("scenario")
+    def _scene(self, name: str, turns: list[ExampleTurn]) -> Iterator[Event]:
+        unit, scenario = self.fields[name], self.fields.get("scenario")
         setting = self._setting()
-        yield SceneStart(unit.source, setting, takes=scenario.takes() if scenario and setting else 0)
-        for said in talk:
-            if said.speaker is None:
-                yield Description(unit.source, said.text, takes=unit.takes())
+        yield SceneStart(unit.source, setting, takes=scenario.claim() if scenario and setting else 0)
+        for turn in turns:
+            if turn.speaker is None:
+                yield Description(unit.source, turn.text, takes=unit.claim())
             else:
-                yield Speech(unit.source, (said.speaker,), said.text, takes=unit.takes())
+                yield Speech(unit.source, (turn.speaker,), turn.text, takes=unit.claim())
 
 
 def _empty(value: object) -> bool:

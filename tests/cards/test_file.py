@@ -16,19 +16,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from understudy.cards.document import DEEPEST, Card, card_from_json, card_of, in_version, json_of
+from understudy.cards.file import LARGEST_FILE, parse_card, png_of, read_card, write_card
+from understudy.cards.png import SIGNATURE, PngChunk, bytes_of, keyword_of, parse_png, text_chunk
+from understudy.cards.portrait import initials, portrait
 from understudy.errors import InputError
-from understudy.readers.card.document import DEEPEST, Card, card_from_json, card_of, in_version, json_of
-from understudy.readers.card.file import LARGEST_FILE, parse_card, png_of, read_card, write_card
-from understudy.readers.card.png import SIGNATURE, Chunk, bytes_of, keyword_of, parse_png, text_chunk
-from understudy.readers.card.portrait import initials, portrait
 
 PICTURE = bytes_of(
     (
-        Chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)),
+        PngChunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)),
         text_chunk("Author", b"nobody in particular"),
-        Chunk(b"IDAT", zlib.compress(b"\0\x80")),
+        PngChunk(b"IDAT", zlib.compress(b"\0\x80")),
         text_chunk("chara-ext-asset_:smile.png", b"AAAA"),
-        Chunk(b"IEND", b""),
+        PngChunk(b"IEND", b""),
     )
 )
 
@@ -127,7 +127,7 @@ def test_a_damaged_png_is_an_input_error_or_still_a_card(data: st.DataObject) ->
 def test_any_text_under_a_cards_keyword_is_an_input_error_or_a_card(body: bytes, kind: bytes, key: bytes) -> None:
     png = parse_png(PICTURE)
     with pytest.raises(InputError):
-        parse_card(bytes_of((*png.chunks[:-1], Chunk(kind, key + b"\0" + body), png.chunks[-1])))
+        parse_card(bytes_of((*png.chunks[:-1], PngChunk(kind, key + b"\0" + body), png.chunks[-1])))
 
 
 def test_every_place_a_png_can_break_off_is_said(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_v2_card_replaces_a_newer_one_in_the_same_picture() -> None:
     assert parse_card(png).text("description") == "the new one"
 
 
-def with_texts(*chunks: Chunk) -> bytes:
+def with_texts(*chunks: PngChunk) -> bytes:
     png = parse_png(PICTURE)
     return bytes_of((*png.chunks[:-1], *chunks, png.chunks[-1]))
 
@@ -189,14 +189,14 @@ def test_two_cards_that_differ_are_not_chosen_between() -> None:
 @pytest.mark.parametrize(
     "chunk",
     [
-        Chunk(b"zTXt", b"chara\0\0" + zlib.compress(packed(v2()))),
-        Chunk(b"iTXt", b"chara\0\0\0\0\0" + packed(v2())),
-        Chunk(b"iTXt", b"chara\0\1\0fr\0personnage\0" + zlib.compress(packed(v2()))),
-        Chunk(b"tEXt", b"Chara\0" + packed(v2())),
-        Chunk(b"tEXt", b"chara\0" + packed(v2()).rstrip(b"=")),
+        PngChunk(b"zTXt", b"chara\0\0" + zlib.compress(packed(v2()))),
+        PngChunk(b"iTXt", b"chara\0\0\0\0\0" + packed(v2())),
+        PngChunk(b"iTXt", b"chara\0\1\0fr\0personnage\0" + zlib.compress(packed(v2()))),
+        PngChunk(b"tEXt", b"Chara\0" + packed(v2())),
+        PngChunk(b"tEXt", b"chara\0" + packed(v2()).rstrip(b"=")),
     ],
 )
-def test_the_ways_programs_write_a_card(chunk: Chunk) -> None:
+def test_the_ways_programs_write_a_card(chunk: PngChunk) -> None:
     assert parse_card(with_texts(chunk)).name == "Odile"
 
 
@@ -205,7 +205,7 @@ def test_a_bomb_is_refused_quickly_and_with_little_memory(kind: bytes) -> None:
     packer = zlib.compressobj(9)
     bomb = b"".join(packer.compress(b"A" * 1_000_000) for _ in range(200)) + packer.flush()
     head = b"chara\0\0" if kind == b"zTXt" else b"chara\0\1\0\0\0"
-    png = with_texts(Chunk(kind, head + bomb))
+    png = with_texts(PngChunk(kind, head + bomb))
     started = time.monotonic()
     tracemalloc.start()
     with pytest.raises(InputError, match="too much for a card"):

@@ -1,70 +1,23 @@
-"""The way back: a story as JSON lines, as Parquet, or as a story folder that reads back the same."""
+"""A story as a story folder: scripts and a cast.toml that the `script` reader reads back as the same story."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from understudy.errors import InputError, MissingExtra
-from understudy.readers.folder import CAST
-from understudy.readers.script import escaped
+from understudy.errors import InputError
 from understudy.story import Moment, Scene, Schema
 from understudy.storyfile import Story
 
-__all__ = ["export_folder", "export_jsonl", "export_parquet", "rows_of"]
+__all__ = ["escaped", "export_folder"]
 
-ROWS_AT_ONCE = 20_000
-
-
-def rows_of(story: Story) -> Iterator[dict[str, str | None]]:
-    """One row a line, in story order."""
-    for scene in story.scenes():
-        for line in scene.lines:
-            yield {
-                "moment": line.moment.dotted,
-                "scene": scene.moment.dotted,
-                "speaker": line.speaker,
-                "text": line.text,
-                "source": str(line.source),
-            }
-
-
-def export_jsonl(story: Story, stream: IO[str], ascii_only: bool = False) -> int:
-    """`{moment, scene, speaker, text, source}`, one object a line; returns how many."""
-    count = 0
-    for row in rows_of(story):
-        stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
-        count += 1
-    return count
-
-
-def export_parquet(story: Story, path: Path) -> int:
-    """The same columns as the JSON lines, in row groups, so that memory stays small."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtra("writing Parquet", "parquet") from error
-    schema = pyarrow.schema([(name, pyarrow.string()) for name in ("moment", "scene", "speaker", "text", "source")])
-    partial = path.with_name(f".{path.name}.partial")
-    count = 0
-    try:
-        with pyarrow.parquet.ParquetWriter(partial, schema) as writer:
-            batch: list[dict[str, Any]] = []
-            for row in rows_of(story):
-                batch.append(row)
-                count += 1
-                if len(batch) == ROWS_AT_ONCE:
-                    writer.write_table(pyarrow.Table.from_pylist(batch, schema))
-                    batch.clear()
-            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return count
+CAST_FILE = "cast.toml"
+KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
+SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)
 
 
 def export_folder(story: Story, folder: Path) -> int:
@@ -77,7 +30,7 @@ def export_folder(story: Story, folder: Path) -> int:
     partial.mkdir(parents=True)
     try:
         count = _write_scripts(story, partial)
-        (partial / CAST).write_text("\n".join(_cast_lines(story)) + "\n", encoding="utf-8")
+        (partial / CAST_FILE).write_text("\n".join(_cast_lines(story)) + "\n", encoding="utf-8")
         if folder.exists():
             folder.rmdir()
         os.replace(partial, folder)
@@ -97,20 +50,20 @@ def _write_scripts(story: Story, folder: Path) -> int:
     stream: IO[str] | None = None
     try:
         for scene in story.scenes():
-            place = scene.moment.numbers
-            if stream is None or (outer and place[0] != last[0]):
+            position = scene.moment.numbers
+            if stream is None or (outer and position[0] != last[0]):
                 if stream is not None:
                     stream.close()
-                name = f"{story.levels[0]}-{place[0]}.txt" if outer else "script.txt"
+                name = f"{story.levels[0]}-{position[0]}.txt" if outer else "script.txt"
                 stream, last = (folder / name).open("w", encoding="utf-8"), ()
             for depth in range(1, outer + 1):
-                if place[:depth] != last[:depth]:
+                if position[:depth] != last[:depth]:
                     stream.write(
-                        _heading(depth, story.levels[depth - 1], place[depth - 1], titles.get(place[:depth], ""))
+                        _heading(depth, story.levels[depth - 1], position[depth - 1], titles.get(position[:depth], ""))
                     )
             _write_scene(story, scene, stream.write)
             count += len(scene.lines)
-            last = place
+            last = position
     finally:
         if stream is not None:
             stream.close()
@@ -118,9 +71,9 @@ def _write_scripts(story: Story, folder: Path) -> int:
 
 
 def _write_scene(story: Story, scene: Scene, write: Callable[[str], Any]) -> None:
-    """A scene with its company noted exactly, so that nothing has to be gathered from directions again."""
-    place = scene.moment.numbers
-    write(_heading(len(place), story.levels[len(place) - 1], place[-1], scene.setting))
+    """A scene with who comes and goes noted exactly, so that reading it back need not infer it from directions."""
+    position = scene.moment.numbers
+    write(_heading(len(position), story.levels[len(position) - 1], position[-1], scene.setting))
     spells = story.spells(scene.moment)
     coming: dict[int, list[str]] = {}
     going: dict[int, list[str]] = {}
@@ -144,6 +97,12 @@ def _heading(depth: int, level: str, number: int, title: str) -> str:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(escaped(name) for name in names)
+
+
+def escaped(name: str) -> str:
+    """A name as it can stand in a script: characters and words that mean something there get a backslash."""
+    plain = SPECIAL.sub(lambda match: "\\" + match[0], name)
+    return "\\" + plain if KEYWORD.match(plain) else plain
 
 
 def _cast_lines(story: Story) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A story's character as a card, at a moment.
 
 The card is made from a `Situation`, never from a story, so nothing of the character's future can get into it. Which
-story and moment it was made from stands in `extensions.understudy`, for whoever wants to come back to it.
+story and moment it was made from stands in `extensions.understudy`, so that a program can return to it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from understudy.cards.document import Card, in_version
+from understudy.cards.prose import one_line
 from understudy.dialogue import Situation
 from understudy.persona import Other, Persona
-from understudy.readers.card.document import Card, in_version
-from understudy.readers.card.talk import one_line
 from understudy.story import Line
 from understudy.wording import tie_sentence
 
@@ -63,9 +63,9 @@ def card_at(situation: Situation, title: str, version: int = 3) -> Card:
 
 def _unsaid(persona: Persona) -> Iterator[str]:
     """Attributes that no sentence of the profile tells already."""
-    told = "\n".join(persona.profile)
+    profile_text = "\n".join(persona.profile)
     for attribute, values in persona.attributes.items():
-        if missing := [value for value in values if value not in told]:
+        if missing := [value for value in values if value not in profile_text]:
             yield f"{attribute}: {JOIN.get(persona.language, ', ').join(missing)}"
 
 
@@ -87,7 +87,7 @@ def _greeting(persona: Persona) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Exchange:
+class _ExamplePair:
     """What the character heard, if anything new, and said then."""
 
     scene: int
@@ -109,22 +109,22 @@ def _examples(persona: Persona) -> str:
     return "\n".join(parts)
 
 
-def _last_exchanges(persona: Persona) -> list[_Exchange]:
-    looked_at = EXCHANGES
+def _last_exchanges(persona: Persona) -> list[_ExamplePair]:
+    scene_limit = EXCHANGES
     while True:  # backwards from the moment, a few scenes at first: a past may be long
-        scenes = list(persona.past.scenes(last=looked_at))
-        found: list[_Exchange] = []
+        scenes = list(persona.past.scenes(last=scene_limit))
+        exchanges: list[_ExamplePair] = []
         for number, scene in enumerate(scenes):
             heard: Line | None = None
             for line in scene.lines:
                 if line.speaker == persona.name:
-                    found.append(_Exchange(number, heard, line))
+                    exchanges.append(_ExamplePair(number, heard, line))
                     heard = None
                 elif line.speaker is not None:
                     heard = line
-        if len(found) >= EXCHANGES or len(scenes) < looked_at:
-            return found[-EXCHANGES:]
-        looked_at *= 4
+        if len(exchanges) >= EXCHANGES or len(scenes) < scene_limit:
+            return exchanges[-EXCHANGES:]
+        scene_limit *= 4
 
 
 def _notes(persona: Persona, title: str) -> str:
@@ -135,7 +135,7 @@ def _notes(persona: Persona, title: str) -> str:
 def _others(situation: Situation) -> list[Other]:
     """Everybody the character has a tie to, faces or stands beside, each once."""
     ties = situation.persona.relations
-    tied = [Other(tie.to, relations=tuple(one for one in ties if one.to == tie.to)) for tie in ties]
+    tied = [Other(tie.to, relations=tuple(relation for relation in ties if relation.to == tie.to)) for tie in ties]
     others: dict[str, Other] = {}
     for other in (*([situation.faced] if situation.faced else []), *situation.present, *tied):
         others.setdefault(other.name, other)

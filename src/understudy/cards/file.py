@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from understudy.cards.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
+from understudy.cards.png import SIGNATURE, Png, PngChunk, bytes_of, keyword_of, parse_png, text_chunk, text_of
+from understudy.cards.portrait import portrait
 from understudy.errors import InputError
-from understudy.readers.card.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
-from understudy.readers.card.png import SIGNATURE, Chunk, Png, bytes_of, keyword_of, parse_png, text_chunk, text_of
-from understudy.readers.card.portrait import portrait
 
 __all__ = ["LARGEST_FILE", "parse_card", "png_of", "read_card", "write_card"]
 
@@ -65,8 +65,8 @@ def png_of(card: Card, picture: bytes | None = None, path: Path | None = None) -
     png = parse_png(portrait(card.name) if picture is None else picture, path)
     forms = [_backfilled(card), card] if card.version == 3 else [card]
     carried = [_carried(form) for form in forms]
-    others = [chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values()]
-    return bytes_of((*others[:-1], *carried, others[-1]), png.trailing)
+    other_chunks = [chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values()]
+    return bytes_of((*other_chunks[:-1], *carried, other_chunks[-1]), png.trailing)
 
 
 def _card_in(png: Png, path: Path | None) -> Card:
@@ -91,13 +91,13 @@ def _decoded(text: bytes, keyword: str, path: Path | None) -> bytes:
         ) from error
 
 
-def _named(chunk: Chunk) -> str | None:
+def _named(chunk: PngChunk) -> str | None:
     """Programs do not agree on the case of the keywords."""
     keyword = keyword_of(chunk)
     return None if keyword is None else keyword.lower()
 
 
-def _carried(card: Card) -> Chunk:
+def _carried(card: Card) -> PngChunk:
     return text_chunk(KEYWORDS[card.version], base64.b64encode(json_of(card, indent=None)))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
 
 import pytest
@@ -11,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 
 from generated import Plan, plans
 from understudy.errors import InputError
+from understudy.export import export_folder
 from understudy.readers import read
-from understudy.readers.export import export_folder, export_jsonl, export_parquet
 from understudy.story import Line, Scene
 from understudy.storyfile import Story
 
 
-def told(story: Story) -> object:
+def content(story: Story) -> object:
     """All a story tells, but for where it was read from."""
     scenes = [
         Scene(s.moment, s.setting, tuple(sorted(s.present)), tuple(Line(x.moment, x.speaker, x.text) for x in s.lines))
@@ -33,7 +31,7 @@ def told(story: Story) -> object:
 def test_the_embedded_stories_survive_the_folder(tmp_path: Path, name: str) -> None:
     story = read(name)
     export_folder(story, tmp_path / "out")
-    assert told(read(tmp_path / "out")) == told(story)
+    assert content(read(tmp_path / "out")) == content(story)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -42,30 +40,7 @@ def test_any_story_survives_the_folder(tmp_path_factory: pytest.TempPathFactory,
     folder = tmp_path_factory.mktemp("export")
     story = plan.story(folder)
     export_folder(story, folder / "out")
-    assert told(read(folder / "out")) == told(story)
-
-
-def test_json_lines_hold_every_line_in_order() -> None:
-    story = read("demo-zh")
-    stream = io.StringIO()
-    count = export_jsonl(story, stream)
-    rows = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert count == len(rows) == story.count()[1]
-    assert set(rows[0]) == {"moment", "scene", "speaker", "text", "source"}
-    expected = [(line.moment.dotted, line.speaker, line.text) for scene in story.scenes() for line in scene.lines]
-    assert [(row["moment"], row["speaker"], row["text"]) for row in rows] == expected
-    assert rows[1]["source"].startswith("act-1.txt:")
-
-
-def test_parquet_holds_the_same(tmp_path: Path) -> None:
-    import pyarrow.parquet
-
-    story = read("demo-zh")
-    export_parquet(story, tmp_path / "out.parquet")
-    stream = io.StringIO()
-    export_jsonl(story, stream)
-    table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
-    assert table.to_pylist() == [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert content(read(folder / "out")) == content(story)
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from understudy.cards.document import card_of
+from understudy.cards.file import png_of
+from understudy.cards.prose import CardNames, conversations, sentences
 from understudy.errors import InputError
 from understudy.readers.assembly import Assembly
-from understudy.readers.card.document import card_of
-from understudy.readers.card.file import png_of
-from understudy.readers.card.reading import KEPT, NOTHING_TOLD, READER
-from understudy.readers.card.talk import Names, conversations, sentences
+from understudy.readers.card import NO_TEXT, NOT_STORY, READER
 from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 from understudy.storyfile import Story, StoryWriter
@@ -114,7 +114,7 @@ def test_the_rest_is_listed(tmp_path: Path) -> None:
         "creator_notes", "tags", "creation_date", "extensions", "character_book",
         "character_book entry 1", "character_book entry 2",
     ]  # fmt: skip
-    assert {one.reason for one in unread} == {KEPT}
+    assert {one.reason for one in unread} == {NOT_STORY}
     assert unread[0].text == "creator_notes: For patient people."
     assert source.units == accounted(events) == 16
 
@@ -152,7 +152,7 @@ def test_a_scenario_without_words_is_a_scene_still(tmp_path: Path) -> None:
     source = opened(tmp_path, document)
     events = list(READER.events(source))
     assert [scene.setting for scene in of_kind(events, SceneStart)] == ["A lock."]
-    assert [(one.text, one.reason) for one in of_kind(events, Unread)] == [("description: 5", NOTHING_TOLD)]
+    assert [(one.text, one.reason) for one in of_kind(events, Unread)] == [("description: 5", NO_TEXT)]
     assert source.units == accounted(events) == 3
 
 
@@ -233,17 +233,17 @@ def test_sentences() -> None:
 
 
 def test_macros() -> None:
-    names = Names("Odile", "Odi")
+    names = CardNames("Odile", "Odi")
     assert names.filled("{{CHAR}} and <BOT> see {{ user }}. <user> nods.") == "Odi and Odi see you. You nods."
     assert names.filled("{{user}}'s boat; {{user}}’s oar") == "Your boat; your oar"
     assert (
         names.filled(r"{{random:a\, b,c}} {{pick::d::e}}{{// hush}}{{comment: no}} {{roll:6}}") == "a, b d {{roll:6}}"
     )
-    assert Names("千夏", "千夏", "ja").filled("{{char}}は{{user}}の弟子") == "千夏はあなたの弟子"
+    assert CardNames("千夏", "千夏", "ja").filled("{{char}}は{{user}}の弟子") == "千夏はあなたの弟子"
 
 
 def test_hostile_prose_takes_no_time() -> None:
-    names = Names("Odile", "Odi")
+    names = CardNames("Odile", "Odi")
     for text in ("{{random:" + "\\," * 200_000, "{{//" * 100_000, "x" + " " * 500_000, "." * 500_000, "'" * 500_000):
         names.filled(text)
         sentences(text)

@@ -70,7 +70,7 @@ class Card:
 
     def texts(self, field: str) -> tuple[str, ...]:
         value = self.data.get(field)
-        return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+        return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
     def extension(self, namespace: str) -> Mapping[str, Any]:
         """What one program keeps in the card under its own name."""
@@ -135,8 +135,8 @@ def in_version(card: Card, version: int) -> Card:
     document, data = card.document, card.data
     if card.version == 1:
         data = {field: value for field, value in document.items() if field in V2_DEFAULTS or field == "character_book"}
-        others = {field: value for field, value in document.items() if field not in data}
-        document = {**HEADS[version], **others}
+        other_fields = {field: value for field, value in document.items() if field not in data}
+        document = {**HEADS[version], **other_fields}
     data = {**data, **{field: _fresh(value) for field, value in V2_DEFAULTS.items() if field not in data}}
     if version == 3:
         data = _with_v3_fields(data)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from understudy.errors import InputError
 
-__all__ = ["SIGNATURE", "Chunk", "Png", "bytes_of", "keyword_of", "parse_png", "text_chunk", "text_of"]
+__all__ = ["SIGNATURE", "Png", "PngChunk", "bytes_of", "keyword_of", "parse_png", "text_chunk", "text_of"]
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_CHUNKS = 100_000
@@ -25,7 +25,7 @@ TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 AGAIN = "get the file again, or save the picture anew with an image editor"
 
 
-class Chunk(NamedTuple):
+class PngChunk(NamedTuple):
     kind: bytes
     body: bytes
 
@@ -34,7 +34,7 @@ class Chunk(NamedTuple):
 class Png:
     """The chunks of a picture, and whatever some program left behind the last of them."""
 
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[PngChunk, ...]
     trailing: bytes = b""
 
 
@@ -42,7 +42,7 @@ def parse_png(content: bytes, path: Path | None = None) -> Png:
     """Take a PNG apart; what is not one, or is damaged, is an `InputError`."""
     if not content.startswith(SIGNATURE):
         raise InputError("is not a PNG picture", path)
-    chunks: list[Chunk] = []
+    chunks: list[PngChunk] = []
     size = len(SIGNATURE)
     for chunk in _chunks(content, path):
         if not chunks:
@@ -56,7 +56,7 @@ def parse_png(content: bytes, path: Path | None = None) -> Png:
     return Png(tuple(chunks), content[size:])
 
 
-def _chunks(content: bytes, path: Path | None) -> Iterator[Chunk]:
+def _chunks(content: bytes, path: Path | None) -> Iterator[PngChunk]:
     """Each chunk, up to the one that closes the picture."""
     view = memoryview(content)
     position = len(SIGNATURE)
@@ -75,18 +75,18 @@ def _chunks(content: bytes, path: Path | None) -> Iterator[Chunk]:
             )
         if zlib.crc32(view[position + 4 : end - 4]) != int.from_bytes(view[end - 4 : end], "big"):
             raise InputError(f"is damaged: its {kind.decode()} chunk does not match its checksum: {AGAIN}", path)
-        yield Chunk(kind, bytes(view[position + 8 : end - 4]))
+        yield PngChunk(kind, bytes(view[position + 8 : end - 4]))
         if kind == b"IEND":
             return
         position = end
 
 
-def _check_header(chunk: Chunk, path: Path | None) -> None:
+def _check_header(chunk: PngChunk, path: Path | None) -> None:
     if chunk.kind != b"IHDR" or len(chunk.body) != 13 or 0 in struct.unpack_from(">II", chunk.body):
         raise InputError(f"does not begin as a PNG picture must, with its size: {AGAIN}", path)
 
 
-def bytes_of(chunks: Iterable[Chunk], trailing: bytes = b"") -> bytes:
+def bytes_of(chunks: Iterable[PngChunk], trailing: bytes = b"") -> bytes:
     """Put chunks together into a file."""
     parts = [SIGNATURE]
     for kind, body in chunks:
@@ -95,7 +95,7 @@ def bytes_of(chunks: Iterable[Chunk], trailing: bytes = b"") -> bytes:
     return b"".join((*parts, trailing))
 
 
-def keyword_of(chunk: Chunk) -> str | None:
+def keyword_of(chunk: PngChunk) -> str | None:
     """What a text chunk is about; None for other chunks."""
     if chunk.kind not in TEXTS:
         return None
@@ -103,38 +103,38 @@ def keyword_of(chunk: Chunk) -> str | None:
     return chunk.body[:end].decode("latin-1") if end > 0 else None
 
 
-def text_chunk(keyword: str, text: bytes) -> Chunk:
-    return Chunk(b"tEXt", keyword.encode("latin-1") + b"\0" + text)
+def text_chunk(keyword: str, text: bytes) -> PngChunk:
+    return PngChunk(b"tEXt", keyword.encode("latin-1") + b"\0" + text)
 
 
-def text_of(chunk: Chunk, most: int, path: Path | None = None) -> bytes:
-    """The text of a text chunk, unpacked; one of over `most` bytes is refused as soon as that shows."""
+def text_of(chunk: PngChunk, max_bytes: int, path: Path | None = None) -> bytes:
+    """The text of a text chunk, unpacked; one of over `max_bytes` bytes is refused as soon as that shows."""
     name = keyword_of(chunk)
-    text = _text(chunk, most)
+    text = _text(chunk, max_bytes)
     if text is None:
         raise InputError(f"its '{name}' text is damaged: export the card again from where it came", path)
-    if len(text) > most:
-        raise InputError(f"its '{name}' text is over {most:,} bytes, too much for a card: make it smaller", path)
+    if len(text) > max_bytes:
+        raise InputError(f"its '{name}' text is over {max_bytes:,} bytes, too much for a card: make it smaller", path)
     return text
 
 
-def _text(chunk: Chunk, most: int) -> bytes | None:
-    rest = chunk.body.partition(b"\0")[2]
+def _text(chunk: PngChunk, max_bytes: int) -> bytes | None:
+    payload = chunk.body.partition(b"\0")[2]
     if chunk.kind == b"tEXt":
-        return rest
+        return payload
     if chunk.kind == b"zTXt":
-        return _unpacked(rest[1:], most) if rest[:1] == b"\0" else None
-    flags, languages = rest[:2], rest[2:].split(b"\0", 2)  # iTXt: its language, its keyword translated, the text
+        return _unpacked(payload[1:], max_bytes) if payload[:1] == b"\0" else None
+    flags, languages = payload[:2], payload[2:].split(b"\0", 2)  # iTXt: its language, its keyword translated, the text
     if len(languages) < 3 or flags not in (b"\0\0", b"\1\0"):
         return None
-    return _unpacked(languages[2], most) if flags[0] else languages[2]
+    return _unpacked(languages[2], max_bytes) if flags[0] else languages[2]
 
 
-def _unpacked(packed: bytes, most: int) -> bytes | None:
+def _unpacked(packed: bytes, max_bytes: int) -> bytes | None:
     """What a zlib stream holds, up to one byte over the limit; None if it is damaged or breaks off."""
     stream = zlib.decompressobj()
     try:
-        text = stream.decompress(packed, most + 1)
+        text = stream.decompress(packed, max_bytes + 1)
     except zlib.error:
         return None
-    return text if stream.eof or len(text) > most else None
+    return text if stream.eof or len(text) > max_bytes else None

@@ -1,4 +1,4 @@
-"""A portrait for whoever has none: initials on a ground whose colour comes from the name, always the same.
+"""A default portrait drawn from a name: its initials on a background colour, always the same for the same name.
 
 Letters are strokes with round ends. A name without Latin letters or digits gets a symmetric pattern instead.
 """
@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import hypot
 from typing import TypeAlias
 
-from understudy.readers.card.png import Chunk, bytes_of
+from understudy.cards.png import PngChunk, bytes_of
 
 __all__ = ["initials", "portrait"]
 
@@ -82,35 +82,39 @@ def initials(name: str) -> str:
 
 def portrait(name: str) -> bytes:
     """A square PNG picture for a name."""
-    chance = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+    seed = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
     letters = initials(name)
-    strokes = _lettering(letters) if letters else _pattern(chance)
-    hue = chance[0] / 256
+    strokes = _lettering(letters) if letters else _pattern(seed)
+    hue = seed[0] / 256
     ground = [_colour(hue, 0.62 - 0.24 * y / SIZE) for y in range(SIZE)]
     rows = bytearray()
     for y, cover in enumerate(_covers(strokes)):
         rows.append(0)
         rows += bytes(ground[y] * SIZE) if not cover else _mixed(ground[y], cover)
     header = SIZE.to_bytes(4, "big") * 2 + bytes((8, 2, 0, 0, 0))  # eight bits each of red, green and blue
-    return bytes_of((Chunk(b"IHDR", header), Chunk(b"IDAT", zlib.compress(bytes(rows), 9)), Chunk(b"IEND", b"")))
+    return bytes_of(
+        (PngChunk(b"IHDR", header), PngChunk(b"IDAT", zlib.compress(bytes(rows), 9)), PngChunk(b"IEND", b""))
+    )
 
 
 def _lettering(letters: str) -> list[Stroke]:
     strokes: list[Stroke] = []
     left = 0
     for letter in letters:
-        found = [[(left + int(x), int(y)) for x, y in zip(run[::2], run[1::2])] for run in LETTERS[letter].split()]
-        strokes += found
-        left = max(x for stroke in found for x, _ in stroke) + GAP
+        outlines = [
+            [(left + int(x), int(y)) for x, y in zip(run[::2], run[1::2])] for run in LETTERS[letter].split()
+        ]
+        strokes += outlines
+        left = max(x for stroke in outlines for x, _ in stroke) + GAP
     return strokes
 
 
-def _pattern(chance: bytes) -> list[Stroke]:
+def _pattern(seed: bytes) -> list[Stroke]:
     """Seven rows of seven points, the same left and right, some of them filled; those that touch are joined.
 
     A slanted stroke is left out where a corner joins the two points already, or all would run together.
     """
-    rows = [f"{byte:08b}"[:4] for byte in chance[1:8]]
+    rows = [f"{byte:08b}"[:4] for byte in seed[1:8]]
     filled = {(x, y) for y, row in enumerate(rows) for x, bit in enumerate(row + row[2::-1]) if bit == "1"}
     filled.add((3, 3))  # never an empty picture
     strokes: list[Stroke] = []
