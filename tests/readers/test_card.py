@@ -63,13 +63,13 @@ def of_kind(events: list[Event], kind: type[Any]) -> list[Any]:
 
 
 def accounted(events: list[Event]) -> int:
-    return sum(event.takes for event in events if not isinstance(event, Opening))
+    return sum(event.units for event in events if not isinstance(event, Opening))
 
 
 def story(source: SourceFile) -> Story:
     with StoryWriter(None) as writer:
         assembly = Assembly(writer)
-        assembly.take(source, READER.name, READER.events(source))
+        assembly.add_file(source, READER.name, READER.events(source))
         assembly.finish("untitled")
         return Story(writer.address)
 
@@ -86,14 +86,14 @@ def test_the_character(tmp_path: Path) -> None:
         "Hates fog",
         "Dry and patient.",
     )
-    assert entry.takes == 4
+    assert entry.units == 4
 
 
 def test_the_scenes(tmp_path: Path) -> None:
     events = list(READER.events(opened(tmp_path, CARD)))
     scenes = of_kind(events, SceneStart)
     assert [scene.setting for scene in scenes] == ["You waits at the lock with Odi."] * 5
-    assert [scene.takes for scene in scenes] == [1, 0, 0, 0, 0]
+    assert [scene.units for scene in scenes] == [1, 0, 0, 0, 0]
     assert [(*speech.speakers, speech.text) for speech in of_kind(events, Speech)] == [
         ("Odile Marchetti", "*Odi looks up.* The gate sticks, you."),
         ("Odile Marchetti", "You again."),

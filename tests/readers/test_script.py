@@ -40,7 +40,7 @@ def events_of(path: Path, text: str) -> list[Event]:
     path.write_text(text, encoding="utf-8")
     source = SourceFile(path)
     events = list(READER.events(source))
-    assert sum(event.takes for event in events if not isinstance(event, Opening)) == source.units
+    assert sum(event.units for event in events if not isinstance(event, Opening)) == source.units
     return events
 
 
@@ -49,7 +49,7 @@ def test_everything_the_form_has_is_read(tmp_path: Path) -> None:
     assert events[0] == Opening(("part", "chapter", "scene", "line"))
     assert [(e.title, e.numbers) for e in events if isinstance(e, Heading)] == [("Low Water", (1,)), ("", (1, 2))]
     scenes = [e for e in events if isinstance(e, SceneStart)]
-    assert [(e.setting, e.present, e.number, e.takes) for e in scenes] == [
+    assert [(e.setting, e.present, e.number, e.units) for e in scenes] == [
         ("The chandlery, evening", ("Ines Vale", "the cat"), 3, 2),
         ("Outside", ("Ines Vale",), 4, 2),
     ]

@@ -101,9 +101,7 @@ def _lettering(letters: str) -> list[Stroke]:
     strokes: list[Stroke] = []
     left = 0
     for letter in letters:
-        outlines = [
-            [(left + int(x), int(y)) for x, y in zip(run[::2], run[1::2])] for run in LETTERS[letter].split()
-        ]
+        outlines = [[(left + int(x), int(y)) for x, y in zip(run[::2], run[1::2])] for run in LETTERS[letter].split()]
         strokes += outlines
         left = max(x for stroke in outlines for x, _ in stroke) + GAP
     return strokes

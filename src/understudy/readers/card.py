@@ -100,11 +100,11 @@ class _CardStory:
         for turns in conversations(self.card.text("mes_example"), self.names):
             yield from self._scene("mes_example", turns)
         if (scenario := self.fields.get("scenario")) and not scenario.is_read and self._setting():
-            yield SceneStart(scenario.source, self._setting(), takes=scenario.claim())
+            yield SceneStart(scenario.source, self._setting(), units=scenario.claim())
         for unit in self.fields.values():
             if not unit.is_read:
                 reason = NO_TEXT if unit.name in STORY else NOT_STORY
-                yield Unread(unit.source, _shown(unit.name, unit.value), reason, takes=unit.claim())
+                yield Unread(unit.source, _shown(unit.name, unit.value), reason, units=unit.claim())
 
     def _cast(self) -> Iterator[Event]:
         """The character, made of up to four fields."""
@@ -120,7 +120,7 @@ class _CardStory:
         yield CastEntry(
             self.fields["name"].source,
             Character(self.names.name, aliases, tuple(dict.fromkeys(profile))),
-            takes=sum(self.fields[name].claim() for name in used_fields),
+            units=sum(self.fields[name].claim() for name in used_fields),
         )
 
     def _greetings(self, name: str) -> Iterator[Event]:
@@ -132,7 +132,7 @@ class _CardStory:
         if unit is not None and unit.is_read and isinstance(unit.value, list):
             for item in unit.value:
                 if not isinstance(item, str):
-                    yield Unread(unit.source, _shown(name, item), NO_TEXT, takes=0)
+                    yield Unread(unit.source, _shown(name, item), NO_TEXT, units=0)
 
     def _setting(self) -> str:
         return one_line(self.names.filled(self.card.text("scenario")))
@@ -140,12 +140,12 @@ class _CardStory:
     def _scene(self, name: str, turns: list[ExampleTurn]) -> Iterator[Event]:
         unit, scenario = self.fields[name], self.fields.get("scenario")
         setting = self._setting()
-        yield SceneStart(unit.source, setting, takes=scenario.claim() if scenario and setting else 0)
+        yield SceneStart(unit.source, setting, units=scenario.claim() if scenario and setting else 0)
         for turn in turns:
             if turn.speaker is None:
-                yield Description(unit.source, turn.text, takes=unit.claim())
+                yield Description(unit.source, turn.text, units=unit.claim())
             else:
-                yield Speech(unit.source, (turn.speaker,), turn.text, takes=unit.claim())
+                yield Speech(unit.source, (turn.speaker,), turn.text, units=unit.claim())
 
 
 def _empty(value: object) -> bool:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.readers.transcript.furniture import is_credit, is_furniture, is_page_matter, unglued
+from understudy.readers.transcript.boilerplate import is_boilerplate, is_credit, is_page_text, split_page_text
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,14 @@ from understudy.readers.transcript.furniture import is_credit, is_furniture, is_
     ],
 )
 def test_what_is_no_part_of_the_story(text: str) -> None:
-    assert is_furniture(text)
+    assert is_boilerplate(text)
 
 
 @pytest.mark.parametrize(
     "text", ["Tag: Good morning.", "In the end he left.", "The credits of the bank.", "Story hour!"]
 )
 def test_what_is(text: str) -> None:
-    assert not is_furniture(text)
+    assert not is_boilerplate(text)
 
 
 def test_credits_are_told_from_breaks() -> None:
@@ -42,12 +42,12 @@ def test_credits_are_told_from_breaks() -> None:
 
 
 def test_page_matter_comes_off_the_text_it_sticks_to() -> None:
-    pieces = unglued("So be it.Posted: 10/17/00 10:42ANN: Yes, it is 10:42.")
+    pieces = split_page_text("So be it.Posted: 10/17/00 10:42ANN: Yes, it is 10:42.")
     assert pieces == ["So be it.", "Posted: 10/17/00 10:42", "ANN: Yes, it is 10:42."]
-    assert [is_page_matter(piece) for piece in pieces] == [False, True, False]
-    assert unglued("Page 1 of 1ANN: Yes.All times are UTC-05:00") == [
+    assert [is_page_text(piece) for piece in pieces] == [False, True, False]
+    assert split_page_text("Page 1 of 1ANN: Yes.All times are UTC-05:00") == [
         "Page 1 of 1",
         "ANN: Yes.",
         "All times are UTC-05:00",
     ]
-    assert unglued("Ann: one of them.") == ["Ann: one of them."]
+    assert split_page_text("Ann: one of them.") == ["Ann: one of them."]

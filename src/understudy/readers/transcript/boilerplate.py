@@ -1,14 +1,14 @@
-"""What surrounds a transcript and is no part of the story: titles, credits, breaks, the page it was posted on.
+"""Boilerplate around a transcript that is no part of the story: titles, credits, breaks, page text.
 
-These lines become headings that do not move time. Page matter also sticks to the ends of speeches
-(`Good plan.Posted: 10/17/00 10:42JOEY: Yeah`); `unglued` takes it apart.
+These lines become headings that do not move time. Page text also sticks to the ends of speeches
+(`Good plan.Posted: 10/17/00 10:42JOEY: Yeah`); `split_page_text` takes it apart.
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["is_credit", "is_furniture", "is_page_matter", "may_be_glued", "unglued"]
+__all__ = ["is_boilerplate", "is_credit", "is_page_text", "may_contain_page_text", "split_page_text"]
 
 STAMP = r"Posted:\s*\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s*[AP]M)?"
 PAGE = r"Page \d{1,3} of \d{1,3}"
@@ -54,25 +54,25 @@ def is_credit(text: str) -> bool:
     return CREDIT.match(text) is not None
 
 
-def is_furniture(text: str) -> bool:
+def is_boilerplate(text: str) -> bool:
     """Is the whole line a break, a credit or part of the page?"""
     if len(text) > 400:
         return False
     return bool(BREAK.fullmatch(text) or CUT_TO_BREAK.fullmatch(text) or PAGE_MATTER.match(text) or CREDIT.match(text))
 
 
-def is_page_matter(text: str) -> bool:
+def is_page_text(text: str) -> bool:
     """A stamp or page number such as stick to lines of text."""
     return GLUE.fullmatch(text) is not None
 
 
-def may_be_glued(text: str) -> bool:
+def may_contain_page_text(text: str) -> bool:
     return ":" in text or " of " in text or "All times" in text
 
 
-def unglued(text: str) -> list[str]:
-    """The line in pieces, with page matter in pieces of its own."""
-    if not may_be_glued(text):
+def split_page_text(text: str) -> list[str]:
+    """The line in parts, with page text in parts of its own."""
+    if not may_contain_page_text(text):
         return [text] if text else []
     pieces: list[str] = []
     position = 0

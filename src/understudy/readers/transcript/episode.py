@@ -1,4 +1,4 @@
-"""Where in a series a file belongs: season and episode, from its name or from what it says at the top."""
+"""Season and episode of a file, from its name or from its first lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import re
 from pathlib import Path
 
-__all__ = ["place", "title"]
+__all__ = ["episode_numbers", "episode_title"]
 
 NAMED = re.compile(r"(?<![a-z0-9])s(\d{1,2})[\s._-]*e(\d{1,3})|(?<!\d)(\d{1,2})x(\d{2,3})", re.IGNORECASE)
 DIGITS = re.compile(r"(\d{1,2})(\d{2})(?=\D|$)")
@@ -18,7 +18,7 @@ NUMBERED_TITLE = re.compile(
 TOP = 3000
 
 
-def place(path: Path, head: bytes) -> tuple[int, ...] | None:
+def episode_numbers(path: Path, head: bytes) -> tuple[int, ...] | None:
     """(season, episode), or None where neither the name nor the top of the file says."""
     if match := NAMED.search(path.stem):
         first, second = [int(group) for group in match.groups() if group]
@@ -32,12 +32,12 @@ def place(path: Path, head: bytes) -> tuple[int, ...] | None:
     return None
 
 
-def title(path: Path, head: bytes) -> str:
+def episode_title(path: Path, head: bytes) -> str:
     """What the file calls itself, else its name."""
     top = _top(head)
     match = HTML_TITLE.search(top) or NUMBERED_TITLE.search(top)
-    found = " ".join(html.unescape(match[1]).split()) if match else ""
-    return found or path.stem
+    own_title = " ".join(html.unescape(match[1]).split()) if match else ""
+    return own_title or path.stem
 
 
 def _top(head: bytes) -> str:

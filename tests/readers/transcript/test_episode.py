@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.readers.transcript.place import place, title
+from understudy.readers.transcript.episode import episode_numbers, episode_title
 
 
 @pytest.mark.parametrize(
@@ -21,15 +21,15 @@ from understudy.readers.transcript.place import place, title
     ],
 )
 def test_the_name_says_where(name: str, where: tuple[int, int] | None) -> None:
-    assert place(Path(name), b"Ann: One.\n") == where
+    assert episode_numbers(Path(name), b"Ann: One.\n") == where
 
 
 def test_else_the_top_of_the_file_does() -> None:
-    assert place(Path("a.txt"), b"Harbour\nSeason 2, Episode 7\n") == (2, 7)
-    assert place(Path("a.txt"), b"03x04 - The Oar\nAnn: One.\n") == (3, 4)
+    assert episode_numbers(Path("a.txt"), b"Harbour\nSeason 2, Episode 7\n") == (2, 7)
+    assert episode_numbers(Path("a.txt"), b"03x04 - The Oar\nAnn: One.\n") == (3, 4)
 
 
 def test_titles() -> None:
-    assert title(Path("a.html"), b"<html><title>\nThe  Oar &amp; I</title>") == "The Oar & I"
-    assert title(Path("a.txt"), b"x\n03x04 - The Oar\n") == "The Oar"
-    assert title(Path("0304.txt"), b"Ann: One.\n") == "0304"
+    assert episode_title(Path("a.html"), b"<html><title>\nThe  Oar &amp; I</title>") == "The Oar & I"
+    assert episode_title(Path("a.txt"), b"x\n03x04 - The Oar\n") == "The Oar"
+    assert episode_title(Path("0304.txt"), b"Ann: One.\n") == "0304"

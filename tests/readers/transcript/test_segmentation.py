@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from understudy.readers.transcript.markup import TextLine
-from understudy.readers.transcript.parting import parted
-from understudy.readers.transcript.survey import survey
+from understudy.readers.transcript.segmentation import segments
+from understudy.readers.transcript.statistics import collect_statistics
 
-SEEN = survey(TextLine(number, line) for number, line in enumerate(["ANN: One.", "BOB: Two.", "Mrs. Dunn: Three."] * 6))
+STATS = collect_statistics(
+    TextLine(number, line) for number, line in enumerate(["ANN: One.", "BOB: Two.", "Mrs. Dunn: Three."] * 6)
+)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +27,7 @@ SEEN = survey(TextLine(number, line) for number, line in enumerate(["ANN: One.",
     ],
 )
 def test_glued_lines_come_apart(text: str, pieces: list[str]) -> None:
-    assert list(parted(text, SEEN)) == pieces
+    assert list(segments(text, STATS)) == pieces
 
 
 @pytest.mark.parametrize(
@@ -40,4 +42,4 @@ def test_glued_lines_come_apart(text: str, pieces: list[str]) -> None:
     ],
 )
 def test_whole_lines_stay_whole(text: str) -> None:
-    assert list(parted(text, SEEN)) == [text]
+    assert list(segments(text, STATS)) == [text]

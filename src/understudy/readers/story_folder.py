@@ -25,14 +25,14 @@ DIGITS = re.compile(r"(\d+)")
 
 def scripts_in(folder: Path) -> list[Path]:
     """The scripts of a story folder, in order; an error where there is none."""
-    found = [
+    scripts = [
         path
         for path in folder.iterdir()
         if path.is_file() and path.suffix != ".toml" and not path.name.startswith(".") and not NOTES.match(path.name)
     ]
-    if not found:
+    if not scripts:
         raise InputError("this folder holds no scripts: put script files beside its cast.toml", folder)
-    return in_order(found)
+    return in_order(scripts)
 
 
 def in_order(paths: list[Path]) -> list[Path]:

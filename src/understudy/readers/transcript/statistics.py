@@ -1,6 +1,6 @@
-"""What is in use in one transcript: its labels, where its lines wrap, how it marks scenes.
+"""Statistics of one transcript: which labels it uses, where its lines wrap, how it marks scenes.
 
-A first light pass counts what begins lines. A name that does so often is known; anything else must look like a name.
+A first pass counts what lines begin with. A name that does so often is known; anything else must look like a name.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 from understudy.readers.brackets import OPENERS
 from understudy.readers.names import fold, is_group
-from understudy.readers.transcript.furniture import is_furniture, may_be_glued, unglued
+from understudy.readers.transcript.boilerplate import is_boilerplate, may_contain_page_text, split_page_text
 from understudy.readers.transcript.labels import INNER_LABEL, PLAIN, Label, looks_like_label, read_label
 from understudy.readers.transcript.markup import TextLine
 from understudy.readers.transcript.scenes import is_bare_location, is_scene_mark
 from understudy.readers.vocabulary import SENTENCE_OPENERS, STARTERS
 
-__all__ = ["FREQUENT", "KNOWN", "Survey", "survey"]
+__all__ = ["FREQUENT", "KNOWN", "TranscriptStatistics", "collect_statistics"]
 
 KNOWN, FREQUENT = 2, 5
 MOST_LABELS = 50_000  # a file with more distinct ones is no transcript; the count stays bounded
@@ -35,19 +35,20 @@ DRESSED = "with"  # what a regular does or wears; `Man with Flowers` is a person
 
 
 @dataclass(slots=True)
-class Survey:
-    """What the first pass saw: labels (folded) with counts, where lines wrap, how scenes are marked.
+class TranscriptStatistics:
+    """Counts of labels (folded), where lines wrap, and how scenes are marked.
 
-    `inner` counts what may be labels inside lines, `places` lines in capitals that may be locations.
+    `full_length` is the length from which a line may be wrapped, `inner_labels` counts what may be labels inside lines,
+    `location_lines` lines in capitals that may be locations.
     """
 
     labels: Counter[str] = field(default_factory=Counter)
     capitals: bool = False
-    full: int | None = None
+    full_length: int | None = None
     scene_marks: int = 0
     lines: int = 0
-    inner: Counter[str] = field(default_factory=Counter)
-    places: int = 0
+    inner_labels: Counter[str] = field(default_factory=Counter)
+    location_lines: int = 0
     _people: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def count(self, name: str) -> int:
@@ -78,12 +79,12 @@ class Survey:
         known = any(self.count(part) for part in parts)
         return tuple(parts) if known or all(" " not in part for part in parts) else (name,)
 
-    def doing(self, name: str) -> str | None:
+    def speaker_of_action(self, name: str) -> str | None:
         """The known speaker at the start of a label that goes on to say what is done: `Amy turns to Ross`."""
         words = name.split()
         for size in range(min(4, len(words) - 1), 0, -1):
             who = " ".join(words[:size])
-            regular = all(self.count(one) >= FREQUENT or is_group(one) for one in self.speakers(who))
+            regular = all(self.count(person) >= FREQUENT or is_group(person) for person in self.speakers(who))
             if regular and (DOING.match(words[size]) or (words[size] == DRESSED and self.count(who) >= 2 * FREQUENT)):
                 return who
         return None
@@ -91,10 +92,10 @@ class Survey:
     def is_inner_label(self, name: str) -> bool:
         """May a new speech begin with this name in the middle of a line?"""
         begins = self.count(name)
-        return begins > 0 and (begins + self.inner[fold(name)] > KNOWN or is_group(name))
+        return begins > 0 and (begins + self.inner_labels[fold(name)] > KNOWN or is_group(name))
 
     def plain_speech(self, text: str) -> Label | None:
-        """The quick way for most lines: a frequent name, a colon, and no other colon that could hide something."""
+        """The fast path for most lines: a frequent name, a colon, and no other colon that could hide something."""
         match = PLAIN.match(text)
         if match is None or self.count(match[1]) < FREQUENT or ":" in text[match.end() :]:
             return None
@@ -110,12 +111,12 @@ class Survey:
             return self._without_colon(text)
         if self.count(label.name) >= KNOWN and looks_like_label(label.name):
             return label
-        if (who := self.doing(label.name)) is not None:
+        if (who := self.speaker_of_action(label.name)) is not None:
             return Label(who, label.head, label.text)
         if not looks_like_label(label.name):
             return None
         people = self.speakers(label.name)
-        if len(people) > 1 and any(self.count(one) >= KNOWN for one in people):
+        if len(people) > 1 and any(self.count(person) >= KNOWN for person in people):
             return label
         if broken or (wrapped and self.capitals and not label.name.isupper()):
             return None
@@ -125,36 +126,36 @@ class Survey:
         """`Monica; Ross!`, `EMILY No, what?`, `Sheldon You would not?`: only for those who speak often."""
         if (match := BROKEN_COLON.match(text)) and self.count(match[1]) >= FREQUENT:
             # in wrapped text, `Luke. I am here.` may be the end of a sentence begun a line before
-            certain = not self.full or match[0].rstrip().endswith(";")
+            certain = not self.full_length or match[0].rstrip().endswith(";")
             return Label(match[1], match[1], text[match.end() :]) if certain else None
         words = text.split(maxsplit=3)
         for size in (2, 1):
             if len(words) <= size:
                 continue
             name = " ".join(words[:size])
-            rest = text[len(name) :].strip()
-            enough = FREQUENT if size == 1 or self.full else KNOWN
+            speech = text[len(name) :].strip()
+            enough = FREQUENT if size == 1 or self.full_length else KNOWN
             if not (self.count(name) >= enough and name[-1].isalpha() and text.startswith(name)):
                 continue
             follows = words[size]
             if self.capitals != name.isupper() or (follows.isupper() and len(follows) > 1 and self.capitals):
                 continue
             if follows[0].isupper() and not _goes_on_as_name(follows):
-                return Label(name, name, rest)
+                return Label(name, name, speech)
         return None
 
 
-def survey(lines: Iterable[TextLine]) -> Survey:
+def collect_statistics(lines: Iterable[TextLine]) -> TranscriptStatistics:
     """One light pass over the lines of a file."""
-    result = Survey()
+    result = TranscriptStatistics()
     capitals = unlabelled = 0
     before_unlabelled: Counter[int] = Counter()
     length = 0
     for line in lines:
-        for text in unglued(line.text) if may_be_glued(line.text) else (line.text,):
+        for text in split_page_text(line.text) if may_contain_page_text(line.text) else (line.text,):
             result.lines += 1
-            if text.count(":") > 1 and len(result.inner) < MOST_LABELS:
-                result.inner.update(fold(match["name"]) for match in INNER_LABEL.finditer(text))
+            if text.count(":") > 1 and len(result.inner_labels) < MOST_LABELS:
+                result.inner_labels.update(fold(match["name"]) for match in INNER_LABEL.finditer(text))
             if is_scene_mark(text):
                 result.scene_marks += 1
             elif (label := read_label(text)) is not None and looks_like_label(label.name):
@@ -162,7 +163,7 @@ def survey(lines: Iterable[TextLine]) -> Survey:
                     result.labels[fold(label.name)] += 1
                 capitals += label.name.isupper()
             elif text[0] not in OPENERS:
-                result.places += text.isupper() and is_bare_location(text) and not is_furniture(text)
+                result.location_lines += text.isupper() and is_bare_location(text) and not is_boilerplate(text)
                 if length and not line.gap:
                     unlabelled += 1
                     before_unlabelled[min(length, 1000)] += 1
@@ -171,15 +172,15 @@ def survey(lines: Iterable[TextLine]) -> Survey:
     if unlabelled >= 8 and unlabelled * 50 >= result.lines:
         middle = _median(before_unlabelled)
         if 40 <= middle <= 200:
-            result.full = int(middle * FULL)
+            result.full_length = int(middle * FULL)
     return result
 
 
 def _median(lengths: Counter[int]) -> int:
-    seen, half = 0, lengths.total() / 2
+    stats, half = 0, lengths.total() / 2
     for length in sorted(lengths):
-        seen += lengths[length]
-        if seen >= half:
+        stats += lengths[length]
+        if stats >= half:
             return length
     return 0
 
