@@ -154,7 +154,7 @@ def look_at(story: Story) -> None:
     end = story.moment("end")
     list(timeline(story, end))
     for scene in story.scenes():
-        story.spells(scene.moment), story.current_scene(scene.moment)
+        story.presence_intervals(scene.moment), story.current_scene(scene.moment)
     for member in story.cast()[:2]:
         try:
             persona = situation_at(story, member.character.name, end).persona

@@ -22,9 +22,9 @@ def content(story: Story) -> object:
         for s in story.scenes()
     ]
     cast = {(m.character.name, frozenset(m.character.aliases), m.character.profile, m.lines) for m in story.cast()}
-    spells = [sorted(story.spells(scene.moment)) for scene in scenes]
+    presence_intervals = [sorted(story.presence_intervals(scene.moment)) for scene in scenes]
     about = (story.title, story.language, story.levels, set(story.schema.attributes), set(story.schema.kinds))
-    return scenes, cast, spells, about, set(story.facts()), set(story.relations()), list(story.headings())
+    return scenes, cast, presence_intervals, about, set(story.facts()), set(story.relations()), list(story.headings())
 
 
 @pytest.mark.parametrize("name", ["demo", "demo-ja", "demo-zh"])

@@ -74,10 +74,10 @@ def _write_scene(story: Story, scene: Scene, write: Callable[[str], Any]) -> Non
     """A scene with who comes and goes noted exactly, so that reading it back need not infer it from directions."""
     position = scene.moment.numbers
     write(_heading(len(position), story.levels[len(position) - 1], position[-1], scene.setting))
-    spells = story.spells(scene.moment)
+    intervals = story.presence_intervals(scene.moment)
     coming: dict[int, list[str]] = {}
     going: dict[int, list[str]] = {}
-    for name, first, last in spells:
+    for name, first, last in intervals:
         coming.setdefault(first, []).append(name)
         if last < len(scene.lines):
             going.setdefault(last, []).append(name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from understudy.chronology import Chronology, Mention
+from understudy.chronology import Chronology, UnknownTerm
 from understudy.metrics.bytext import ByText
 from understudy.metrics.measure import LineMetric
 from understudy.metrics.samples import Samples
@@ -25,18 +25,18 @@ __all__ = ["anachronism", "unwitnessed"]
 def anachronism(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
     """Counts what the story has not come to yet."""
     missing = "at the end of the story nothing is still to come: name a moment" if persona.moment.is_end else ""
-    found = chronology.seen_by(persona).unknown_yet
+    found = chronology.knowledge_of(persona).unknown_yet
     return ByText("anachronism", samples, _telling(found, "not known yet", author), missing)
 
 
 def unwitnessed(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
     """Counts what happened where the persona was not."""
     missing = "" if len(persona.past) else f"{persona.name} has said nothing before this moment"
-    found = chronology.seen_by(persona).unwitnessed
+    found = chronology.knowledge_of(persona).unwitnessed
     return ByText("unwitnessed", samples, _telling(found, "not witnessed", author), missing)
 
 
-def _telling(find: Callable[[str], list[Mention]], what: str, author: bool) -> Callable[[str], tuple[float, str]]:
+def _telling(find: Callable[[str], list[UnknownTerm]], what: str, author: bool) -> Callable[[str], tuple[float, str]]:
     def told(text: str) -> tuple[float, str]:
         found = find(text)
         if not found:

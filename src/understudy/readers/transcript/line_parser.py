@@ -123,15 +123,9 @@ class _LineParser:
         """The fast path for most lines: a frequent name with its speech, or the continuation of a wrapped speech."""
         current = self.open_event
         if line.text[0].islower():
-            continues = (
-                current is not None and current.kind == "speech" and not line.gap and current.length <= LONGEST_SPEECH
-            )
-            if (
-                current is None
-                or not continues
-                or may_contain_page_text(line.text)
-                or NEEDS_SEGMENTATION.search(line.text)
-            ):
+            if current is None or current.kind != "speech" or line.gap or current.length > LONGEST_SPEECH:
+                return False
+            if may_contain_page_text(line.text) or NEEDS_SEGMENTATION.search(line.text):
                 return False
             current.add(line.text, 1)
             return True
@@ -226,9 +220,9 @@ class _LineParser:
         """A bare location, unless it stands in mid-sentence, or all of this file's scenes are marked as such."""
         if not is_bare_location(text) or not self.stats.labelled:
             return False
-        if current is not None and (
-            current.unclosed or broken or (current.kind == "speech" and not ENDS.search(current.last))
-        ):
+        if current is not None and (current.unclosed or broken):
+            return False
+        if current is not None and current.kind == "speech" and not ENDS.search(current.last):
             return False
         marked = self.stats.scene_marks >= 2
         return not marked or (
@@ -266,9 +260,8 @@ class _LineParser:
         self.close_event()
         if label.head != speakers[0] and _has_more_words(label.head, speakers):
             # what the label says besides the names is a direction of its own, before the words are spoken
-            self.completed.append(
-                Description(self.source.at(number), label.head, comings_and_goings(label.head), units=0)
-            )
+            cues = comings_and_goings(label.head)
+            self.completed.append(Description(self.source.at(number), label.head, cues, units=0))
         self._begin(_OpenEvent("speech", number, units, [label.text] if label.text else [], speakers))
 
     def _begin(self, event: _OpenEvent) -> None:
@@ -289,9 +282,8 @@ class _LineParser:
             if text:
                 self.completed.append(Speech(at, current.speakers, text, current.units))
             else:
-                self.completed.append(
-                    Unread(at, " and ".join(current.speakers) + ":", "a speaker, and nothing said", current.units)
-                )
+                label = " and ".join(current.speakers) + ":"
+                self.completed.append(Unread(at, label, "a speaker, and nothing said", current.units))
         elif current.kind == "scene":
             where = setting(text)
             self.completed.append(SceneStart(at, where, present(where), units=current.units))

@@ -59,7 +59,7 @@ class NameFinder:
             for match in self._unspaced_pattern.finditer(text):
                 yield self._unspaced[match[0]]
         if self._beginnings.isdisjoint(BEGINNING.findall(text)):
-            return  # most lines name nobody: told at the speed of two C calls
+            return  # most lines name nobody, and two C calls are enough to know
         end = 0
         for match in BEGINNING.finditer(text):
             if match.start() < end:
@@ -69,10 +69,10 @@ class NameFinder:
                     yield character
                     end = match.end()
                     break
-                found = list(islice(TOKEN.finditer(text, match.start()), len(name)))
-                if tuple(_bare(token[0]) for token in found) == name:
+                tokens = list(islice(TOKEN.finditer(text, match.start()), len(name)))
+                if tuple(_bare(token[0]) for token in tokens) == name:
                     yield character
-                    end = found[-1].end()
+                    end = tokens[-1].end()
                     break
 
 
@@ -86,7 +86,7 @@ class NameReplacer:
 
     def __init__(self, names: Mapping[str, str], others: Iterable[str] = ()) -> None:
         self._new = {form(old): form(new) for old, new in names.items() for form in (str.upper, str)}
-        self._new |= {form(other): form(other) for other in others for form in (str.upper, str)}
+        self._new |= {form(name): form(name) for name in others for form in (str.upper, str)}
         longest_first = sorted(filter(None, self._new), key=len, reverse=True)
         self._pattern = re.compile("|".join(map(_whole, longest_first))) if longest_first else None
 
