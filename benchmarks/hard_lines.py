@@ -18,48 +18,48 @@ from understudy.readers.brackets import OPENERS, WHOLE, ends_open
 from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript import reading as transcript
-from understudy.readers.transcript.furniture import is_furniture, unglued
+from understudy.readers.transcript.boilerplate import is_boilerplate, split_page_text
 from understudy.readers.transcript.labels import read_label
 from understudy.readers.transcript.markup import TextLine
 from understudy.readers.transcript.scenes import is_scene_mark
-from understudy.readers.transcript.survey import FREQUENT, KNOWN, Survey, survey
+from understudy.readers.transcript.statistics import FREQUENT, KNOWN, TranscriptStatistics, collect_statistics
 
 
-def kind_of(line: TextLine, seen: Survey) -> str | None:
+def kind_of(line: TextLine, stats: TranscriptStatistics) -> str | None:
     """What makes the line hard, or None."""
     text = line.text
-    if len(unglued(text)) > 1:
+    if len(split_page_text(text)) > 1:
         return "glued"
-    if is_furniture(text) or is_scene_mark(text) or WHOLE.fullmatch(text.rstrip(" .")):
+    if is_boilerplate(text) or is_scene_mark(text) or WHOLE.fullmatch(text.rstrip(" .")):
         return None
     if ends_open(text):
         return "bracket left open"
-    if seen.plain_speech(text):
+    if stats.plain_speech(text):
         return None
     label = read_label(text)
     if label is None:
         if text[0] in OPENERS:
             return "direction and more"
-        return "no label, wrapped text" if seen.full else "no label"
-    if len(seen.speakers(label.name)) > 1:
+        return "no label, wrapped text" if stats.full_length else "no label"
+    if len(stats.speakers(label.name)) > 1:
         return "joint label"
     if label.head != label.name:
         return "label with a note"
-    if seen.count(label.name) < KNOWN:
+    if stats.count(label.name) < KNOWN:
         return "label seen once"
-    return "rare label" if seen.count(label.name) < FREQUENT else "several colons"
+    return "rare label" if stats.count(label.name) < FREQUENT else "several colons"
 
 
 def hard_lines(file: Path) -> Iterator[tuple[str, TextLine, list[str]]]:
     lines = list(transcript.text_lines(SourceFile(file)))
-    seen = survey(iter(lines))
+    stats = collect_statistics(iter(lines))
     made: dict[int, list[str]] = defaultdict(list)
     for event in transcript.events(SourceFile(file)):
         if not isinstance(event, Opening):
             made[event.source.line].append(told(event))
     numbers = sorted(made)
     for line in lines:
-        if kind := kind_of(line, seen):
+        if kind := kind_of(line, stats):
             start = max((number for number in numbers if number <= line.number), default=0)
             yield kind, line, made[start]
 

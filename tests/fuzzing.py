@@ -29,8 +29,8 @@ from brasskey import brass_key
 from samples import SAMPLES
 from understudy.dialogue import situation_at
 from understudy.errors import UnderstudyError
+from understudy.export import export_jsonl
 from understudy.readers import probes_of, read
-from understudy.readers.export import export_jsonl
 from understudy.spoiler_free import timeline
 from understudy.storyfile import Story
 
@@ -154,7 +154,7 @@ def look_at(story: Story) -> None:
     end = story.moment("end")
     list(timeline(story, end))
     for scene in story.scenes():
-        story.spells(scene.moment), story.current_scene(scene.moment)
+        story.presence_intervals(scene.moment), story.current_scene(scene.moment)
     for member in story.cast()[:2]:
         try:
             persona = situation_at(story, member.character.name, end).persona

@@ -18,12 +18,12 @@ from understudy.readers.events import (
     Cue,
     Description,
     Event,
+    FactEntry,
     Heading,
     Opening,
+    RelationEntry,
     SceneStart,
     Speech,
-    Tie,
-    Trait,
 )
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, Moment, Relation, Source
@@ -52,10 +52,10 @@ class Plan:
         source = folder / "made.txt"
         source.write_text("made up\n")
         opened = SourceFile(source)
-        opened.units = sum(event.takes for event in self.events if not isinstance(event, Opening))
+        opened.units = sum(event.units for event in self.events if not isinstance(event, Opening))
         with StoryWriter(None) as writer:
             assembly = Assembly(writer)
-            assembly.take(opened, "made", iter(self.events))
+            assembly.add_file(opened, "made", iter(self.events))
             assembly.finish("Made Up")
             return Story(writer.address)
 
@@ -148,10 +148,10 @@ def _draw_dated(draw: st.DrawFn, plan: Plan, cast: list[str]) -> None:
         )
         if not any((fact.who, fact.attribute, fact.since) == (f.who, f.attribute, f.since) for f in plan.facts):
             plan.facts.append(fact)
-            plan.events.append(Trait(HERE, fact))
+            plan.events.append(FactEntry(HERE, fact))
     for _ in range(draw(st.integers(0, 6))):
         of, to = draw(st.permutations(cast))[:2]
         tie = Relation(of, to, "affection", draw(st.integers(-10, 10)), draw(moments))
         if not any((tie.of, tie.to, tie.since) == (t.of, t.to, t.since) for t in plan.ties):
             plan.ties.append(tie)
-            plan.events.append(Tie(HERE, tie))
+            plan.events.append(RelationEntry(HERE, tie))

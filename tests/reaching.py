@@ -74,7 +74,7 @@ def unwitnessed_texts(story: Story, name: str, at: Moment) -> set[str]:
     known: set[str] = {story.character(name).name}
     unknown: set[str] = set()
     for scene in story.scenes():
-        there = [(first, last) for who, first, last in story.spells(scene.moment) if who == name]
+        there = [(first, last) for who, first, last in story.presence_intervals(scene.moment) if who == name]
         began = any(first <= len(scene.lines) for first, _ in there) and scene.moment < at
         (known if began else unknown).add(scene.setting)
         for number, line in enumerate(scene.lines, 1):

@@ -26,7 +26,7 @@ def events_of(reader: Reader, path: Path) -> list[Event]:
     events = list(reader.events(source))
     assert isinstance(events[0], Opening)
     assert sum(1 for event in events if isinstance(event, Opening)) == 1
-    assert sum(event.takes for event in events if not isinstance(event, Opening)) == source.units
+    assert sum(event.units for event in events if not isinstance(event, Opening)) == source.units
     return events
 
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from understudy.readers.card.document import card_of
-from understudy.readers.card.file import png_of
+from understudy.cards.document import card_of
+from understudy.cards.file import png_of
 
 __all__ = ["SAMPLES", "Sample"]
 

@@ -43,29 +43,29 @@ def terms(mentions: object) -> list[str]:
 def test_names_and_phrases_of_later_scenes_are_not_known_yet(told: Story) -> None:
     known = Chronology(told)
     ines = persona_at(told, "Ines", "3")
-    assert terms(known.seen_by(ines).unknown_yet("Was it Osterwick?")) == ["Osterwick"]
-    assert known.seen_by(persona_at(told, "Ines", "end")).unknown_yet("Was it Osterwick?") == []
-    (mention,) = known.seen_by(ines).unknown_yet("So Osterwick's bell.")[:1]
+    assert terms(known.knowledge_of(ines).unknown_yet("Was it Osterwick?")) == ["Osterwick"]
+    assert known.knowledge_of(persona_at(told, "Ines", "end")).unknown_yet("Was it Osterwick?") == []
+    (mention,) = known.knowledge_of(ines).unknown_yet("So Osterwick's bell.")[:1]
     assert mention.first.dotted == "3.2"
 
 
 def test_an_ordinary_word_used_late_once_is_no_anachronism(told: Story) -> None:
-    assert Chronology(told).seen_by(persona_at(told, "Ines", "3")).unknown_yet("I heard an owl.") == []
+    assert Chronology(told).knowledge_of(persona_at(told, "Ines", "3")).unknown_yet("I heard an owl.") == []
 
 
 def test_what_was_said_where_one_was_not_is_unwitnessed(told: Story) -> None:
     known = Chronology(told)
     text = "Give Lanthorn the grey ledger."
-    assert terms(known.seen_by(persona_at(told, "Ines", "3")).unwitnessed(text)) == ["Lanthorn", "grey ledger"]
-    assert known.seen_by(persona_at(told, "Tobias", "3")).unwitnessed(text) == []
-    assert known.seen_by(persona_at(told, "Ines", "2")).unwitnessed(text) == []  # not yet said at all
-    assert terms(known.seen_by(persona_at(told, "Ines", "2")).unknown_yet(text))
+    assert terms(known.knowledge_of(persona_at(told, "Ines", "3")).unwitnessed(text)) == ["Lanthorn", "grey ledger"]
+    assert known.knowledge_of(persona_at(told, "Tobias", "3")).unwitnessed(text) == []
+    assert known.knowledge_of(persona_at(told, "Ines", "2")).unwitnessed(text) == []  # not yet said at all
+    assert terms(known.knowledge_of(persona_at(told, "Ines", "2")).unknown_yet(text))
 
 
 def test_what_one_is_and_owns_may_always_be_spoken_of(told: Story) -> None:
     ines = persona_at(told, "Ines", "2")
     from_osterwick = Persona(ines.name, ines.moment, ("I come from Osterwick.",), past=ines.past)
-    assert Chronology(told).seen_by(from_osterwick).unknown_yet("Osterwick!") == []
+    assert Chronology(told).knowledge_of(from_osterwick).unknown_yet("Osterwick!") == []
 
 
 def test_a_word_of_many_scenes_whose_silence_before_is_no_accident(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_a_word_of_many_scenes_whose_silence_before_is_no_accident(tmp_path: Pat
     path.write_text(quiet + loud, encoding="utf-8")
     story = read(path)
     known = Chronology(story)
-    assert terms(known.seen_by(persona_at(story, "Ines", "6")).unknown_yet("My owls!")) == ["owls"]
-    assert known.seen_by(persona_at(story, "Ines", "2")).unknown_yet("My owls!") == []  # one scene proves nothing
+    assert terms(known.knowledge_of(persona_at(story, "Ines", "6")).unknown_yet("My owls!")) == ["owls"]
+    assert known.knowledge_of(persona_at(story, "Ines", "2")).unknown_yet("My owls!") == []  # one scene proves nothing
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,12 +86,12 @@ def test_what_a_character_said_itself_is_never_held_against_it(text: str, scene:
     known = Chronology(story)
     persona = persona_at(story, story.cast()[0].character.name, f"{scene}.1" if scene < 3 else "end")
     for line in persona.past.lines(5):
-        assert known.seen_by(persona).unwitnessed(line.text) == []
-        assert known.seen_by(persona).unknown_yet(line.text) == []
-    known.seen_by(persona).unwitnessed(text)  # any text can be asked about
+        assert known.knowledge_of(persona).unwitnessed(line.text) == []
+        assert known.knowledge_of(persona).unknown_yet(line.text) == []
+    known.knowledge_of(persona).unwitnessed(text)  # any text can be asked about
 
 
 def test_a_phrase_does_not_reach_over_a_full_stop(told: Story) -> None:
-    known = Chronology(told).seen_by(persona_at(told, "Ines", "2"))
+    known = Chronology(told).knowledge_of(persona_at(told, "Ines", "2"))
     assert terms(known.unknown_yet("The grey ledger.")) == ["grey ledger"]
     assert known.unknown_yet("It is grey. Ledger, please.") == []

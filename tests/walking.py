@@ -9,8 +9,8 @@ from html import unescape
 
 import httpx
 
-from understudy.readers.card.document import json_of
-from understudy.readers.card.file import parse_card
+from understudy.cards.document import json_of
+from understudy.cards.file import parse_card
 from understudy.server.app import OPERATIONS, PAGES
 from understudy.server.guard import Guard
 

@@ -11,7 +11,7 @@ Names are loaded when they are first used, so that importing the package takes n
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers know it; importing typing for it would take longer than all the rest
+TYPE_CHECKING = False  # true to type checkers; importing it from typing would take longer than everything else here
 if TYPE_CHECKING:
     from typing import Any
 

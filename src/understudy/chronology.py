@@ -1,6 +1,6 @@
-"""Who could have named what, and when: every term of a story, the lines that use it, and who was there to hear.
+"""Which terms of a story a character can know at a moment: every term, the lines that use it, and who witnessed them.
 
-A chronology knows the whole story. It is for judges and authors: no agent and no persona can reach one.
+A chronology covers the whole story. It is for judges and authors: no agent and no persona can reach one.
 
 Some terms are telling wherever they stand: names, and phrases (two words side by side, small words left out) of the
 story's own. An ordinary word that the story uses only from some point on is telling when its silence before that is no
@@ -29,7 +29,7 @@ from understudy.story import Line, Moment
 from understudy.storyfile import Story
 from understudy.text import stop_words, tokenizer
 
-__all__ = ["Chronology", "Mention", "Vantage"]
+__all__ = ["Chronology", "PersonaKnowledge", "UnknownTerm"]
 
 CHANCE, FEWEST = 0.05, 3
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -42,7 +42,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class UnknownTerm:
     """A term of a line that its speaker could not know of, and where the story first speaks of it."""
 
     term: str
@@ -57,15 +57,15 @@ class Chronology:
         self._terms: dict[str, int] = {}
         self._moments: list[tuple[int, ...]] = []
         self._levels = story.levels
-        self._spells: dict[str, list[tuple[int, int]]] = {}
+        self._intervals: dict[str, list[tuple[int, int]]] = {}
         self._names = {root for member in story.cast() for root, _ in self._roots(member.character.name)}
         tokens, token_lines, scene_of, capital = array("i"), array("i"), array("i"), array("b")
         for number, scene in enumerate(story.scenes()):
             begins = len(self._moments)
-            for who, first, last in story.spells(scene.moment):
-                self._spells.setdefault(who, []).append((begins + first - 1, begins + last))
+            for who, first, last in story.presence_intervals(scene.moment):
+                self._intervals.setdefault(who, []).append((begins + first - 1, begins + last))
             for line in scene.lines:
-                for term, named in self._told(line):
+                for term, named in self._terms_of(line):
                     tokens.append(self._terms.setdefault(term, len(self._terms)))
                     token_lines.append(len(self._moments))
                     capital.append(named)
@@ -82,22 +82,22 @@ class Chronology:
         said = np.bincount(tokens, minlength=len(self._terms))
         self._mostly_capital = 2 * np.bincount(tokens, capital, minlength=len(self._terms)) >= np.maximum(said, 1)
 
-    def seen_by(self, persona: Persona) -> Vantage:
-        """What the story had told by the persona's moment, and what of it the persona was there for."""
+    def knowledge_of(self, persona: Persona) -> PersonaKnowledge:
+        """The lines of the story before the persona's moment, and which of them the persona witnessed."""
         bound = bisect_left(self._moments, persona.moment.numbers)
-        heard = np.zeros(bound, np.bool_)
-        for first, last in self._spells.get(persona.name, ()):
-            heard[first:last] = True
+        witnessed = np.zeros(bound, np.bool_)
+        for first, last in self._intervals.get(persona.name, ()):
+            witnessed[first:last] = True
         own = {root for part in (persona.name, *persona.profile, *persona.feelings()) for root, _ in self._roots(part)}
         own |= {root for values in persona.attributes.values() for value in values for root, _ in self._roots(value)}
         before = int(self._scene_of[bound - 1]) + 1 if bound else 0
-        attended = self.scenes_of(np.flatnonzero(heard)) / max(before, 1)
-        return Vantage(self, bound, heard, frozenset(own), before / max(self._scenes, 1), attended)
+        attended = self.scenes_of(np.flatnonzero(witnessed)) / max(before, 1)
+        return PersonaKnowledge(self, bound, witnessed, frozenset(own), before / max(self._scenes, 1), attended)
 
     def lines_of(self, text: str) -> Iterator[tuple[str, str, Numbers]]:
         """The story's terms in a text, each once: the term, how the text has it, and the story's lines that use it."""
-        found = dict((*self._roots(text), *self._phrases(text)))
-        for term, written in found.items():
+        terms = dict((*self._roots(text), *self._phrases(text)))
+        for term, written in terms.items():
             if (number := self._terms.get(term)) is not None:
                 yield term, written, self._lines[self._starts[number] : self._starts[number + 1]]
 
@@ -111,16 +111,16 @@ class Chronology:
         """In how many scenes these lines stand."""
         return len(np.unique(self._scene_of[lines]))
 
-    def mention(self, written: str, lines: Numbers) -> Mention:
-        return Mention(written, Moment(self._moments[int(lines[0])], self._levels))
+    def unknown_term(self, written: str, lines: Numbers) -> UnknownTerm:
+        return UnknownTerm(written, Moment(self._moments[int(lines[0])], self._levels))
 
-    def _told(self, line: Line) -> Iterator[tuple[str, bool]]:
+    def _terms_of(self, line: Line) -> Iterator[tuple[str, bool]]:
         """The terms of a line, and whether each is written like a name."""
         roots = list(self._roots(line.text))
-        place = 0
+        position = 0
         for root, written in roots:
-            place = max(line.text.find(written, place), 0)
-            yield root, written[0].isupper() and not _opens_sentence(line.text, place)
+            position = max(line.text.find(written, position), 0)
+            yield root, written[0].isupper() and not _opens_sentence(line.text, position)
         yield from ((phrase, False) for phrase, _ in self._phrases(line.text))
 
     def _roots(self, text: str) -> Iterator[tuple[str, str]]:
@@ -146,56 +146,56 @@ class Chronology:
 
 
 @dataclass(frozen=True, slots=True)
-class Vantage:
-    """One persona's place in a chronology: the lines before its moment, and which of them it heard."""
+class PersonaKnowledge:
+    """What one persona can know of a story: the lines before its moment, and which of them it witnessed."""
 
-    whole: Chronology
+    chronology: Chronology
     bound: int
-    heard: NDArray[np.bool_]
+    witnessed: NDArray[np.bool_]
     own: frozenset[str]
     reached: float
     """The share of all scenes that began before the moment."""
     attended: float
     """The share of those that the persona was in."""
 
-    def unknown_yet(self, text: str) -> list[Mention]:
+    def unknown_yet(self, text: str) -> list[UnknownTerm]:
         """Terms that the story first uses at or after the persona's moment."""
-        found = (
-            self.whole.mention(written, lines)
-            for term, written, lines in self._foreign(text)
-            if lines[0] >= self.bound and self._no_accident(term, lines, self.reached)
+        unknown = (
+            self.chronology.unknown_term(written, lines)
+            for term, written, lines in self._foreign_terms(text)
+            if lines[0] >= self.bound and self._is_telling_silence(term, lines, self.reached)
         )
-        return _each_once(found)
+        return _each_once(unknown)
 
-    def unwitnessed(self, text: str) -> list[Mention]:
+    def unwitnessed(self, text: str) -> list[UnknownTerm]:
         """Terms that the story used before the persona's moment, but never where the persona was."""
-        found = (
-            self.whole.mention(written, before)
-            for term, written, lines in self._foreign(text)
+        unknown = (
+            self.chronology.unknown_term(written, before)
+            for term, written, lines in self._foreign_terms(text)
             if len(before := lines[lines < self.bound])
-            and not self.heard[before].any()
-            and self._no_accident(term, before, self.attended)
+            and not self.witnessed[before].any()
+            and self._is_telling_silence(term, before, self.attended)
         )
-        return _each_once(found)
+        return _each_once(unknown)
 
-    def _foreign(self, text: str) -> Iterator[tuple[str, str, Numbers]]:
+    def _foreign_terms(self, text: str) -> Iterator[tuple[str, str, Numbers]]:
         """The story's terms in a text, but for those of what the persona is and feels."""
-        return (found for found in self.whole.lines_of(text) if not self.own.issuperset(found[0].split(" ")))
+        return (entry for entry in self.chronology.lines_of(text) if not self.own.issuperset(entry[0].split(" ")))
 
-    def _no_accident(self, term: str, lines: Numbers, share: float) -> bool:
-        if self.whole.is_telling(term):
+    def _is_telling_silence(self, term: str, lines: Numbers, share: float) -> bool:
+        if self.chronology.is_telling(term):
             return True
-        scenes = self.whole.scenes_of(lines)
+        scenes = self.chronology.scenes_of(lines)
         return scenes >= FEWEST and float((1 - share) ** scenes) < CHANCE
 
 
-def _opens_sentence(text: str, place: int) -> bool:
-    before = text[:place].rstrip()
+def _opens_sentence(text: str, position: int) -> bool:
+    before = text[:position].rstrip()
     return not before or before[-1] in ENDS_SENTENCE
 
 
-def _each_once(found: Iterable[Mention]) -> list[Mention]:
+def _each_once(terms: Iterable[UnknownTerm]) -> list[UnknownTerm]:
     """A phrase that tells nothing beyond a word of it that was found by itself is left out."""
-    kept = list(found)
-    alone = {mention.term for mention in kept}
-    return [mention for mention in kept if " " not in mention.term or alone.isdisjoint(mention.term.split(" "))]
+    listed = list(terms)
+    words = {unknown.term for unknown in listed}
+    return [unknown for unknown in listed if " " not in unknown.term or words.isdisjoint(unknown.term.split(" "))]

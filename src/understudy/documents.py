@@ -8,7 +8,7 @@ from typing import Any
 from understudy.dialogue import Reply, Situation
 from understudy.persona import Other
 from understudy.story import Line, Relation, Scene
-from understudy.storyfile import CastMember, FileCounts, Story, Unread
+from understudy.storyfile import CastMember, FileCounts, Story, UnreadLine
 from understudy.wording import tie_sentence
 
 __all__ = [
@@ -38,12 +38,12 @@ def cast_document(cast: Iterable[CastMember]) -> list[Document]:
     ]
 
 
-def reading_document(story: Story, unread: Iterable[Unread]) -> Document:
-    """What became of every source line of every file, and the cast; `unread` are the ones to spell out."""
+def reading_document(story: Story, unread: Iterable[UnreadLine]) -> Document:
+    """What became of every source line of every file, and the cast; `unread` are the lines to list in full."""
     reasons: dict[str, dict[str, int]] = {}
-    for one in story.unread():
-        of_file = reasons.setdefault(one.source.file, {})
-        of_file[one.reason] = of_file.get(one.reason, 0) + 1
+    for line in story.unread():
+        of_file = reasons.setdefault(line.source.file, {})
+        of_file[line.reason] = of_file.get(line.reason, 0) + 1
     scenes, _ = story.count()
     files = story.files()
     return {
@@ -58,7 +58,8 @@ def reading_document(story: Story, unread: Iterable[Unread]) -> Document:
             for count in ("units", "lines", "descriptions", "headings", "unread")
         },
         "unread": [
-            {"file": one.source.file, "line": one.source.line, "text": one.text, "reason": one.reason} for one in unread
+            {"file": line.source.file, "line": line.source.line, "text": line.text, "reason": line.reason}
+            for line in unread
         ],
         "cast": cast_document(story.cast()),
     }
@@ -130,15 +131,15 @@ def reply_document(reply: Reply) -> Document:
         "reply": reply.text,
         "evidence": [
             {
-                "kind": one.kind,
-                "text": one.text,
-                "moment": one.moment.dotted if one.moment else None,
-                "words": list(one.words),
+                "kind": item.kind,
+                "text": item.text,
+                "moment": item.moment.dotted if item.moment else None,
+                "words": list(item.words),
             }
-            for one in reply.evidence
+            for item in reply.evidence
         ],
         "candidates": [
-            {"text": one.text, "score": one.score, "moment": one.moment.dotted if one.moment else None}
-            for one in reply.candidates
+            {"text": item.text, "score": item.score, "moment": item.moment.dotted if item.moment else None}
+            for item in reply.candidates
         ],
     }

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from understudy.errors import UnknownCharacter
 from understudy.story import Character, Fact, Moment, holding_at
 from understudy.storyfile import Story
-from understudy.storyfile.mentions import TITLES, UNSPACED, NameReplacer
+from understudy.storyfile.name_finder import TITLES, UNSPACED, NameReplacer
 from understudy.text import did_you_mean, fold
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 GOES_BY = "goes by"
-LISTED = 8  # names that an error tells
+LISTED = 8  # names that an error lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ def shown_names_at(story: Story, at: Moment) -> ShownNames:
     false = shown_names(story, at)
     if not false:
         return ShownNames(false, str)
-    others = [
-        one
+    longer_names = [
+        name
         for member in story.cast()
         if member.character.name not in false
-        for one in (member.character.name, *member.character.aliases)
-        if any(true in one for true in false)
+        for name in (member.character.name, *member.character.aliases)
+        if any(true in name for true in false)
     ]
-    return ShownNames(false, NameReplacer(false, others))
+    return ShownNames(false, NameReplacer(false, longer_names))
 
 
 def people_at(story: Story, at: Moment) -> list[Person]:
@@ -105,14 +105,15 @@ def people_called(people: Sequence[Person], name: str) -> list[Person]:
     """
     wanted = fold(name)
     tests: tuple[Callable[[str], bool], ...] = (
-        lambda one: one == name,
-        lambda one: fold(one) == wanted,
-        lambda one: bool(wanted) and wanted in {fold(part) for part in one.split()},
+        lambda known: known == name,
+        lambda known: fold(known) == wanted,
+        lambda known: bool(wanted) and wanted in {fold(part) for part in known.split()},
     )
-    found = next(filter(None, ([one for one in people if any(map(test, one.known_as))] for test in tests)), [])
-    if len({one.shown for one in found}) == 1:
-        return sorted(found, key=lambda one: one.name != one.shown)[:1]
-    return found
+    by_test = ([person for person in people if any(map(test, person.known_as))] for test in tests)
+    matches = next(filter(None, by_test), [])
+    if len({person.shown for person in matches}) == 1:
+        return sorted(matches, key=lambda person: person.name != person.shown)[:1]
+    return matches
 
 
 def character_at(story: Story, name: str, at: Moment) -> Character:
@@ -120,16 +121,15 @@ def character_at(story: Story, name: str, at: Moment) -> Character:
     if story.is_name(name):
         return story.character(name)
     people = people_at(story, at)
-    owners = {one.name: one for one in people}
-    everything = [
+    owners = {person.name: person for person in people}
+    by_every_name = [
         Person(member.character.name, member.character.name, (member.character.name, *member.character.aliases))
         for member in story.cast()
         if member.character.name in owners
     ]
-    found = people_called([*people, *everything], name)
-    meant = {one.name for one in found}
+    meant = {person.name for person in people_called([*people, *by_every_name], name)}
     if len(meant) > 1:
-        raise UnknownCharacter(ambiguity(name, [owners[one] for one in meant]))
+        raise UnknownCharacter(ambiguity(name, [owners[owner] for owner in meant]))
     if meant:
         return story.character(meant.pop())
     try:
@@ -142,14 +142,14 @@ def character_at(story: Story, name: str, at: Moment) -> Character:
 
 def ambiguity(name: str, people: Iterable[Person]) -> str:
     """What to say where a name may mean several people."""
-    return f"'{name}' may be {' or '.join(sorted(one.shown for one in people))}: give the full name"
+    return f"'{name}' may be {' or '.join(sorted(person.shown for person in people))}: give the full name"
 
 
 def _not_yet(story: Story, name: str, at: Moment, people: Sequence[Person]) -> UnknownCharacter:
-    meant = did_you_mean(name, (one for person in people for one in person.known_as))
-    told = ", ".join(one.shown for one in people[:LISTED])
+    meant = did_you_mean(name, (known for person in people for known in person.known_as))
+    listed = ", ".join(person.shown for person in people[:LISTED])
     return UnknownCharacter(
-        f"nobody in '{story.title}' is called '{name}' by {at.dotted}{meant}; so far it has {told or 'nobody'}"
+        f"nobody in '{story.title}' is called '{name}' by {at.dotted}{meant}; so far it has {listed or 'nobody'}"
     )
 
 
@@ -173,12 +173,12 @@ def _false_names(facts: Iterable[Fact], at: Moment) -> dict[str, str]:
 
 def _person(character: Character, false: str | None, later: Sequence[str]) -> Person:
     if false is not None:
-        aliases = [one for one in character.aliases if _is_part(one, false) and one != false]
+        aliases = [alias for alias in character.aliases if _is_part(alias, false) and alias != false]
         return Person(character.name, false, (false, *aliases))
     aliases = [
-        one
-        for one in character.aliases
-        if _is_part(one, character.name) or not any(_is_part(one, taken) for taken in later)
+        alias
+        for alias in character.aliases
+        if _is_part(alias, character.name) or not any(_is_part(alias, taken) for taken in later)
     ]
     return Person(character.name, character.name, (character.name, *aliases))
 

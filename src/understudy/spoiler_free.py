@@ -1,6 +1,6 @@
 """The story so far: what may be shown of it to somebody who has come as far as a moment and no further.
 
-Whoever shows a story to people who may not know its end (the page, the routes of the server, a table before a moment)
+Code that shows a story to people who may not know its end (the pages and routes of the server, a table before a moment)
 takes what it shows from here or from a persona, never from the story itself.
 """
 
@@ -38,7 +38,7 @@ def scenes_before(story: Story, moment: Moment | None, since: Moment | None = No
             yield scene
             continue
         lines = tuple(line for line in scene.lines if line.moment < moment)
-        came = {name for name, first, _ in story.spells(scene.moment) if first <= len(lines)}
+        came = {name for name, first, _ in story.presence_intervals(scene.moment) if first <= len(lines)}
         yield replace(scene, lines=lines, present=tuple(name for name in scene.present if name in came))
 
 
@@ -48,16 +48,16 @@ def timeline(story: Story, moment: Moment) -> Iterator[Stop]:
     That there is more to come is no secret (a book shows how thick it is); what comes is.
     """
     headings = list(story.headings())
-    told = set[tuple[int, ...]]()
+    headed = set[tuple[int, ...]]()
     for scene, setting, lines in story.outline():
         for depth in range(1, len(scene.numbers)):
             above = scene.numbers[:depth]
-            if above not in told:
-                told.add(above)
+            if above not in headed:
+                headed.add(above)
                 yield _heading(Moment(above, scene.levels), headings, moment)
         if scene < moment:
-            heard = min(moment.numbers[len(scene.numbers)] - 1, lines) if _inside(moment, scene) else lines
-            yield Stop(scene, reached=True, setting=setting, lines=max(heard, 0))
+            line_count = min(moment.numbers[len(scene.numbers)] - 1, lines) if _inside(moment, scene) else lines
+            yield Stop(scene, reached=True, setting=setting, lines=max(line_count, 0))
         else:
             yield Stop(scene, reached=False)
 
@@ -66,10 +66,10 @@ def _inside(moment: Moment, scene: Moment) -> bool:
     return moment.within(scene) and len(moment.numbers) > len(scene.numbers)
 
 
-def _heading(place: Moment, headings: list[tuple[Moment, str]], moment: Moment) -> Stop:
-    reached = place <= moment  # its title is read before its first line
-    title = next((title for at, title in headings if at == place), "") if reached else ""
-    return Stop(place, reached, title)
+def _heading(position: Moment, headings: list[tuple[Moment, str]], moment: Moment) -> Stop:
+    reached = position <= moment  # its title is read before its first line
+    title = next((title for at, title in headings if at == position), "") if reached else ""
+    return Stop(position, reached, title)
 
 
 def courses_so_far(story: Story, persona: Persona, kind: str = "affection") -> dict[str, Course]:

@@ -2,7 +2,7 @@
 
 Time is tuples. A `Moment` compares by its numbers alone, so a coarse one ("part 2, chapter 3") is the start of
 its chapter: it comes after everything in chapter 2.2 and before the first line of chapter 2.3. What is dated holds by
-one rule, `holding_at`; whoever asks what is so at a moment asks it.
+one rule, `holding_at`, and nowhere else.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Moment:
 
     def __post_init__(self) -> None:
         if not self.numbers or min(self.numbers) < 0 or max(self.numbers) > LARGEST:
-            shown = ".".join(str(one) if abs(one) < 10**12 else "..." for one in self.numbers)
+            shown = ".".join(str(number) if abs(number) < 10**12 else "..." for number in self.numbers)
             raise UnknownMoment(f"a moment is made of numbers from 0 to {LARGEST - 1}, not {shown or 'none'}")
 
     @classmethod
@@ -71,8 +71,8 @@ class Moment:
         if DOTTED.fullmatch(wanted):
             numbers = tuple(int(part) for part in re.split(r"[.:]", wanted))
         elif match := EPISODE.fullmatch(wanted):
-            first, second, rest = [group for group in match.groups() if group is not None]
-            numbers = (int(first), int(second), *(int(part) for part in re.findall(r"\d+", rest)))
+            first, second, finer = [group for group in match.groups() if group is not None]
+            numbers = (int(first), int(second), *(int(part) for part in re.findall(r"\d+", finer)))
         else:
             numbers, names = _named_numbers(wanted, levels)
             levels = levels or names
@@ -243,9 +243,9 @@ def holding_at(dated: Iterable[D], moment: Moment) -> list[D]:
     list counts. They come in the order in which their keys first held.
     """
     newest: dict[Hashable, D] = {}
-    for one in sorted(dated, key=lambda one: one.since):
-        if one.since <= moment and (one.until is None or moment < one.until):
-            newest[one.key] = one
+    for item in sorted(dated, key=lambda item: item.since):
+        if item.since <= moment and (item.until is None or moment < item.until):
+            newest[item.key] = item
     return list(newest.values())
 
 

@@ -45,7 +45,7 @@ def tie_sentence(tie: Relation, language: str) -> str:
 
 
 def plain_lines(language: str) -> tuple[str, ...]:
-    """What anybody can say who has nothing to draw on."""
+    """Neutral lines for a character without lines of its own."""
     return tuple(_sentences(language)["plain"])
 
 

@@ -15,9 +15,9 @@ from reading import damage, events_of, of_kind
 from samples import SAMPLES
 from understudy.dialogue import situation_at
 from understudy.errors import InputError
+from understudy.export import export_folder
 from understudy.readers import READERS, read, reader_of
 from understudy.readers.events import Description, Heading, SceneStart, Speech, Unread
-from understudy.readers.export import export_folder
 from understudy.readers.source import SourceFile
 
 EVERY = pytest.mark.parametrize("form", SAMPLES)
@@ -111,8 +111,8 @@ def test_written_as_a_folder_it_reads_back(tmp_path: Path, form: str) -> None:
         return [(x.moment.dotted, x.speaker, x.text) for scene in of.scenes() for x in scene.lines]  # type: ignore[attr-defined]
 
     assert lines(again) == lines(story)
-    assert [story.spells(scene.moment) for scene in story.scenes()] == [
-        again.spells(scene.moment) for scene in again.scenes()
+    assert [story.presence_intervals(scene.moment) for scene in story.scenes()] == [
+        again.presence_intervals(scene.moment) for scene in again.scenes()
     ]
     assert set(again.facts()) == set(story.facts())
     assert set(again.relations()) == set(story.relations())

@@ -54,7 +54,7 @@ def test_who_leaves_and_returns_in_one_direction_hears_what_comes_after(tmp_path
     )
     story = read(path)
     (scene,) = story.scenes()
-    assert story.spells(scene.moment) == (("Ines", 1, 4), ("Tobias", 1, 4))
+    assert story.presence_intervals(scene.moment) == (("Ines", 1, 4), ("Tobias", 1, 4))
 
 
 @pytest.mark.parametrize("text", ["A" * 200_000, "Ann, " * 20_000, "Ann and Bob " * 10_000, "A-" * 50_000])

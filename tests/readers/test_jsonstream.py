@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.readers.jsonstream import json_lines, json_members, reread
+from understudy.readers.jsonstream import json_lines, json_members, read_records_at
 from understudy.readers.source import SourceFile
 
 SMALL_CHUNKS = 7
@@ -23,7 +23,7 @@ class InSmallChunks(SourceFile):
 
 
 def members(path: Path, **options: int) -> list[tuple[str, Any]]:
-    return [(spot.key, value) for spot, value in json_members(InSmallChunks(path), **options)]
+    return [(location.key, value) for location, value in json_members(InSmallChunks(path), **options)]
 
 
 VALUES = st.recursive(
@@ -61,8 +61,12 @@ def test_a_member_knows_its_line_and_can_be_read_again(tmp_path: Path) -> None:
     path.write_text('\ufeff{\n "a": {"x": "}"},\n "é": [1,\n 2],\n "c": 3\n}\n', encoding="utf-8")
     source = SourceFile(path)
     found = list(json_members(source))
-    assert [(spot.key, spot.line) for spot, _ in found] == [("a", 2), ("é", 3), ("c", 5)]
-    assert [value for _, value in reread(source, [spot for spot, _ in reversed(found)])] == [3, [1, 2], {"x": "}"}]
+    assert [(location.key, location.line) for location, _ in found] == [("a", 2), ("é", 3), ("c", 5)]
+    assert [value for _, value in read_records_at(source, [location for location, _ in reversed(found)])] == [
+        3,
+        [1, 2],
+        {"x": "}"},
+    ]
 
 
 @pytest.mark.parametrize(

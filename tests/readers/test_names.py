@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.readers.names import fold, is_group, merge_labels, nice
+from understudy.readers.names import display_name, fold, is_group, merge_labels, unambiguous_aliases
 from understudy.story import Character
 
 
@@ -51,7 +51,7 @@ def test_names_that_look_alike_stay_apart(one: str, other: str) -> None:
 )
 def test_short_forms_and_slips_of_a_leading_part(label: str, person: str) -> None:
     counts = {"Rachel": 8000, "Monica": 7000, label: 12}
-    assert names(counts)[person] == {nice(label)}
+    assert names(counts)[person] == {display_name(label)}
 
 
 def test_a_short_form_that_could_mean_two_is_left_alone() -> None:
@@ -109,7 +109,7 @@ def test_a_label_that_is_part_of_one_declared_name_means_it() -> None:
     ],
 )
 def test_how_a_name_is_written(label: str, written: str) -> None:
-    assert nice(label) == written
+    assert display_name(label) == written
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,24 @@ def test_every_label_is_exactly_one_character(labels: dict[str, int], together: 
 @given(st.text("aB é.'’-(](#&/ ", max_size=20))
 def test_folding_a_folded_name_changes_nothing(label: str) -> None:
     assert fold(fold(label)) == fold(label)
+
+
+def test_a_further_name_of_one_person_is_kept_once_and_in_order() -> None:
+    assert unambiguous_aliases({"Wren": ["WREN", "Little Wren", "Birdie", "little wren"]}) == {
+        "Wren": ("Little Wren", "Birdie")
+    }
+
+
+def test_a_name_that_two_people_answer_to_is_nobodys() -> None:
+    assert unambiguous_aliases({"Mr. Reed": ["Reed"], "Mrs. Reed": ["Reed", "Ada"]}) == {
+        "Mr. Reed": (),
+        "Mrs. Reed": ("Ada",),
+    }
+
+
+def test_somebody_elses_own_name_is_no_alias() -> None:
+    assert unambiguous_aliases({"Reed": [], "Mr. Reed": ["REED"]}) == {"Reed": (), "Mr. Reed": ()}
+
+
+def test_a_word_for_many_is_no_alias() -> None:
+    assert unambiguous_aliases({"Wren": ["All", "Everybody"]}) == {"Wren": ()}

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
+from understudy.export.folder import escaped
 from understudy.readers.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
-from understudy.readers.script import READER, SPEECH, escaped
+from understudy.readers.script import READER, SPEECH
 from understudy.readers.source import SourceFile
 
 SCRIPT = """\
@@ -39,7 +40,7 @@ def events_of(path: Path, text: str) -> list[Event]:
     path.write_text(text, encoding="utf-8")
     source = SourceFile(path)
     events = list(READER.events(source))
-    assert sum(event.takes for event in events if not isinstance(event, Opening)) == source.units
+    assert sum(event.units for event in events if not isinstance(event, Opening)) == source.units
     return events
 
 
@@ -48,7 +49,7 @@ def test_everything_the_form_has_is_read(tmp_path: Path) -> None:
     assert events[0] == Opening(("part", "chapter", "scene", "line"))
     assert [(e.title, e.numbers) for e in events if isinstance(e, Heading)] == [("Low Water", (1,)), ("", (1, 2))]
     scenes = [e for e in events if isinstance(e, SceneStart)]
-    assert [(e.setting, e.present, e.number, e.takes) for e in scenes] == [
+    assert [(e.setting, e.present, e.number, e.units) for e in scenes] == [
         ("The chandlery, evening", ("Ines Vale", "the cat"), 3, 2),
         ("Outside", ("Ines Vale",), 4, 2),
     ]

@@ -81,7 +81,7 @@ def test_lines_are_speeches_directions_headings_or_unread() -> None:
         (("Tobias",), "It was at noon."),
         (("Ines", "Tobias"), "Oh no."),
     ]
-    told = [(one.text, one.enter, one.takes) for one in of_kind(events, Description)]
+    told = [(one.text, one.enter, one.units) for one in of_kind(events, Description)]
     assert told == [
         ("(Ines enters.)", ("Ines",), 1),
         ("Tobias (not looking up)", (), 0),

@@ -186,7 +186,7 @@ def test_no_route_tells_what_comes_later_in_the_demo(tmp_path: Path, at: str) ->
 def _named_before(story: Story, at: Moment) -> set[str]:
     """Whoever was in a scene that has begun or was named in one, was on when the curtain rose, or has a dated tie."""
     opening = next(story.outline())[0]
-    seen = {name for name, *_ in story.spells(opening)}
+    seen = {name for name, *_ in story.presence_intervals(opening)}
     text = ""
     for scene in scenes_before(story, at):
         seen |= set(scene.present)

@@ -16,7 +16,7 @@ from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.readers import EMBEDDED, read
 from understudy.storyfile import Story, is_story_file, validate_story_file
-from understudy.storyfile.sharing import address_of
+from understudy.storyfile.connection import address_of
 
 
 @pytest.fixture

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
+from understudy.cards import Card, read_card, write_card
 from understudy.cli.options import at_option, existing_refused, facing_option, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
 from understudy.dialogue import situation_at
+from understudy.export import card_at
 from understudy.readers import EMBEDDED
-from understudy.readers.card.document import Card
-from understudy.readers.card.export import card_at
-from understudy.readers.card.file import read_card, write_card
 
 __all__ = ["card"]
 

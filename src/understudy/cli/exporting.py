@@ -11,8 +11,8 @@ import click
 from understudy.cli.options import existing_refused, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, print_json, shows_letters
+from understudy.export import export_folder, export_jsonl, export_parquet
 from understudy.readers import sources_of
-from understudy.readers.export import export_folder, export_jsonl, export_parquet
 from understudy.storyfile import Story
 
 __all__ = ["export"]

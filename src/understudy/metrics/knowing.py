@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from understudy.chronology import Chronology, Mention
+from understudy.chronology import Chronology, UnknownTerm
 from understudy.metrics.line_metric import LineMetric, TextMetric
 from understudy.metrics.samples import Samples
 from understudy.persona import Persona
@@ -24,19 +24,19 @@ __all__ = ["anachronism", "unwitnessed"]
 def anachronism(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
     """Counts what the story has not come to yet."""
     missing = "at the end of the story nothing is still to come: name a moment" if persona.moment.is_end else ""
-    find_mentions = chronology.seen_by(persona).unknown_yet
+    find_mentions = chronology.knowledge_of(persona).unknown_yet
     return TextMetric("anachronism", samples, _count_mentions(find_mentions, "not known yet", author), missing)
 
 
 def unwitnessed(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
     """Counts what happened where the persona was not."""
     missing = "" if len(persona.past) else f"{persona.name} has said nothing before this moment"
-    find_mentions = chronology.seen_by(persona).unwitnessed
+    find_mentions = chronology.knowledge_of(persona).unwitnessed
     return TextMetric("unwitnessed", samples, _count_mentions(find_mentions, "not witnessed", author), missing)
 
 
 def _count_mentions(
-    find: Callable[[str], list[Mention]], what: str, author: bool
+    find: Callable[[str], list[UnknownTerm]], what: str, author: bool
 ) -> Callable[[str], tuple[float, str]]:
     def score_text(text: str) -> tuple[float, str]:
         mentions = find(text)

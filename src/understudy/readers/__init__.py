@@ -1,4 +1,4 @@
-"""Reading stories: one format a module, told by content, and one contract for all."""
+"""Reads stories from files: one format a module, recognised by content, all with the same contract."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import card, hpd, personachat, script, speeches, tei, transcript, tvshowguess
-from understudy.readers import folder as story_folder
+from understudy.readers import card, hpd, personachat, script, speeches, story_folder, tei, transcript, tvshowguess
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.probes import Probe, read_probes
@@ -49,29 +48,29 @@ def read(what: str | Path | Sequence[str | Path], into: Path | None = None, prog
         if into is not None:
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0])
-    opened = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
-    chosen = [reader_of(source) for source in opened]
+    source_files = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
+    file_readers = [reader_of(source) for source in source_files]
     with StoryWriter(into) as writer:
-        assembly = Assembly(writer, numbered_by="part" if len(opened) > 1 else None)
+        assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
         if cast_file is not None:
-            assembly.cast(read_cast(cast_file, assembly.levels_of(chosen[0].events(SourceFile(sources[0])))))
-        for source, reader in zip(opened, chosen):
-            assembly.take(source, reader.name, reader.events(source))
+            assembly.cast(read_cast(cast_file, assembly.levels_of(file_readers[0].events(SourceFile(sources[0])))))
+        for source, reader in zip(source_files, file_readers):
+            assembly.add_file(source, reader.name, reader.events(source))
         assembly.finish(default_title=title)
         return Story.open(into) if into is not None else Story(writer.address)
 
 
 def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Path | None, str]:
     """The files behind a name, a path or several: (scripts in order, cast.toml if there is one, a title)."""
-    given = [what] if isinstance(what, str | Path) else list(what)
-    if not given or "" in given:
+    inputs = [what] if isinstance(what, str | Path) else list(what)
+    if not inputs or "" in inputs:
         raise InputError("nothing to read: name a file, a folder, or 'demo'")
-    if len(given) > 1:
-        paths = [Path(one) for one in given]
+    if len(inputs) > 1:
+        paths = [Path(item) for item in inputs]
         if folders := [path for path in paths if path.is_dir()]:
             raise InputError("is a folder among files: read a story folder by itself", folders[0])
         return _in_story_order(paths), None, paths[0].absolute().parent.name
-    path = embedded(str(given[0])) or Path(given[0])
+    path = embedded(str(inputs[0])) or Path(inputs[0])
     if path.is_dir():
         cast_file = path / story_folder.CAST
         return _in_story_order(story_folder.scripts_in(path)), cast_file if cast_file.is_file() else None, path.name
@@ -116,9 +115,9 @@ def _is_story_file(path: Path) -> bool:
 
 
 def _in_story_order(paths: list[Path]) -> list[Path]:
-    """By the place a file's name or first words give, where all have one; else by name."""
+    """By the season and episode that a file's name or first lines give, where all have them; else by name."""
     ordered = story_folder.in_order(paths)
-    places = {path: transcript.place(path, SourceFile(path).head()) for path in ordered}
-    if any(place is None for place in places.values()):
+    episodes = {path: transcript.episode_numbers(path, SourceFile(path).head()) for path in ordered}
+    if any(numbers is None for numbers in episodes.values()):
         return ordered
-    return sorted(ordered, key=lambda path: places[path] or ())
+    return sorted(ordered, key=lambda path: episodes[path] or ())

@@ -127,40 +127,40 @@ def _read(path: Path) -> Iterator[Annotation]:
         if instance in seen:
             cells.refuse("says the same speaker of the same scene twice")
         seen.add(instance)
-        direct = cells.one_of(ANSWERS, columns.needed["need history"]) == "yes"
-        abstracted = cells.one_of(ANSWERS, columns.needed["Facts abstracted from memory"]) == "yes"
-        ways = [cells.rationale(*way) for way in columns.ways]
-        found = tuple(way for way in ways if way.evidence)
-        if not ways[0].evidence:
+        direct = cells.choice(ANSWERS, columns.needed["need history"]) == "yes"
+        abstracted = cells.choice(ANSWERS, columns.needed["Facts abstracted from memory"]) == "yes"
+        candidates = [cells.rationale(*columns_of) for columns_of in columns.rationales]
+        rationales = tuple(rationale for rationale in candidates if rationale.evidence)
+        if not candidates[0].evidence:
             cells.refuse("names no evidence under 'Evidence-a1': say what kind it was")
         needs = "direct" if direct else "indirect" if abstracted else "none"
-        yield Annotation(path.stem, instance, needs, found)
+        yield Annotation(path.stem, instance, needs, rationales)
 
 
 class _Columns(NamedTuple):
     needed: Mapping[str, int]
-    ways: Sequence[tuple[Sequence[int], int | None]]
+    rationales: Sequence[tuple[Sequence[int], int | None]]
     """For each letter, the columns of its evidence and of its reasoning."""
 
 
 def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _Columns:
     """Columns by their heads; a 'Reasoning Type' belongs to the evidence before it."""
-    letters = [_letters(head) for head in heads]
+    headings = [_letters(head) for head in heads]
     needed = {
-        head: next((place for place, found in enumerate(letters) if found in spelt), -1)
-        for head, spelt in NEEDED.items()
+        head: next((index for index, letters in enumerate(headings) if letters in spellings), -1)
+        for head, spellings in NEEDED.items()
     }
     evidence: dict[str, list[int]] = {}
     reasoning: dict[str, int] = {}
-    for place, head in enumerate(heads):
+    for index, head in enumerate(heads):
         if match := EVIDENCE_HEAD.fullmatch(head.strip()):
-            evidence.setdefault(match[1].lower(), []).append(place)
-        elif letters[place].startswith("reasoning") and evidence:
-            reasoning[list(evidence)[-1]] = place
-    missing = [head for head, place in needed.items() if place < 0] + ([] if evidence else ["Evidence-a1"])
+            evidence.setdefault(match[1].lower(), []).append(index)
+        elif headings[index].startswith("reasoning") and evidence:
+            reasoning[list(evidence)[-1]] = index
+    missing = [head for head, index in needed.items() if index < 0] + ([] if evidence else ["Evidence-a1"])
     if missing:
         raise source.error(f"has no column {', '.join(map(repr, missing))}: the first line should name them", line)
-    return _Columns(needed, [(places, reasoning.get(letter)) for letter, places in evidence.items()])
+    return _Columns(needed, [(indexes, reasoning.get(letter)) for letter, indexes in evidence.items()])
 
 
 class _Cells(NamedTuple):
@@ -181,17 +181,17 @@ class _Cells(NamedTuple):
             self.refuse(f"'Character Code' is {self.cells[code]!r:.40}: it should be P0, P1, ...")
         return Instance((int(at[1]), int(at[2])), int(at[3]), int(who[1]))
 
-    def one_of(self, allowed: Mapping[str, Sequence[str]], place: int) -> str:
-        spelt = _letters(self.cells[place])
-        found = next((name for name, spellings in allowed.items() if spelt in spellings), None)
-        if found is None:
-            self.refuse(f"{self.cells[place]!r:.60} is none of {', '.join(allowed)}")
-        return found
+    def choice(self, allowed: Mapping[str, Sequence[str]], column: int) -> str:
+        spelling = _letters(self.cells[column])
+        choice = next((name for name, spellings in allowed.items() if spelling in spellings), None)
+        if choice is None:
+            self.refuse(f"{self.cells[column]!r:.60} is none of {', '.join(allowed)}")
+        return choice
 
     def rationale(self, evidence: Iterable[int], reasoning: int | None) -> Rationale:
-        kinds = tuple(dict.fromkeys(self.one_of(EVIDENCE, place) for place in evidence if self.cells[place].strip()))
+        kinds = tuple(dict.fromkeys(self.choice(EVIDENCE, column) for column in evidence if self.cells[column].strip()))
         if reasoning is not None and self.cells[reasoning].strip():
-            return Rationale(kinds, self.one_of(REASONING, reasoning))
+            return Rationale(kinds, self.choice(REASONING, reasoning))
         return Rationale(kinds, "default conjunction" if len(kinds) > 1 else "none")
 
 
@@ -204,14 +204,14 @@ def _shown(path: Path) -> dict[tuple[tuple[int, ...], int], list[int]]:
     number, heads = next(rows, (1, []))
     if "Scene" not in heads:
         raise source.error("has no column 'Scene': the first line should name it", number)
-    found: dict[tuple[tuple[int, ...], int], list[int]] = {}
+    codes: dict[tuple[tuple[int, ...], int], list[int]] = {}
     for number, row in rows:
         text = row[heads.index("Scene")] if len(row) > heads.index("Scene") else ""
         at = SCENE.match(text)
         if at is None:
             raise source.error("'Scene' should begin with episode and scene, as '09x01 2500'", number)
-        found[(int(at[1]), int(at[2])), int(at[3])] = list(dict.fromkeys(map(int, SAYS.findall(text))))
-    return found
+        codes[(int(at[1]), int(at[2])), int(at[3])] = list(dict.fromkeys(map(int, SAYS.findall(text))))
+    return codes
 
 
 def _placed(coded: Instance, shown: Mapping[tuple[tuple[int, ...], int], Sequence[int]]) -> Instance:

@@ -11,22 +11,22 @@ from dataclasses import replace
 from typing import ClassVar
 
 from understudy.errors import CastError, InputError
+from understudy.readers.cast_list import CastList
 from understudy.readers.casttoml import CastFile
 from understudy.readers.directions import EVERYBODY
 from understudy.readers.events import (
     CastEntry,
     Description,
     Event,
+    FactEntry,
     Heading,
     Movement,
     Opening,
+    RelationEntry,
     SceneStart,
     Speech,
-    Tie,
-    Trait,
     Unread,
 )
-from understudy.readers.rollcall import RollCall, person
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
 from understudy.storyfile import StoryWriter
@@ -34,14 +34,14 @@ from understudy.text import guess_language
 
 __all__ = ["Assembly"]
 
-SAMPLE = 20_000  # characters by which the language is told
+SAMPLE = 20_000  # characters by which the language is guessed
 
 
 class Assembly:
     """Takes the events of one file after another and writes one story."""
 
     def __init__(self, writer: StoryWriter, numbered_by: str | None = None) -> None:
-        """`numbered_by` is the level that files are counted by where they do not say their own place."""
+        """`numbered_by` is the level that files are counted by where they give no position of their own."""
         self.writer = writer
         self.numbered_by = numbered_by
         self.levels: tuple[str, ...] | None = None
@@ -49,32 +49,32 @@ class Assembly:
         self.language: str | None = None
         self.schema = Schema()
         self._files = 0
-        self._place: tuple[int, ...] = ()
-        self._places: dict[tuple[int, ...], str] = {}
+        self._position: tuple[int, ...] = ()
+        self._files_by_position: dict[tuple[int, ...], str] = {}
         self._scene: tuple[int, ...] | None = None
-        self._last: tuple[int, ...] = ()
-        self._roll = RollCall()
+        self._last_scene: tuple[int, ...] = ()
+        self._cast_list = CastList()
         self._facts: list[tuple[Source, Fact]] = []
         self._relations: list[tuple[Source, Relation]] = []
         self._sample: list[str] = []
         self._sampled = 0
         self._cast: CastFile | None = None
-        self._told: set[tuple[int, ...]] = {(0,)}
+        self._scene_positions: set[tuple[int, ...]] = {(0,)}
 
-    def take(self, source: SourceFile, form: str, events: Iterable[Event]) -> None:
-        """Everything one file says. A second version of a place that is already told is listed as unread."""
+    def add_file(self, source: SourceFile, form: str, events: Iterable[Event]) -> None:
+        """Add the events of one file. A second version of a chapter that was read before is listed as unread."""
         self._files += 1
         self._source, self._file = source, self.writer.file(source.path.name, form)
         self._counts = {"lines": 0, "descriptions": 0, "headings": 0, "unread": 0}
-        self._twin_of: str | None = None
+        self._duplicate_of: str | None = None
         self._scene = None
         for event in events:
             if isinstance(event, Opening):
                 self._open(event)
-            elif self._twin_of is not None:
-                self._leave_out(event)
+            elif self._duplicate_of is not None:
+                self._skip_duplicate(event)
             else:
-                self._take[type(event)](self, event)
+                self._handlers[type(event)](self, event)
         accounted = sum(self._counts.values())
         if accounted != source.units:
             raise InputError(
@@ -95,22 +95,22 @@ class Assembly:
         self._cast = cast
         self.title, self.language, self.schema = cast.title, cast.language, cast.schema
         for _, character in cast.characters:
-            self._roll.declare(character)
+            self._cast_list.declare(character)
         self._facts.extend(cast.facts)
         self._relations.extend(cast.relations)
         file = self.writer.file(cast.path.name, "cast")
         self.writer.tally(file, cast.units, {"lines": 0, "descriptions": 0, "headings": cast.units, "unread": 0})
 
     def finish(self, default_title: str) -> None:
-        """Settle who is who, and write."""
+        """Resolve labels to characters, and write."""
         self._end_scene()
         self._check_dates()
         for _, fact in self._facts:
-            self._roll.declare(Character(fact.who))
+            self._cast_list.declare(Character(fact.who))
         for _, tie in self._relations:
-            self._roll.declare(Character(tie.of))
-            self._roll.declare(Character(tie.to))
-        who = self._roll.settle()
+            self._cast_list.declare(Character(tie.of))
+            self._cast_list.declare(Character(tie.to))
+        resolved = self._cast_list.resolve()
         self.schema = self.schema.extended(
             tuple(fact.attribute for _, fact in self._facts),
             tuple(tie.kind for _, tie in self._relations if tie.level is None),
@@ -125,22 +125,27 @@ class Assembly:
         }
         self.writer.finish(
             about,
-            who.cast,
-            who.groups,
-            who.places,
-            [(source, replace(fact, who=person(fact.who, who))) for source, fact in self._facts],
-            [(source, replace(tie, of=person(tie.of, who), to=person(tie.to, who))) for source, tie in self._relations],
+            resolved.cast,
+            resolved.groups,
+            resolved.indexes,
+            [(source, replace(fact, who=resolved.name_of(fact.who))) for source, fact in self._facts],
+            [
+                (source, replace(tie, of=resolved.name_of(tie.of), to=resolved.name_of(tie.to)))
+                for source, tie in self._relations
+            ],
         )
 
     def _check_dates(self) -> None:
-        """A date that a person wrote must be a place the scripts have."""
+        """A date in a cast.toml must be a moment that the scripts have."""
         if self._cast is None:
             return
         dates = [(source, (fact.since, fact.until)) for source, fact in self._cast.facts]
         dates += [(source, (tie.since, tie.until)) for source, tie in self._cast.relations]
         for source, span in dates:
             for moment in span:
-                if moment is not None and not moment.is_end and moment.numbers[: len(self._last)] not in self._told:
+                if moment is None or moment.is_end:
+                    continue
+                if moment.numbers[: len(self._last_scene)] not in self._scene_positions:
                     raise CastError(f"there is no {moment} in the scripts", self._cast.path, source.line)
         if self._cast.levels is not None and self.levels is not None and self._cast.levels != self.levels:
             raise CastError(f"levels are {self._cast.levels}, but the scripts have {self.levels}", self._cast.path, 1)
@@ -148,11 +153,11 @@ class Assembly:
     def _open(self, event: Opening) -> None:
         levels = self._promoted(event.levels)
         if levels != event.levels:
-            self._place = (self._files,)
-            heading = Moment(self._place, levels)
+            self._position = (self._files,)
+            heading = Moment(self._position, levels)
             self.writer.heading(heading, self._source.path.stem, self._file, 1)
         elif len(levels) == 2:
-            self._place = ()
+            self._position = ()
         if self.levels is None:
             self.levels = levels
         elif self.levels != levels:
@@ -165,60 +170,61 @@ class Assembly:
         self.language = self.language or event.language
 
     def _promoted(self, levels: tuple[str, ...]) -> tuple[str, ...]:
-        """Files that do not say their own place, where there are several, are counted by a level of their own."""
+        """Where several files do not give their own position, they are counted by a level of their own."""
         return (self.numbered_by, *levels) if self.numbered_by and levels == ("scene", "line") else levels
 
     def _on_heading(self, event: Heading) -> None:
         if event.numbers is not None:
             self._end_scene()
             outer = len(self.levels or ()) - 2
-            earlier = self._places.get(event.numbers)
+            earlier = self._files_by_position.get(event.numbers)
             if len(event.numbers) == outer and earlier is not None and earlier != self._source.path.name:
-                self._twin_of = earlier
-                self._leave_out(event)
+                self._duplicate_of = earlier
+                self._skip_duplicate(event)
                 return
-            if event.numbers <= self._last[: len(event.numbers)] and self._last:
+            if event.numbers <= self._last_scene[: len(event.numbers)] and self._last_scene:
+                levels = self.levels or ()
                 raise self._source.error(
-                    f"{Moment(event.numbers, self.levels or ())} comes after {Moment(self._last, self.levels or ())}: "
+                    f"{Moment(event.numbers, levels)} comes after {Moment(self._last_scene, levels)}: "
                     "give the files in the order of the story",
                     event.source.line,
                 )
-            self._places[event.numbers] = self._source.path.name
-            self._place = event.numbers
+            self._files_by_position[event.numbers] = self._source.path.name
+            self._position = event.numbers
         moment = Moment(event.numbers, self.levels or ()) if event.numbers else None
         self.writer.heading(moment, _one_line(event.title), self._file, event.source.line)
-        self._counts["headings"] += event.takes
+        self._counts["headings"] += event.units
 
     def _on_scene(self, event: SceneStart) -> None:
         self._begin_scene(event.setting, event.source, event.number)
         for name in event.present:
-            self.writer.cue("listed", self._roll.number(name))
-        self._counts["headings"] += event.takes
+            self.writer.cue("listed", self._cast_list.label_id(name))
+        self._counts["headings"] += event.units
 
     def _begin_scene(self, setting: str, source: Source, number: int | None = None) -> None:
         self._end_scene()
-        same_chapter = self._last[:-1] == self._place and bool(self._last)
-        self._scene = (*self._place, (self._last[-1] + 1 if same_chapter else 1) if number is None else number)
-        if self._scene <= self._last:
+        same_chapter = self._last_scene[:-1] == self._position and bool(self._last_scene)
+        self._scene = (*self._position, (self._last_scene[-1] + 1 if same_chapter else 1) if number is None else number)
+        if self._scene <= self._last_scene:
             levels = self.levels or ()
             raise self._source.error(
-                f"{Moment(self._scene, levels)} comes after {Moment(self._last, levels)}", source.line
+                f"{Moment(self._scene, levels)} comes after {Moment(self._last_scene, levels)}", source.line
             )
-        self._last = self._scene
-        self._told.update(self._scene[:depth] for depth in range(1, len(self._scene) + 1))
+        self._last_scene = self._scene
+        self._scene_positions.update(self._scene[:depth] for depth in range(1, len(self._scene) + 1))
         self.writer.scene(Moment(self._scene, self.levels or ()), _one_line(setting), self._file, source.line)
 
     def _end_scene(self) -> None:
-        self._roll.end_scene()
+        self._cast_list.end_scene()
         self._scene = None
 
     def _on_speech(self, event: Speech) -> None:
         if self._scene is None:
             self._begin_scene("", event.source)
         for speaker in event.speakers:
-            label = self._roll.speaks(speaker, self._source, event.source.line)
+            label = self._cast_list.add_speech(speaker, self._source, event.source.line)
             self.writer.line(label, _one_line(event.text), self._file, event.source.line)
-        self._counts["lines"] += event.takes
+        self._counts["lines"] += event.units
         if self._sampled < SAMPLE:
             self._sample.append(event.text)
             self._sampled += len(event.text)
@@ -228,42 +234,42 @@ class Assembly:
             self._begin_scene("", event.source)
         self.writer.line(None, _one_line(event.text), self._file, event.source.line)
         for kind, name in event.cues:
-            self.writer.cue(kind, None if name == EVERYBODY else self._roll.number(name))
-        self._counts["descriptions"] += event.takes
+            self.writer.cue(kind, None if name == EVERYBODY else self._cast_list.label_id(name))
+        self._counts["descriptions"] += event.units
 
     def _on_movement(self, event: Movement) -> None:
         if self._scene is None:
             self._begin_scene("", event.source)
         for name in event.enter:
-            self.writer.cue("enter", self._roll.number(name), ahead=True)
+            self.writer.cue("enter", self._cast_list.label_id(name), ahead=True)
         for name in event.leave:
-            self.writer.cue("leave", self._roll.number(name))
-        self._counts["descriptions"] += event.takes
+            self.writer.cue("leave", self._cast_list.label_id(name))
+        self._counts["descriptions"] += event.units
 
     def _on_unread(self, event: Unread) -> None:
         self.writer.unread(self._file, event.source.line, event.text, event.reason)
-        self._counts["unread"] += event.takes
+        self._counts["unread"] += event.units
 
-    def _leave_out(self, event: Event) -> None:
-        if not isinstance(event, Opening) and event.takes:
+    def _skip_duplicate(self, event: Event) -> None:
+        if not isinstance(event, Opening) and event.units:
             text = getattr(event, "text", None) or getattr(event, "title", None) or getattr(event, "setting", "")
-            reason = f"a second version of what {self._twin_of} tells"
+            reason = f"a second version of what {self._duplicate_of} tells"
             self.writer.unread(self._file, event.source.line, str(text), reason)
-            self._counts["unread"] += event.takes
+            self._counts["unread"] += event.units
 
     def _on_cast(self, event: CastEntry) -> None:
-        self._roll.declare(event.character)
-        self._counts["headings"] += event.takes
+        self._cast_list.declare(event.character)
+        self._counts["headings"] += event.units
 
-    def _on_trait(self, event: Trait) -> None:
+    def _on_fact(self, event: FactEntry) -> None:
         self._facts.append((event.source, event.fact))
-        self._counts["headings"] += event.takes
+        self._counts["headings"] += event.units
 
-    def _on_tie(self, event: Tie) -> None:
+    def _on_relation(self, event: RelationEntry) -> None:
         self._relations.append((event.source, event.relation))
-        self._counts["headings"] += event.takes
+        self._counts["headings"] += event.units
 
-    _take: ClassVar[dict[type, Callable[..., None]]] = {
+    _handlers: ClassVar[dict[type, Callable[..., None]]] = {
         Heading: _on_heading,
         SceneStart: _on_scene,
         Speech: _on_speech,
@@ -271,8 +277,8 @@ class Assembly:
         Movement: _on_movement,
         Unread: _on_unread,
         CastEntry: _on_cast,
-        Trait: _on_trait,
-        Tie: _on_tie,
+        FactEntry: _on_fact,
+        RelationEntry: _on_relation,
     }
 
 

@@ -56,10 +56,10 @@ class CastFile:
 
 def read_cast(path: Path, levels: tuple[str, ...]) -> CastFile:
     """Read and check a cast.toml for a story that counts time by `levels`."""
-    return _Cast(path, levels).read()
+    return _CastParser(path, levels).read()
 
 
-class _Cast:
+class _CastParser:
     def __init__(self, path: Path, levels: tuple[str, ...]) -> None:
         self.path, self.levels = path, levels
         self.document, text = load_toml(path)
@@ -159,10 +159,10 @@ class _Cast:
             yield source, Relation(of, to, kind, level, since, until, source)
 
     def _kind(self, table: dict[str, Any], schema: Schema, line: int) -> tuple[str, int | None]:
-        given = [key for key in ("kind", *(name for name, _, _ in schema.levels)) if key in table]
-        if len(given) != 1:
+        level_keys = [key for key in ("kind", *(name for name, _, _ in schema.levels)) if key in table]
+        if len(level_keys) != 1:
             raise CastError("a relation has exactly one of kind, affection, familiarity", self.path, line)
-        if given[0] == "kind":
+        if level_keys[0] == "kind":
             kind = self._text(table, "kind", line)
             if kind not in schema.kinds:
                 raise CastError(
@@ -172,13 +172,13 @@ class _Cast:
                     line,
                 )
             return kind, None
-        level, bounds = table[given[0]], schema.bounds(given[0])
+        level, bounds = table[level_keys[0]], schema.bounds(level_keys[0])
         assert bounds is not None
         if not isinstance(level, int) or isinstance(level, bool) or not bounds[0] <= level <= bounds[1]:
             raise CastError(
-                f"{given[0]} is {quoted(level)}, not a whole number {bounds[0]}..{bounds[1]}", self.path, line
+                f"{level_keys[0]} is {quoted(level)}, not a whole number {bounds[0]}..{bounds[1]}", self.path, line
             )
-        return given[0], level
+        return level_keys[0], level
 
     def _span(self, table: dict[str, Any], line: int) -> tuple[Moment, Moment | None]:
         since = self._moment(table, "from", line)
@@ -208,12 +208,12 @@ class _Cast:
         return self._resolved(self._text(table, key, line), key, line)
 
     def _resolved(self, name: str, key: str, line: int) -> str:
-        found = self.names.get(fold(name), set())
-        if len(found) == 1:
-            return next(iter(found))
-        if found:
-            raise CastError(f"'{key}': '{name}' may be {' or '.join(sorted(found))}", self.path, line)
-        meant = did_you_mean(name, (one for owners in self.names.values() for one in sorted(owners)))
+        matches = self.names.get(fold(name), set())
+        if len(matches) == 1:
+            return next(iter(matches))
+        if matches:
+            raise CastError(f"'{key}': '{name}' may be {' or '.join(sorted(matches))}", self.path, line)
+        meant = did_you_mean(name, (owner for owners in self.names.values() for owner in sorted(owners)))
         raise CastError(f"'{key}': no [[character]] is called '{name}'{meant}", self.path, line)
 
     def _tables(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -221,8 +221,8 @@ class _Cast:
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise CastError(f"write [[{kind}]] with two brackets, one for each", self.path)
         lines = self.lines.get(kind, [])
-        for place, table in enumerate(tables):
-            line = lines[place] if len(lines) == len(tables) else 1
+        for index, table in enumerate(tables):
+            line = lines[index] if len(lines) == len(tables) else 1
             self._only_known(kind, table, line)
             yield line, table
 

@@ -33,15 +33,15 @@ SEPARATOR = re.compile(r", and |, | and | & ")
 
 def comings_and_goings(text: str) -> tuple[Cue, ...]:
     """Who enters and who leaves in a direction, in the order in which it says so; EVERYBODY leaves when all go."""
-    found = [(match.start(), _kind(match), SEPARATOR.split(match[1])) for match in BEFORE_VERB.finditer(text)]
+    moves = [(match.start(), _kind(match), SEPARATOR.split(match[1])) for match in BEFORE_VERB.finditer(text)]
     if not ALL_BUT.search(text):
         for match in AFTER_VERB.finditer(text):
             names = [name.rstrip(".,;") for name in SEPARATOR.split(match[3])]
-            found.append((match.start(), _kind(match), names))
+            moves.append((match.start(), _kind(match), names))
         if cleared := ALL_LEAVE.search(text):
-            found.append((cleared.start(), "leave", [EVERYBODY]))
-    found.sort(key=itemgetter(0))
-    return tuple(Cue(kind, name) for _, kind, names in found for name in names)
+            moves.append((cleared.start(), "leave", [EVERYBODY]))
+    moves.sort(key=itemgetter(0))
+    return tuple(Cue(kind, name) for _, kind, names in moves for name in names)
 
 
 def _kind(match: re.Match[str]) -> Literal["enter", "leave"]:

@@ -3,8 +3,8 @@
 A reader only says what it sees. Numbering lines, merging names, working out who was present and writing the story
 are done once for all formats, in `assembly`.
 
-`takes` is how many non-blank source lines (or, in a format that is not made of lines, units of text) an event
-accounts for. A speech wrapped over three lines takes 3; the second of two speeches glued onto one line takes 0.
+`units` is how many non-blank source lines (or, in a format that is not made of lines, units of text) an event
+accounts for. A speech wrapped over three lines has 3; the second of two speeches glued onto one line has 0.
 The sum over a file's events must equal what `SourceFile.units` counted: a reader loses nothing.
 """
 
@@ -20,13 +20,13 @@ __all__ = [
     "Cue",
     "Description",
     "Event",
+    "FactEntry",
     "Heading",
     "Movement",
     "Opening",
+    "RelationEntry",
     "SceneStart",
     "Speech",
-    "Tie",
-    "Trait",
     "Unread",
 ]
 
@@ -50,7 +50,7 @@ class Heading:
     source: Source
     title: str
     numbers: tuple[int, ...] | None = None
-    takes: int = 1
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class SceneStart:
     setting: str
     present: tuple[str, ...] = ()
     number: int | None = None
-    takes: int = 1
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Speech:
     source: Source
     speakers: tuple[str, ...]
     text: str
-    takes: int = 1
+    units: int = 1
 
 
 class Cue(NamedTuple):
@@ -88,7 +88,7 @@ class Description:
     source: Source
     text: str
     cues: tuple[Cue, ...] = ()
-    takes: int = 1
+    units: int = 1
 
     @property
     def enter(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Movement:
     source: Source
     enter: tuple[str, ...] = ()
     leave: tuple[str, ...] = ()
-    takes: int = 1
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Unread:
     source: Source
     text: str
     reason: str
-    takes: int = 1
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,25 +128,27 @@ class CastEntry:
 
     source: Source
     character: Character
-    takes: int = 0
+    units: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Trait:
+class FactEntry:
     """A dated fact; its `who` is a label, resolved like a speaker's."""
 
     source: Source
     fact: Fact
-    takes: int = 0
+    units: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class RelationEntry:
     """A dated relation; `of` and `to` are labels, resolved like a speaker's."""
 
     source: Source
     relation: Relation
-    takes: int = 0
+    units: int = 0
 
 
-Event: TypeAlias = Opening | Heading | SceneStart | Speech | Description | Movement | Unread | CastEntry | Trait | Tie
+Event: TypeAlias = (
+    Opening | Heading | SceneStart | Speech | Description | Movement | Unread | CastEntry | FactEntry | RelationEntry
+)

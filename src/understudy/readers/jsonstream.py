@@ -1,7 +1,7 @@
 """JSON a record at a time: the members of one large object, or one document a line; never the whole file at once.
 
-Each record comes with its `Spot`, so that a reader whose records are not in the order of the story can note the
-spots, put them in order, and read them again one by one.
+Each record comes with its `RecordLocation`, so that a reader whose records are not in the order of the story can note
+the locations, sort them, and read the records again one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from understudy.readers.source import SourceFile, universal_lines
 
-__all__ = ["LONGEST_RECORD", "SURROGATE", "Spot", "json_lines", "json_members", "reread"]
+__all__ = ["LONGEST_RECORD", "SURROGATE", "RecordLocation", "json_lines", "json_members", "read_records_at"]
 
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100
@@ -25,7 +25,7 @@ SPACE = re.compile(rb"[ \t\r\n]*")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class Spot(NamedTuple):
+class RecordLocation(NamedTuple):
     """Where a record stands: its key (empty for a line), its line, and its bytes."""
 
     key: str
@@ -34,7 +34,7 @@ class Spot(NamedTuple):
     length: int
 
 
-def json_members(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[Spot, Any]]:
+def json_members(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[RecordLocation, Any]]:
     """The members of the object that the file is, in the order of the file."""
     window = _Window(source, longest)
     window.expect(b"{", "is not a JSON object: it should begin with '{'")
@@ -57,7 +57,7 @@ def json_members(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[
     window.expect_end()
 
 
-def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[Spot, Any]]:
+def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[RecordLocation, Any]]:
     """The documents of a JSON Lines file; blank lines are passed over."""
     offset = 0
     for number, line in enumerate(universal_lines(source.path, longest + 1), 1):
@@ -67,16 +67,16 @@ def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tu
         raw = line.encode("latin-1")
         mark = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
         if text := raw[mark:].rstrip():
-            yield Spot("", number, offset + mark, len(text)), _parsed(source, text, number)
+            yield RecordLocation("", number, offset + mark, len(text)), _parsed(source, text, number)
         offset += len(raw)
 
 
-def reread(source: SourceFile, spots: Iterable[Spot]) -> Iterator[tuple[Spot, Any]]:
-    """The records at these spots once more, in the order of the spots."""
+def read_records_at(source: SourceFile, locations: Iterable[RecordLocation]) -> Iterator[tuple[RecordLocation, Any]]:
+    """Read the records at these locations again, in the given order."""
     with source.path.open("rb") as file:
-        for spot in spots:
-            file.seek(spot.offset)
-            yield spot, _parsed(source, file.read(spot.length), spot.line)
+        for location in locations:
+            file.seek(location.offset)
+            yield location, _parsed(source, file.read(location.length), location.line)
 
 
 def _parsed(source: SourceFile, raw: bytes, line: int) -> Any:
@@ -110,7 +110,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 class _Window:
-    """The part of the file that is being looked at: from the record at hand to the last chunk that was read."""
+    """The part of the file in memory: from the current record to the last chunk that was read."""
 
     def __init__(self, source: SourceFile, longest: int) -> None:
         self._source, self._longest = source, longest
@@ -144,7 +144,7 @@ class _Window:
                 return
         raise self._source.error("goes on after the object has ended: it should be one JSON object", self.line)
 
-    def value(self) -> tuple[Spot, bytes]:
+    def value(self) -> tuple[RecordLocation, bytes]:
         """The value that begins here, unparsed. Depth and length are bounded before anything is parsed."""
         self.next()
         depth, position = 0, self._at
@@ -171,10 +171,10 @@ class _Window:
         raw = self._data[self._at : position]
         if len(raw) > self._longest:
             raise self._source.error(f"a record of over {self._longest:,} bytes", self.line)
-        spot = Spot("", self.line, self._offset + self._at, len(raw))
+        location = RecordLocation("", self.line, self._offset + self._at, len(raw))
         self._go(position)
         self._data, self._offset, self._at = self._data[position:], self._offset + position, 0
-        return spot, raw
+        return location, raw
 
     def _string_end(self, position: int) -> int:
         while True:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from understudy.readers.brackets import BRACKETED
 from understudy.readers.vocabulary import ARTICLES, GROUPS, ROLES, SUFFIXES, TITLES
 from understudy.story import Character
 
-__all__ = ["fold", "is_group", "merge_labels", "nice"]
+__all__ = ["display_name", "fold", "is_group", "merge_labels", "unambiguous_aliases"]
 
 ABBREVIATING = re.compile(r"\.(?=\w\w)")
 NOT_WORD = re.compile(r"[^\w\s/&+#-]+")
@@ -50,7 +50,7 @@ def is_group(label: str) -> bool:
     return bool(words) and (words[-1] in GROUPS or " ".join(words).startswith(GROUP_OPENINGS))
 
 
-def nice(label: str) -> str:
+def display_name(label: str) -> str:
     """The label as a name is written: `MRS. KIM` becomes `Mrs. Kim`, `T.J.` and `McKenna` stay."""
     plain = " ".join(BRACKETED.sub(" ", label).split()).strip(' :;,"“”*') or label.strip()
     bare = plain.replace("'s", "").replace("’s", "")
@@ -111,8 +111,10 @@ def merge_labels(
     members: dict[str, list[str]] = defaultdict(list)
     for name in sorted(counts, key=lambda name: (-counts[name], name)):
         members[root(name)].append(name)
-    given = [_with_labels(one, members.pop(fold(one.name), []), spellings, labels) for one in declared]
-    return given + [_named_after(names, spellings, labels) for names in members.values()]
+    declared_cast = [
+        _with_labels(character, members.pop(fold(character.name), []), spellings, labels) for character in declared
+    ]
+    return declared_cast + [_named_after(names, spellings, labels) for names in members.values()]
 
 
 def _part_of(label: str, owner: Mapping[str, str]) -> str | None:
@@ -150,22 +152,30 @@ def _short_for(
         return None
     if len(name) == 1:
         return _initial_of(name, counts, leading)
-    slips = [one for one in leading if counts[one] >= TIMES_FOR_A_SLIP * counts[name] and _is_slip(name, one)]
+    slips = [
+        leader for leader in leading if counts[leader] >= TIMES_FOR_A_SLIP * counts[name] and _is_slip(name, leader)
+    ]
     if len(slips) == 1:
         return slips[0]
-    frequent = [one for one in leading if counts[one] >= TIMES_AS_FREQUENT * counts[name]]
-    meant = [one for one in frequent if _cuts_short(name, one) or _is_slip(name, one)]
-    found = [one for one in meant if apart(name, one)]
-    return found[0] if len(found) == 1 else None
+    frequent = [leader for leader in leading if counts[leader] >= TIMES_AS_FREQUENT * counts[name]]
+    meant = [leader for leader in frequent if _cuts_short(name, leader) or _is_slip(name, leader)]
+    candidates = [leader for leader in meant if apart(name, leader)]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _initial_of(letter: str, counts: Mapping[str, int], leading: Sequence[str]) -> str | None:
     """Nobody is called L, so that it does not matter who was heard beside: it stands for whoever speaks most."""
     if counts[letter] < FEWEST_OF_INITIAL:
         return None
-    found = [one for one in leading if one.startswith(letter) and counts[one] >= TIMES_AS_FREQUENT * counts[letter]]
-    clear = len(found) == 1 or (len(found) > 1 and counts[found[0]] >= TIMES_CLEARER * counts[found[1]])
-    return found[0] if clear else None
+    candidates = [
+        leader
+        for leader in leading
+        if leader.startswith(letter) and counts[leader] >= TIMES_AS_FREQUENT * counts[letter]
+    ]
+    clear = len(candidates) == 1 or (
+        len(candidates) > 1 and counts[candidates[0]] >= TIMES_CLEARER * counts[candidates[1]]
+    )
+    return candidates[0] if clear else None
 
 
 def _cuts_short(name: str, full: str) -> bool:
@@ -198,7 +208,7 @@ def _named_after(names: Sequence[str], spellings: Mapping[str, list[str]], label
     written = [label for name in names for label in spellings[name]]
     forms: dict[str, int] = defaultdict(int)
     for label in sorted(written):
-        form = nice(label)
+        form = display_name(label)
         forms[form if fold(form) == fold(label) else label] += labels[label]
     ranked = sorted(forms, key=lambda form: (-forms[form], form))
     aliases = {fold(form): form for form in reversed(ranked) if fold(form) != fold(ranked[0])}
@@ -214,3 +224,27 @@ def _with_labels(
         return character
     extra = _named_after(more, spellings, labels)
     return Character(character.name, (*character.aliases, extra.name, *extra.aliases), character.profile)
+
+
+def unambiguous_aliases(aliases: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """Name -> its further names that nobody else has, as first written.
+
+    A source that declares its cast often gives several names a person (`Vernon`, `Vernon Dursley`). One that two people
+    share, or that is somebody else's own name, would make a label ambiguous, so it is dropped.
+    """
+    names = {fold(name) for name in aliases}
+    claimed: dict[str, set[str]] = defaultdict(set)
+    for name, further in aliases.items():
+        for alias in further:
+            claimed[fold(alias)].add(name)
+
+    def is_unique(alias: str) -> bool:
+        folded = fold(alias)
+        return bool(folded) and folded not in names and len(claimed[folded]) == 1 and not is_group(alias)
+
+    unique: dict[str, dict[str, str]] = {}
+    for name, further in aliases.items():
+        own = unique.setdefault(name, {})
+        for alias in filter(is_unique, further):
+            own.setdefault(fold(alias), alias)
+    return {name: tuple(own.values()) for name, own in unique.items()}

@@ -21,22 +21,24 @@ __all__ = ["read_needed_scenes"]
 def read_needed_scenes(path: Path) -> dict[Instance, frozenset[int]]:
     """The numbers of the scenes that each speaker took; empty where history was not needed."""
     source = SourceFile(path)
-    found: dict[Instance, frozenset[int]] = {}
-    for spot, record in json_lines(source):
+    needed_scenes: dict[Instance, frozenset[int]] = {}
+    for location, record in json_lines(source):
         match record:
             case {"episode": str(episode), "scene": scene, "place": place, "needed": list(needed)}:
                 at = EPISODE.fullmatch(episode.strip())
             case _:
-                raise source.error("should be an object with 'episode', 'scene', 'place' and 'needed'", spot.line)
+                raise source.error("should be an object with 'episode', 'scene', 'place' and 'needed'", location.line)
         if at is None:
-            raise source.error(f"'episode' is {episode!r:.40}: it should look like '09x01'", spot.line)
+            raise source.error(f"'episode' is {episode!r:.40}: it should look like '09x01'", location.line)
         if not all(_is_count(number) for number in (scene, place, *needed)):
-            raise source.error("'scene', 'place' and all that is 'needed' should be whole numbers from 0", spot.line)
+            raise source.error(
+                "'scene', 'place' and all that is 'needed' should be whole numbers from 0", location.line
+            )
         instance = Instance((int(at[1]), int(at[2])), scene, place)
-        if instance in found:
-            raise source.error("says the same speaker of the same scene twice", spot.line)
-        found[instance] = frozenset(needed)
-    return found
+        if instance in needed_scenes:
+            raise source.error("says the same speaker of the same scene twice", location.line)
+        needed_scenes[instance] = frozenset(needed)
+    return needed_scenes
 
 
 def _is_count(number: Any) -> bool:

@@ -36,7 +36,7 @@ SILENCE = "__SILENCE__"
 
 
 @dataclass(slots=True)
-class _Exchange:
+class _MessagePair:
     """One line of a dialogue: what the partner says, and the reply to it."""
 
     line: int
@@ -46,14 +46,14 @@ class _Exchange:
 
 
 @dataclass(slots=True)
-class _Dialogue:
+class _PersonaChatDialogue:
     """One dialogue, whole: a few lines. Profiles keep the lines they stand on."""
 
     number: int
     line: int
     own: list[tuple[int, str]] = field(default_factory=list)
     partner: list[tuple[int, str]] = field(default_factory=list)
-    exchanges: list[_Exchange] = field(default_factory=list)
+    pairs: list[_MessagePair] = field(default_factory=list)
     blank: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -76,18 +76,18 @@ def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file."""
     yield Opening(("scene", "line"))
     for dialogue in _dialogues(source):
-        yield SceneStart(source.at(dialogue.line), "", (dialogue.first, dialogue.second), dialogue.number, takes=0)
+        yield SceneStart(source.at(dialogue.line), "", (dialogue.first, dialogue.second), dialogue.number, units=0)
         for name, profile in ((dialogue.first, dialogue.partner), (dialogue.second, dialogue.own)):
             at = source.at(profile[0][0] if profile else dialogue.line)
-            yield CastEntry(at, Character(name, (), tuple(text for _, text in profile)), takes=len(profile))
+            yield CastEntry(at, Character(name, (), tuple(text for _, text in profile)), units=len(profile))
         for line, text in dialogue.blank:
             yield Unread(source.at(line), text, "a persona or a dialogue line with no words")
-        for exchange in dialogue.exchanges:
-            takes = 1
-            for speaker, text in ((dialogue.first, exchange.said), (dialogue.second, exchange.reply)):
+        for pair in dialogue.pairs:
+            units = 1
+            for speaker, text in ((dialogue.first, pair.said), (dialogue.second, pair.reply)):
                 if text:
-                    yield Speech(source.at(exchange.line), (speaker,), text, takes)
-                    takes = 0
+                    yield Speech(source.at(pair.line), (speaker,), text, units)
+                    units = 0
 
 
 def examples(source: SourceFile) -> Iterator[Example]:
@@ -97,21 +97,21 @@ def examples(source: SourceFile) -> Iterator[Example]:
         faced = Other(dialogue.first, tuple(text for _, text in dialogue.partner))
         situation = Situation(persona, faced=faced, present=(faced,))
         history: list[Turn] = []
-        for number, exchange in enumerate(dialogue.exchanges, 1):
-            if exchange.said:
-                history.append(Turn(dialogue.first, exchange.said))
-            if not exchange.reply:
+        for number, pair in enumerate(dialogue.pairs, 1):
+            if pair.said:
+                history.append(Turn(dialogue.first, pair.said))
+            if not pair.reply:
                 continue
-            candidates = exchange.candidates or (exchange.reply,)
-            gold = frozenset(place for place, text in enumerate(candidates) if text == exchange.reply)
+            candidates = pair.candidates or (pair.reply,)
+            gold = frozenset(index for index, text in enumerate(candidates) if text == pair.reply)
             if not gold:
-                raise source.error("the reply is not among its candidates: the line is damaged", exchange.line)
+                raise source.error("the reply is not among its candidates: the line is damaged", pair.line)
             yield Example(situation, tuple(history), candidates, gold, f"{dialogue.number}.{number}")
-            history.append(Turn(dialogue.second, exchange.reply))
+            history.append(Turn(dialogue.second, pair.reply))
 
 
-def _dialogues(source: SourceFile) -> Iterator[_Dialogue]:
-    dialogue: _Dialogue | None = None
+def _dialogues(source: SourceFile) -> Iterator[_PersonaChatDialogue]:
+    dialogue: _PersonaChatDialogue | None = None
     last = 0
     for line, text in source.lines():
         if not text.strip():
@@ -123,7 +123,7 @@ def _dialogues(source: SourceFile) -> Iterator[_Dialogue]:
         if number == 1:
             if dialogue is not None:
                 yield dialogue
-            dialogue = _Dialogue(1 if dialogue is None else dialogue.number + 1, line)
+            dialogue = _PersonaChatDialogue(1 if dialogue is None else dialogue.number + 1, line)
         elif dialogue is None or number <= last:
             raise source.error(f"line {number} comes after {last}: a dialogue's numbers begin at 1 and rise", line)
         elif number > LONGEST_DIALOGUE:
@@ -134,7 +134,7 @@ def _dialogues(source: SourceFile) -> Iterator[_Dialogue]:
         yield dialogue
 
 
-def _add(dialogue: _Dialogue, line: int, text: str) -> None:
+def _add(dialogue: _PersonaChatDialogue, line: int, text: str) -> None:
     persona = PERSONA.fullmatch(text.strip())
     said, reply, _, candidates = (*(part.strip() for part in text.split("\t", 3)), "", "", "")[:4]
     said = "" if said == SILENCE else said
@@ -144,7 +144,7 @@ def _add(dialogue: _Dialogue, line: int, text: str) -> None:
         dialogue.blank.append((line, text.strip()))
     else:
         offered = tuple(part.strip() for part in candidates.split("|")) if candidates else ()
-        dialogue.exchanges.append(_Exchange(line, said, reply, offered))
+        dialogue.pairs.append(_MessagePair(line, said, reply, offered))
 
 
 READER = Reader("PersonaChat dialogues", recognises, events, examples)

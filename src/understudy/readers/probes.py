@@ -65,8 +65,8 @@ def read_probes(path: Path, story: Story) -> tuple[Probe, ...]:
         raise CastError("write [[probe]] with two brackets, one for each", path)
     lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip() == "[[probe]]"]
     return tuple(
-        _probe(table, story, path, lines[place] if len(lines) == len(tables) else 1)
-        for place, table in enumerate(tables)
+        _probe(table, story, path, lines[index] if len(lines) == len(tables) else 1)
+        for index, table in enumerate(tables)
     )
 
 

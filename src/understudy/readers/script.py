@@ -37,7 +37,7 @@ from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 
-__all__ = ["READER", "escaped", "levels_of"]
+__all__ = ["READER", "levels_of"]
 
 HEADING = re.compile(r"(#+)\s+([^\W\d_]+)\s+(\d+)\s*(?:[:：]\s*(.*))?")
 PRESENT = re.compile(r"Present( exactly)?:\s*(.*)", re.IGNORECASE)
@@ -47,16 +47,8 @@ MOVED = re.compile(r"([+-])\s+(.*)")
 AND = re.compile(r"\s*(?<!\\),\s*|\s+(?:and|&)\s+", re.IGNORECASE)
 COMMA = re.compile(r"\s*(?<!\\),\s*")
 ESCAPED = re.compile(r"\\(.)")
-KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
-SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)
 
 LONGEST_NUMBER = 9
-
-
-def escaped(name: str) -> str:
-    """A name as it can stand in a script."""
-    plain = SPECIAL.sub(lambda match: "\\" + match[0], name)
-    return "\\" + plain if KEYWORD.match(plain) else plain
 
 
 def recognises(head: bytes, _path: Path) -> bool:
@@ -82,15 +74,15 @@ def levels_of(source: SourceFile) -> tuple[str, ...]:
 def events(source: SourceFile) -> Iterator[Event]:
     levels = levels_of(source)
     yield Opening(levels)
-    yield from _Script(source, depth=len(levels) - 1).events()
+    yield from _ScriptParser(source, depth=len(levels) - 1).events()
 
 
-class _Script:
+class _ScriptParser:
     """One pass over the lines; a block (speech, description, scene head) is given out when the next one begins."""
 
     def __init__(self, source: SourceFile, depth: int) -> None:
         self.source, self.depth = source, depth
-        self.place: tuple[int, ...] = ()
+        self.position: tuple[int, ...] = ()
         self.exactly = False
         self.block: list[str] = []
         self.began = 0
@@ -118,39 +110,39 @@ class _Script:
     def _close(self) -> Iterator[Event]:
         if not self.block:
             return
-        first, takes, at = self.block[0], len(self.block), self.source.at(self.began)
+        first, units, at = self.block[0], len(self.block), self.source.at(self.began)
         text = " ".join(self.block)
         if match := HEADING.fullmatch(first):
-            yield from self._heading(match, takes)
+            yield from self._heading(match, units)
         elif text.startswith("["):
             if not text.endswith("]"):
                 raise self.source.error("this [ is never closed by a ]", self.began)
             said = text[1:-1].strip()
-            yield Description(at, said, () if self.exactly else comings_and_goings(said), takes)
+            yield Description(at, said, () if self.exactly else comings_and_goings(said), units)
         elif first.startswith("%"):
-            yield Unread(at, text, "a comment", takes)
+            yield Unread(at, text, "a comment", units)
         elif self.exactly and (match := MOVED.fullmatch(text)):
             names = _names(match[2])
             entering = match[1] == "+"
-            yield Movement(at, names if entering else (), () if entering else names, takes)
+            yield Movement(at, names if entering else (), () if entering else names, units)
         elif (match := SPEECH.fullmatch(text)) and match[3].strip():
             said = f"{match[2]} {match[3]}" if match[2] else match[3]
             speakers = tuple(_plain(name) for name in AND.split(match[1].strip()) if name.strip())
-            yield Speech(at, speakers, said.strip(), takes)
+            yield Speech(at, speakers, said.strip(), units)
         else:
-            yield Unread(at, text, "neither a speech, a [description] nor a heading", takes)
+            yield Unread(at, text, "neither a speech, a [description] nor a heading", units)
         self.block = []
 
-    def _heading(self, match: re.Match[str], takes: int) -> Iterator[Event]:
+    def _heading(self, match: re.Match[str], units: int) -> Iterator[Event]:
         at = self.source.at(self.began)
         if len(match[3]) > LONGEST_NUMBER:
             raise self.source.error(f"a {match[2].lower()} numbered with over {LONGEST_NUMBER} digits", self.began)
         depth, number, title = len(match[1]), int(match[3]), (match[4] or "").strip()
-        if len(self.place) < depth - 1:
+        if len(self.position) < depth - 1:
             raise self.source.error("this heading skips a level", self.began)
-        self.place = (*self.place[: depth - 1], number)
+        self.position = (*self.position[: depth - 1], number)
         if depth < self.depth:
-            yield Heading(at, title, self.place, takes)
+            yield Heading(at, title, self.position, units)
             return
         present: tuple[str, ...] = ()
         self.exactly = False
@@ -160,7 +152,7 @@ class _Script:
             if name not in self.listed:  # somebody who never speaks is in the cast all the same
                 self.listed.add(name)
                 yield CastEntry(at, Character(name))
-        yield SceneStart(at, title, present, number, takes)
+        yield SceneStart(at, title, present, number, units)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from understudy.readers.events import Description, Event, Heading, Opening, Scen
 from understudy.readers.jsonstream import SURROGATE
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript.survey import Survey
+from understudy.readers.transcript.statistics import TranscriptStatistics
 
 __all__ = ["READER", "events", "recognises"]
 
@@ -39,7 +39,7 @@ def recognises(head: bytes, _: Path) -> bool:
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file."""
     levels: tuple[str, ...] | None = None
-    where: tuple[int, ...] | None = None
+    position: tuple[int, ...] | None = None
     scene: object = None
     for number, line in source.lines():
         if not line or line.isspace():
@@ -54,12 +54,12 @@ def events(source: SourceFile) -> Iterator[Event]:
             yield Unread(at, line[:200], f"is not dated by {' and '.join(levels) or 'scene'} like the rows before it")
             continue
         here = tuple(_number(row[level]) or 0 for level in levels)
-        if levels and here != where:
-            where, scene = here, None
-            yield Heading(at, str(row.get("title") or " ".join(map(str, here))), here, takes=0)
+        if levels and here != position:
+            position, scene = here, None
+            yield Heading(at, str(row.get("title") or " ".join(map(str, here))), here, units=0)
         if row.get("scene") is not None and row["scene"] != scene:
             scene = row["scene"]
-            yield SceneStart(at, "" if isinstance(scene, (int, float)) else str(scene), takes=0)
+            yield SceneStart(at, "" if isinstance(scene, (int, float)) else str(scene), units=0)
         yield _event(source, number, row, line)
     if levels is None:
         yield Opening()
@@ -72,11 +72,11 @@ def _event(source: SourceFile, number: int, row: Mapping[str, Any], line: str) -
         return Unread(at, line[:200], "says nothing" if text == "" else f"has none of {', '.join(WHAT)}")
     key = _key(row, WHO)
     who = row[key] if key else None
-    names = [str(one).strip() for one in who] if isinstance(who, list) else [str(who or "").strip()]
+    names = [str(name).strip() for name in who] if isinstance(who, list) else [str(who or "").strip()]
     names = [name for name in names if name.casefold() not in NOBODY]
     if not names:
         return Description(at, text)
-    speakers = tuple(names) if len(names) > 1 else Survey().speakers(names[0])
+    speakers = tuple(names) if len(names) > 1 else TranscriptStatistics().speakers(names[0])
     return Speech(at, speakers, text)
 
 

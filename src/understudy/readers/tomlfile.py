@@ -29,8 +29,8 @@ def load_toml(path: Path) -> tuple[dict[str, Any], str]:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise CastError("is not UTF-8 text", path, line) from error
     except tomllib.TOMLDecodeError as error:
-        found = AT_LINE.search(str(error))
-        raise CastError(f"is not TOML: {error}", path, int(found[1]) if found else None) from error
+        match = AT_LINE.search(str(error))
+        raise CastError(f"is not TOML: {error}", path, int(match[1]) if match else None) from error
     except RecursionError as error:
         raise CastError("is nested too deeply: write plain lists of texts", path) from error
     except ValueError as error:  # a number of thousands of digits, a date that is none

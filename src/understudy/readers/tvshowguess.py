@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.jsonstream import Spot, json_lines, reread
+from understudy.readers.jsonstream import RecordLocation, json_lines, read_records_at
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript.furniture import is_furniture
+from understudy.readers.transcript.boilerplate import is_boilerplate
 from understudy.readers.transcript.labels import looks_like_label, read_label
-from understudy.readers.transcript.survey import Survey
+from understudy.readers.transcript.statistics import TranscriptStatistics
 from understudy.story import Source
 
 __all__ = ["READER", "ShowScene", "events", "recognises", "show_scenes"]
@@ -68,8 +68,8 @@ class ShowScene(NamedTuple):
 def show_scenes(path: Path) -> Iterator[ShowScene]:
     """The scenes of a file as they come, with what is known of them besides their lines."""
     source = SourceFile(path)
-    for spot, record in json_lines(source):
-        yield _scene(source, spot, record)
+    for location, record in json_lines(source):
+        yield _scene(source, location, record)
 
 
 def recognises(head: bytes, _path: Path) -> bool:
@@ -80,28 +80,28 @@ def recognises(head: bytes, _path: Path) -> bool:
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file."""
     shows: dict[str, int] = {}
-    spots: list[tuple[tuple[int, int, int, int], Spot]] = []
-    for spot, record in json_lines(source):
-        scene = _scene(source, spot, record)
+    locations: list[tuple[tuple[int, int, int, int], RecordLocation]] = []
+    for location, record in json_lines(source):
+        scene = _scene(source, location, record)
         show = shows.setdefault(scene.show, len(shows) + 1)
-        spots.append(((show, scene.season, scene.episode, scene.number), spot))
+        locations.append(((show, scene.season, scene.episode, scene.number), location))
         source.units += sum(bool(text.strip()) for text in (scene.title, *(text for _, text in scene.lines)))
     yield Opening(LEVELS)
-    place: tuple[int, ...] = ()
-    for spot, record in reread(source, [spot for _, spot in sorted(spots)]):
-        scene = _scene(source, spot, record)
+    position: tuple[int, ...] = ()
+    for location, record in read_records_at(source, [location for _, location in sorted(locations)]):
+        scene = _scene(source, location, record)
         here = (shows[scene.show], scene.season, scene.episode)
         names = (scene.show.replace("_", " "), f"Season {scene.season}", f"Episode {scene.episode}")
         for depth, name in enumerate(names, 1):
-            if here[:depth] != place[:depth]:
-                yield Heading(source.at(spot.line), name, here[:depth], takes=0)
-        place = here
-        yield from _told(source, spot.line, scene)
+            if here[:depth] != position[:depth]:
+                yield Heading(source.at(location.line), name, here[:depth], units=0)
+        position = here
+        yield from _scene_events(source, location.line, scene)
 
 
-def _told(source: SourceFile, line: int, scene: ShowScene) -> Iterator[Event]:
+def _scene_events(source: SourceFile, line: int, scene: ShowScene) -> Iterator[Event]:
     at = source.at(line)
-    yield SceneStart(at, _setting(scene.title), takes=int(bool(scene.title.strip())))
+    yield SceneStart(at, _setting(scene.title), units=int(bool(scene.title.strip())))
     for speaker, text in scene.lines:
         label = None if speaker == BACKGROUND else read_label(text)
         if not text.strip():
@@ -109,16 +109,16 @@ def _told(source: SourceFile, line: int, scene: ShowScene) -> Iterator[Event]:
         if label is None or not looks_like_label(label.name):  # the set's own splitting takes '[Time: 3' for a name
             yield _background(at, text.strip())
         elif label.text.strip():
-            speakers = Survey().speakers(label.name)
+            speakers = TranscriptStatistics().speakers(label.name)
             if sum(map(len, speakers)) + 4 * len(speakers) < len(label.head):  # 'Joey (entering)' comes and says
-                yield Description(at, label.head, comings_and_goings(label.head), takes=0)
+                yield Description(at, label.head, comings_and_goings(label.head), units=0)
             yield Speech(at, speakers, label.text.strip())
         else:
             yield Unread(at, text, "a label with nothing said")
 
 
 def _background(at: Source, text: str) -> Event:
-    if BREAK.fullmatch(text) or is_furniture(text):
+    if BREAK.fullmatch(text) or is_boilerplate(text):
         return Heading(at, text)
     return Description(at, text, comings_and_goings(text))
 
@@ -126,16 +126,16 @@ def _background(at: Source, text: str) -> Event:
 def _setting(title: str) -> str:
     """'[Scene: The pub]' and 'Scene 3 - The pub' are set in the pub; '[SCENE_BREAK]' is set nowhere."""
     text = title.strip()
-    if BREAK.fullmatch(text) or is_furniture(text):
+    if BREAK.fullmatch(text) or is_boilerplate(text):
         return ""
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1].strip()
     return SCENE_LABEL.sub("", text, count=1) if SCENE_LABEL.match(text) else text
 
 
-def _scene(source: SourceFile, spot: Spot, record: Any) -> ShowScene:
+def _scene(source: SourceFile, location: RecordLocation, record: Any) -> ShowScene:
     def problem(message: str) -> Exception:
-        return source.error(f"is no TVShowGuess scene: {message}", spot.line)
+        return source.error(f"is no TVShowGuess scene: {message}", location.line)
 
     if not isinstance(record, dict):
         raise problem("a line should be a JSON object")

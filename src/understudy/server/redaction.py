@@ -23,7 +23,8 @@ def scene_as_shown(story: Story, scene: Scene, moment: Moment, names: ShownNames
     """A scene up to a moment; present are those who have entered by then, in the order they came."""
     depth = len(scene.moment.numbers)
     inside = moment.within(scene.moment) and len(moment.numbers) > depth
-    entered = (name for name, first, _ in story.spells(scene.moment) if not inside or first < moment.numbers[depth])
+    presence = story.presence_intervals(scene.moment)
+    entered = (name for name, first, _ in presence if not inside or first < moment.numbers[depth])
     return _scene(replace(scene, present=tuple(dict.fromkeys(entered))), names)
 
 

@@ -1,8 +1,8 @@
 """What one character has lived through before one moment, and nothing else.
 
-This is the door through which a persona reaches the story. It has a connection of its own on which only views
-with character and moment baked in can be read: SQLite itself refuses every other table, so a query that would
-show the future, or a scene the character was not in, does not compile.
+The only way a persona reaches the story: a connection of its own on which only views with character and moment baked
+in can be read. SQLite itself refuses every other table, so a query that would show the future, or a scene the
+character was not in, does not compile.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from understudy.story import Exchange, Line, Scene, Source
+from understudy.storyfile.connection import SharedConnection, connect, translated_errors
 from understudy.storyfile.schema import unpack
-from understudy.storyfile.sharing import SharedConnection, connect, translated_errors
 
 __all__ = ["StoryPast"]
 
@@ -43,12 +43,12 @@ CREATE TEMP VIEW company AS
     JOIN known ON known.id = theirs.character
     WHERE mine.character = {character} AND mine.first < {bound};
 """
-DOORS = frozenset({"own_numbers", "own_lines", "past_scenes", "past_lines", "company"})
+ALLOWED_VIEWS = frozenset({"own_numbers", "own_lines", "past_scenes", "past_lines", "company"})
 READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION})
 
 
 class StoryPast:
-    """Lazy views: nothing is read before it is asked for, and only as much as is asked for.
+    """Lazy views: rows are read only when a method is called, and only as many as it needs.
 
     `known` gives the names by which the character knows those it has met, each with their number in the file.
     """
@@ -69,7 +69,7 @@ class StoryPast:
             connection.executescript(VIEWS.format(character=int(character), bound=int(bound)))
             connection.executemany("INSERT INTO known VALUES (?, ?)", known)
             connection.commit()
-        connection.set_authorizer(_only_through_the_doors)
+        connection.set_authorizer(_authorize)
         self._db = SharedConnection(connection, path)
 
     def __len__(self) -> int:
@@ -124,10 +124,8 @@ def _limit(last: int | None) -> int:
     return -1 if last is None else last
 
 
-def _only_through_the_doors(
-    action: int, table: str | None, _column: str | None, _database: str | None, through: str | None
-) -> int:
-    """SQLite asks this for everything a statement would touch; `through` names the view that touches it."""
-    if action in READING or (action == sqlite3.SQLITE_READ and (table in DOORS or through in DOORS)):
+def _authorize(action: int, table: str | None, _column: str | None, _database: str | None, view: str | None) -> int:
+    """SQLite calls this for everything a statement would access; `view` is the view that accesses it."""
+    if action in READING or (action == sqlite3.SQLITE_READ and (table in ALLOWED_VIEWS or view in ALLOWED_VIEWS)):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY

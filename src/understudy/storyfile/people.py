@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from understudy.errors import UnknownCharacter
 from understudy.story import Character, Moment
+from understudy.storyfile.connection import SharedConnection
 from understudy.storyfile.schema import unpack
-from understudy.storyfile.sharing import SharedConnection
 from understudy.text import did_you_mean, fold
 
 __all__ = ["CastMember", "People"]
@@ -36,22 +36,24 @@ class People:
     def number(self, name: str) -> int:
         if (exact := self._exact(name)) is not None:
             return exact
-        found = {n for (n,) in self._db.rows("SELECT character FROM aliases WHERE folded = ?", (fold(name),))}
-        if not found and fold(name):
-            found = {
+        matches = {
+            number for (number,) in self._db.rows("SELECT character FROM aliases WHERE folded = ?", (fold(name),))
+        }
+        if not matches and fold(name):
+            matches = {
                 number
                 for number, alias in self._db.rows("SELECT character, alias FROM aliases")
                 if fold(name) in {fold(part) for part in alias.split()}
             }
-        if len(found) == 1:
-            return int(next(iter(found)))
+        if len(matches) == 1:
+            return int(next(iter(matches)))
         names = self.names()
-        if found:
-            people = " or ".join(sorted(names[number] for number in found))
+        if matches:
+            people = " or ".join(sorted(names[number] for number in matches))
             raise UnknownCharacter(f"'{name}' may be {people}: give the full name")
         cast = self.cast()
         meant = did_you_mean(
-            name, (one for member in cast for one in (member.character.name, *member.character.aliases))
+            name, (known for member in cast for known in (member.character.name, *member.character.aliases))
         )
         main = ", ".join(member.character.name for member in cast[:8])
         raise UnknownCharacter(f"nobody in '{self._title}' is called '{name}'{meant}; it has {main or 'no cast'}")

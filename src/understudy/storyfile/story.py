@@ -14,16 +14,16 @@ from pathlib import Path
 
 from understudy.errors import InputError, UnknownMoment
 from understudy.story import Character, Fact, Line, Moment, Relation, Scene, Schema, Source
+from understudy.storyfile.connection import SharedConnection, address_of, connect, translated_errors
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
 from understudy.storyfile.schema import pack, unpack
-from understudy.storyfile.sharing import SharedConnection, address_of, connect, translated_errors
 from understudy.storyfile.validation import validate_story_file
 from understudy.storyfile.validation_cache import identity_of, is_validated, remember_validated
 
-__all__ = ["FileCounts", "Story", "Unread"]
+__all__ = ["FileCounts", "Story", "UnreadLine"]
 
-PASTS = 64  # kept open for who asks again
+PASTS = 64  # most recently used ones that stay open
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class FileCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """A source line that became nothing, and why."""
+class UnreadLine:
+    """A source line that became no part of the story, and why."""
 
     source: Source
     text: str
@@ -65,7 +65,7 @@ class Story:
         self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))
         self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
         self._people = People(self._db, self.title, self.levels)
-        # One past for all who ask for the same, so that what is made of it (an index, vectors) is made once.
+        # One past for equal queries, so that what is computed from it (an index, vectors) is computed once.
         self._pasts = lru_cache(PASTS)(partial(StoryPast, address, path, self.levels))
 
     @classmethod
@@ -150,7 +150,7 @@ class Story:
         for moment, setting, first, last in rows:
             yield unpack(moment, self.levels), setting, max(0, min(last, most) - first + 1)
 
-    def spells(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
+    def presence_intervals(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
         """Who was there for which lines of a scene: (name, first, last), counted within the scene."""
         rows = self._db.rows(
             """SELECT name, presence.first - scenes.first + 1, presence.last - scenes.first + 1
@@ -192,9 +192,9 @@ class Story:
             (None if of is None else self._people.number(of), None if to is None else self._people.number(to)),
         )
         return tuple(
-            Relation(names[one], names[other], kind, level, self._date(since), self._date_or_none(until),
+            Relation(names[of_id], names[to_id], kind, level, self._date(since), self._date_or_none(until),
                      Source(file, line))
-            for one, other, kind, level, since, until, file, line in rows
+            for of_id, to_id, kind, level, since, until, file, line in rows
         )  # fmt: skip
 
     def acquaintances(self, who: str, at: Moment) -> tuple[frozenset[str], frozenset[str]]:
@@ -241,12 +241,12 @@ class Story:
         rows = self._db.rows("SELECT name, format, units, lines, descriptions, headings, unread FROM files ORDER BY id")
         return tuple(FileCounts(*row) for row in rows)
 
-    def unread(self) -> Iterator[Unread]:
+    def unread(self) -> Iterator[UnreadLine]:
         rows = self._db.stream(
             "SELECT files.name, line, text, reason FROM unread JOIN files ON files.id = file ORDER BY unread.rowid"
         )
         for file, line, text, reason in rows:
-            yield Unread(Source(file, line), text, reason)
+            yield UnreadLine(Source(file, line), text, reason)
 
     def count(self) -> tuple[int, int]:
         """How many scenes and how many lines, descriptions included."""
@@ -290,7 +290,7 @@ class Story:
 def _stamp(path: Path) -> tuple[int, int, int, int]:
     """Changes when another file takes the place of this one, or somebody writes to it."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path) from error
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns

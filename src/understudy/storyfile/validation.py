@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 
 from understudy.errors import InputError
+from understudy.storyfile.connection import StepBudget, address_of, connect
 from understudy.storyfile.schema import APPLICATION, MIGRATIONS, migrate, version_of
-from understudy.storyfile.sharing import StepBudget, address_of, connect
 from understudy.text import LANGUAGES
 
 __all__ = ["is_story_file", "validate_story_file"]
@@ -152,17 +152,17 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
     yield from _wrong_lists(connection)
     levels = len(json.loads(about["levels"]))
     for problem, query in UNSOUND:
-        found = connection.execute(f"{query.format(scene=4 * (levels - 1), deepest=4 * levels)} LIMIT 1")
-        if found.fetchone() is not None:
+        unsound_rows = connection.execute(f"{query.format(scene=4 * (levels - 1), deepest=4 * levels)} LIMIT 1")
+        if unsound_rows.fetchone() is not None:
             yield problem
 
 
 def _corruption(connection: sqlite3.Connection) -> Iterator[str]:
     """SQLite's own check. Some versions of it see missing values where tables without row numbers have none; whether a
     value is missing is looked at by `_wrong_types`."""
-    for (found,) in connection.execute(f"PRAGMA integrity_check({2**31 - 1})"):
-        if found != "ok" and not str(found).startswith("NULL value in "):
-            yield str(found)
+    for (message,) in connection.execute(f"PRAGMA integrity_check({2**31 - 1})"):
+        if message != "ok" and not str(message).startswith("NULL value in "):
+            yield str(message)
 
 
 def _wrong_types(connection: sqlite3.Connection) -> Iterator[str]:

@@ -40,12 +40,12 @@ def identity_of(path: Path) -> Identity:
         raise InputError("no such story file", path)
     try:
         with path.open("rb") as file:
-            found, header = os.fstat(file.fileno()), file.read(HEADER_BYTES)
+            stat, header = os.fstat(file.fileno()), file.read(HEADER_BYTES)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path) from error
-    changed = max(found.st_mtime_ns, found.st_ctime_ns)
-    told = (CHECKS, MIGRATIONS[-1][0], found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, changed, header)
-    return Identity(sha256(repr(told).encode()).hexdigest(), changed)
+    changed = max(stat.st_mtime_ns, stat.st_ctime_ns)
+    identity = (CHECKS, MIGRATIONS[-1][0], stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, changed, header)
+    return Identity(sha256(repr(identity).encode()).hexdigest(), changed)
 
 
 def is_validated(identity: Identity) -> bool:
@@ -74,5 +74,5 @@ def _marker(identity: Identity) -> Path:
 def _forget_oldest(folder: Path) -> None:
     markers = list(folder.iterdir())
     if len(markers) > MOST_REMEMBERED:
-        for marker in sorted(markers, key=lambda one: one.stat().st_mtime)[: len(markers) // 2]:
+        for marker in sorted(markers, key=lambda marker: marker.stat().st_mtime)[: len(markers) // 2]:
             marker.unlink(missing_ok=True)

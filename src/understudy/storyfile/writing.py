@@ -1,7 +1,7 @@
-"""Writing a story file: beside its place first, then moved there, so that a kill at any point leaves old or new.
+"""Writes a story file: to a temporary file first, then moved into place, so that a kill leaves the old or the new one.
 
 Readers hand over lines with speaker *labels*; who stands behind a label is known only when all have been counted.
-So lines are loaded with label numbers, and `finish` turns them into characters, works out who was present and who
+So lines are loaded with label ids, and `finish` turns them into characters, works out who was present and who
 knew of whom since when, and builds the indexes.
 """
 
@@ -19,8 +19,8 @@ from typing import Literal, Self
 
 from understudy.errors import InputError
 from understudy.story import Character, Fact, Moment, Relation, Source
+from understudy.storyfile.presence import write_presence
 from understudy.storyfile.schema import migrate, pack
-from understudy.storyfile.settling import write_dated, write_presence
 from understudy.storyfile.validation_cache import identity_of, remember_validated
 from understudy.text import fold
 
@@ -40,7 +40,7 @@ class StoryWriter:
             self._partial = None
         else:
             self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-            _clear_away_abandoned(path)
+            _remove_abandoned(path)
             self.address = f"{self._partial.absolute().as_uri()}?mode=rwc"
         self._lines: list[tuple[int, int, int, int | None, str, int, int]] = []
         self._cues: list[tuple[int, int, str, int | None]] = []
@@ -84,7 +84,7 @@ class StoryWriter:
             self._flush()
 
     def cue(self, kind: Literal["listed", "enter", "leave"], label: int | None, ahead: bool = False) -> None:
-        """Somebody is listed for the scene just begun, or comes or goes with the line just written.
+        """Somebody is listed for the scene just begun, or enters or leaves with the line just written.
 
         `ahead`: comes with the line about to be written. No label with 'leave': everybody goes.
         """
@@ -101,7 +101,7 @@ class StoryWriter:
         facts: Sequence[tuple[Source, Fact]],
         relations: Sequence[tuple[Source, Relation]],
     ) -> None:
-        """Settle who is who and close the file. `character_of` maps label numbers to places in cast + groups."""
+        """Replace labels by characters and close the file. `character_of`: label id -> index into cast + groups."""
         self._end_scene()
         self._flush()
         run = self.connection.execute
@@ -109,7 +109,7 @@ class StoryWriter:
         self._write_cast(cast, groups)
         run("CREATE TEMP TABLE who (label INTEGER PRIMARY KEY, character INTEGER)")
         self.connection.executemany(
-            "INSERT INTO who VALUES (?, ?)", ((label, place + 1) for label, place in character_of.items())
+            "INSERT INTO who VALUES (?, ?)", ((label, index + 1) for label, index in character_of.items())
         )
         run("UPDATE lines SET speaker = (SELECT character FROM who WHERE label = speaker) WHERE speaker IS NOT NULL")
         run("UPDATE cues SET label = (SELECT character FROM who WHERE who.label = cues.label)")
@@ -119,7 +119,7 @@ class StoryWriter:
             """UPDATE characters SET (lines, first, last) =
                (SELECT count(*), min(lines.id), max(lines.id) FROM lines WHERE speaker = characters.id)"""
         )
-        write_dated(self.connection, cast, facts, relations)
+        _write_dated(self.connection, cast, facts, relations)
         self.connection.commit()
         self._move_into_place()
 
@@ -183,8 +183,8 @@ class StoryWriter:
             self.connection.close()
 
 
-def _clear_away_abandoned(path: Path) -> None:
-    """What writers that were killed left beside the story; those still at work keep theirs."""
+def _remove_abandoned(path: Path) -> None:
+    """Remove temporary files of writers that were killed; those of running processes stay."""
     for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         process = partial.name.split(".")[-2]
         try:
@@ -196,3 +196,31 @@ def _clear_away_abandoned(path: Path) -> None:
         except ProcessLookupError:
             pass
         partial.unlink(missing_ok=True)
+
+
+def _write_dated(
+    connection: sqlite3.Connection,
+    cast: Sequence[Character],
+    facts: Sequence[tuple[Source, Fact]],
+    relations: Sequence[tuple[Source, Relation]],
+) -> None:
+    ids = {character.name: number for number, character in enumerate(cast, 1)}
+    files = {name: file for file, name in connection.execute("SELECT id, name FROM files")}
+
+    def packed(until: Moment | None) -> bytes | None:
+        return pack(until) if until else None
+
+    for source, fact in facts:
+        known_to = None if fact.known_to is None else json.dumps([ids[name] for name in fact.known_to])
+        values = json.dumps(fact.values, ensure_ascii=False)
+        connection.execute(
+            "INSERT INTO facts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (ids[fact.who], fact.attribute, values, pack(fact.since), packed(fact.until), known_to,
+             files[source.file], source.line),
+        )  # fmt: skip
+    for source, tie in relations:
+        connection.execute(
+            "INSERT INTO relations VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (ids[tie.of], ids[tie.to], tie.kind, tie.level, pack(tie.since), packed(tie.until),
+             files[source.file], source.line),
+        )  # fmt: skip

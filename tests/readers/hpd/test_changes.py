@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from understudy.readers.hpd.changes import Ledger, Span
+from understudy.readers.hpd.changes import ChangeLog, DatedSpan
 from understudy.story import Moment, Source
 
 AT = Source("file", 1)
@@ -8,12 +8,12 @@ AT = Source("file", 1)
 
 def told(*statements: tuple[str, str | None, tuple[int, int]]) -> list[tuple[str, str, str, str | None]]:
     """What a ledger makes of (key, value, (chapter, scene))."""
-    ledger: Ledger[str, str] = Ledger()
-    spans: list[Span[str, str]] = []
+    ledger: ChangeLog[str, str] = ChangeLog()
+    spans: list[DatedSpan[str, str]] = []
     for key, value, (chapter, scene) in statements:
-        span = ledger.tell(key, value, Moment((chapter,)), Moment((chapter, scene)), AT)
+        span = ledger.record(key, value, Moment((chapter,)), Moment((chapter, scene)), AT)
         spans += [span] if span else []
-    spans += ledger.rest()
+    spans += ledger.open_spans()
     return [(span.key, span.value, span.since.dotted, span.until.dotted if span.until else None) for span in spans]
 
 

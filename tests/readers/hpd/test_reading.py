@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from reading import damage, events_of, of_kind, read_bytes, stands
 from realdata import folder
 from understudy.errors import InputError
-from understudy.readers.events import CastEntry, Description, Heading, SceneStart, Speech, Tie, Trait, Unread
+from understudy.readers.events import (
+    CastEntry,
+    Description,
+    FactEntry,
+    Heading,
+    RelationEntry,
+    SceneStart,
+    Speech,
+    Unread,
+)
 from understudy.readers.hpd.reading import READER, examples
 from understudy.readers.source import SourceFile
 from understudy.story import Fact, Relation
@@ -85,7 +94,7 @@ def test_who_is_asked_is_present_even_if_silent() -> None:
 
 def test_what_is_not_said_is_listed_with_a_reason() -> None:
     unread = of_kind(read_bytes(READER, as_json(SESSIONS)), Unread)
-    assert [(one.takes, one.reason.split(":")[0]) for one in unread] == [
+    assert [(one.units, one.reason.split(":")[0]) for one in unread] == [
         (1, "a label with nothing said"),
         (3, "replies to choose from"),
         (3, "replies to choose from"),
@@ -93,11 +102,11 @@ def test_what_is_not_said_is_listed_with_a_reason() -> None:
 
 
 def facts(content: bytes) -> list[Fact]:
-    return [trait.fact for trait in of_kind(read_bytes(READER, content), Trait)]
+    return [trait.fact for trait in of_kind(read_bytes(READER, content), FactEntry)]
 
 
 def ties(content: bytes) -> list[Relation]:
-    return [tie.relation for tie in of_kind(read_bytes(READER, content), Tie)]
+    return [tie.relation for tie in of_kind(read_bytes(READER, content), RelationEntry)]
 
 
 def test_attributes_are_dated_where_they_change_and_end() -> None:
@@ -244,7 +253,7 @@ def test_the_english_test_sessions() -> None:
     assert len(of_kind(events, Speech)) > 450
     at_start = {
         (tie.relation.to, tie.relation.kind): tie.relation.level
-        for tie in of_kind(events, Tie)
+        for tie in of_kind(events, RelationEntry)
         if tie.relation.of == "Harry" and tie.relation.since.dotted == "1.2"
     }
     assert at_start["Petunia", "affection"] == -4

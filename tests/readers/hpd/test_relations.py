@@ -12,7 +12,7 @@ from hypothesis import given
 from reading import damage, events_of, of_kind, read_bytes, stands
 from realdata import folder
 from understudy.errors import InputError, MissingExtra
-from understudy.readers.events import CastEntry, Heading, Opening, Tie, Unread
+from understudy.readers.events import CastEntry, Heading, Opening, RelationEntry, Unread
 from understudy.readers.hpd import relations as hpd_relations
 from understudy.readers.hpd.relations import READER
 from understudy.readers.source import SourceFile
@@ -61,7 +61,7 @@ def test_without_a_book_in_its_name_a_file_counts_by_chapters() -> None:
 def test_ties_are_dated_by_chapter_and_end() -> None:
     told = {
         (one.of, one.to, one.kind, one.level, one.since.dotted, one.until and one.until.dotted)
-        for one in (tie.relation for tie in of_kind(read_bytes(READER, WHOLE, NAME), Tie))
+        for one in (tie.relation for tie in of_kind(read_bytes(READER, WHOLE, NAME), RelationEntry))
         if "Ada" not in (one.of, one.to)
     }
     assert told == {
@@ -83,7 +83,7 @@ def test_a_short_name_in_another_sheet_is_the_same_person() -> None:
     cast = {
         entry.character.name: entry.character.aliases
         for entry in of_kind(read_bytes(READER, WHOLE, NAME), CastEntry)
-        if not entry.takes
+        if not entry.units
     }
     assert cast == {"Moss Fell": ("Moss",), "Ada": (), "Wren": ()}
 
@@ -164,7 +164,7 @@ def test_the_relations_of_the_first_book() -> None:
     assert READER.recognises(SourceFile(path).head(), path)
     events = events_of(READER, path)
     assert [heading.numbers for heading in of_kind(events, Heading)] == [(1, chapter) for chapter in range(1, 18)]
-    relations = [tie.relation for tie in of_kind(events, Tie)]
+    relations = [tie.relation for tie in of_kind(events, RelationEntry)]
     feelings = [
         (one.level, one.since.dotted)
         for one in relations

@@ -115,7 +115,7 @@ def test_wrapped_lines_are_joined_and_glued_ones_parted() -> None:
     assert (("EDIE",), "The ladder --") in said
     assert (("FRED",), "Yes. The ladder.") in said
     assert (("FRED",), "Hurry.") in said
-    assert of_kind(events, Speech)[0].takes == 2
+    assert of_kind(events, Speech)[0].units == 2
     assert [scene.setting for scene in of_kind(events, SceneStart)] == ["THE HARBOUR TOWN", "BOAT SHED"]
     assert of_kind(events, Description)[0].text.endswith("through the window, then she goes in")
     assert "Posted: 10/17/00 10:42" in [heading.title for heading in of_kind(events, Heading)]
@@ -124,10 +124,10 @@ def test_wrapped_lines_are_joined_and_glued_ones_parted() -> None:
 
 def test_what_a_label_says_besides_the_name_is_a_direction_before_the_speech() -> None:
     events = read(WRAPPED)
-    place = next(i for i, event in enumerate(events) if isinstance(event, Speech) and event.text == "Fred?")
-    before = events[place - 1]
+    index = next(i for i, event in enumerate(events) if isinstance(event, Speech) and event.text == "Fred?")
+    before = events[index - 1]
     assert isinstance(before, Description)
-    assert (before.text, before.takes) == ("EDIE [calling]", 0)
+    assert (before.text, before.units) == ("EDIE [calling]", 0)
 
 
 def test_a_page_is_read_without_its_markup() -> None:
@@ -148,7 +148,7 @@ def test_a_page_is_read_without_its_markup() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "title"),
+    ("name", "numbers", "title"),
     [
         ("0304.html", (3, 4), "The One With the Oar"),
         ("0212-0213.html", (2, 12), "The One With the Oar"),
@@ -157,11 +157,11 @@ def test_a_page_is_read_without_its_markup() -> None:
         ("harbour.s02e07.html", (2, 7), "The One With the Oar"),
     ],
 )
-def test_a_numbered_name_gives_season_and_episode(name: str, place: tuple[int, int], title: str) -> None:
+def test_a_numbered_name_gives_season_and_episode(name: str, numbers: tuple[int, int], title: str) -> None:
     events = read(PAGE, name)
     assert events[0] == Opening(("season", "episode", "scene", "line"))
     assert isinstance(events[1], Heading)
-    assert (events[1].numbers, events[1].title, events[1].takes) == (place, title, 0)
+    assert (events[1].numbers, events[1].title, events[1].units) == (numbers, title, 0)
 
 
 def test_the_place_may_stand_in_the_text_instead() -> None:
@@ -358,6 +358,6 @@ def test_every_real_transcript_is_recognised_and_read_nearly_whole(show: str) ->
     for file in files[::9]:
         assert READER.recognises(SourceFile(file).head(), file)
         events = events_of(READER, file)
-        units += sum(event.takes for event in events if not isinstance(event, Opening))
+        units += sum(event.units for event in events if not isinstance(event, Opening))
         unread += len(of_kind(events, Unread))
     assert unread < 0.005 * units

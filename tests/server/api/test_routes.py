@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from understudy.readers.card.file import parse_card
+from understudy.cards.file import parse_card
 from understudy.server.context import AppContext
 
 Ask = Callable[..., httpx.Response]

@@ -87,9 +87,9 @@ def _take(reading: ShowReading, events: Iterable[Event]) -> None:
                 episode.begin_scene()
             case Speech(speakers=speakers, text=text):
                 episode.lines.append((who(" and ".join(speakers)), words(text)))
-            case Unread(takes=takes):
-                reading.unread += takes
-        reading.taken += getattr(event, "takes", 0)
+            case Unread(units=units):
+                reading.unread += units
+        reading.taken += getattr(event, "units", 0)
 
 
 def prepared_episodes(path: Path) -> dict[str, dict[tuple[int, ...], Episode]]:
@@ -160,7 +160,7 @@ def _accounted_rows(data: Path) -> list[Row]:
             try:
                 reader = reader_of(source)
                 for event in reader.events(source):
-                    counted[type(event).__name__] += getattr(event, "takes", 0)
+                    counted[type(event).__name__] += getattr(event, "units", 0)
             except InputError as error:
                 rows.append(_missing({"reader": None, "file": file}, "lines_accounted_for", error.message))
                 continue

@@ -1,7 +1,7 @@
-"""From a state that is stated anew at every moment to what changed: since when, and until when.
+"""Turns states that are repeated at every moment into spans: since when a value holds, and until when.
 
-Annotators write down all they know of a character chapter by chapter. Told as it stands, that is the same thing
-hundreds of times, and nothing ever ends; a `Ledger` keeps what holds, and hands out a span when it is over.
+Annotators write down all they know of a character chapter by chapter, the same values hundreds of times and without an
+end. A `ChangeLog` remembers the current values and returns a span whenever one has ended.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Generic, TypeVar
 
 from understudy.story import Moment, Source
 
-__all__ = ["Ledger", "Span"]
+__all__ = ["ChangeLog", "DatedSpan"]
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Span(Generic[Key, Value]):
+class DatedSpan(Generic[Key, Value]):
     """`value` holds from `since` on, until `until` if it is known to end."""
 
     key: Key
@@ -30,30 +30,30 @@ class Span(Generic[Key, Value]):
 
 
 @dataclass(slots=True)
-class Ledger(Generic[Key, Value]):
-    """What holds at the moment that was told last. Moments must be told in their order."""
+class ChangeLog(Generic[Key, Value]):
+    """The values that hold at the last recorded moment. Moments must be recorded in order."""
 
-    _holding: dict[Key, Span[Key, Value]] = field(default_factory=dict)
-    _told: dict[Key, Moment] = field(default_factory=dict)
+    _holding: dict[Key, DatedSpan[Key, Value]] = field(default_factory=dict)
+    _last_chapters: dict[Key, Moment] = field(default_factory=dict)
 
-    def tell(
+    def record(
         self, key: Key, value: Value | None, chapter: Moment, scene: Moment, source: Source
-    ) -> Span[Key, Value] | None:
-        """Note the value (None: it does not hold), and return the span this ends, if it ends one.
+    ) -> DatedSpan[Key, Value] | None:
+        """Record the value (None: it does not hold), and return the span this ends, if it ends one.
 
         A change is dated by its chapter; a second one within the chapter by its scene.
         """
-        since = scene if self._told.get(key) == chapter else chapter
-        self._told[key] = chapter
-        held = self._holding.get(key)
-        if held is not None and held.value == value:
+        since = scene if self._last_chapters.get(key) == chapter else chapter
+        self._last_chapters[key] = chapter
+        current = self._holding.get(key)
+        if current is not None and current.value == value:
             return None
         if value is None:
             self._holding.pop(key, None)
         else:
-            self._holding[key] = Span(key, value, since, None, source)
-        return None if held is None else Span(key, held.value, held.since, since, held.source)
+            self._holding[key] = DatedSpan(key, value, since, None, source)
+        return None if current is None else DatedSpan(key, current.value, current.since, since, current.source)
 
-    def rest(self) -> Iterator[Span[Key, Value]]:
-        """What holds to the end."""
+    def open_spans(self) -> Iterator[DatedSpan[Key, Value]]:
+        """The spans that have not ended."""
         yield from self._holding.values()

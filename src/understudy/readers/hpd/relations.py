@@ -1,4 +1,4 @@
-"""HPD's relations by chapter: a workbook a book, a sheet a chapter, a row a person, columns as in `hpd_ties`.
+"""HPD's relations by chapter: a workbook a book, a sheet a chapter, a row a person, columns as in `hpd.ties`.
 
 The book's number is in the file's name ('book-1_...'); without one the story counts by chapters alone. Sheets may
 stand in any order and are read in that of their chapters. There are no scenes: the workbook says who is what to whom,
@@ -11,14 +11,13 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from understudy.errors import InputError, MissingExtra
-from understudy.readers.aliases import unambiguous
+from understudy.errors import MissingExtra
 from understudy.readers.events import CastEntry, Event, Heading, Opening, Unread
-from understudy.readers.hpd.ties import Ties, owner_of, statements
+from understudy.readers.hpd.ties import LocatedErrors, TieHistory, owner_of, statements
+from understudy.readers.names import unambiguous_aliases
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Moment
@@ -38,18 +37,6 @@ class _Sheet(NamedTuple):
     title: str
     headers: tuple[str, ...]
     rows: list[tuple[int, tuple[Any, ...]]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """Makes an error that says in which sheet and row."""
-
-    source: SourceFile
-    sheet: str
-    row: int
-
-    def __call__(self, message: str) -> InputError:
-        return self.source.error(f"sheet '{self.sheet}': {message}", self.row)
 
 
 def recognises(head: bytes, path: Path) -> bool:
@@ -73,10 +60,10 @@ def events(source: SourceFile) -> Iterator[Event]:
     for name, aliases in cast.items():
         yield CastEntry(source.at(first[name]), Character(name, aliases))
     full = {short: name for name, aliases in cast.items() for short in (name, *aliases)}
-    ties = Ties()
+    ties = TieHistory()
     for sheet in sheets:
         yield from _chapter(source, sheet, full, Moment((*outer, sheet.chapter), levels), ties)
-    yield from ties.rest()
+    yield from ties.open_spans()
 
 
 def _chapter(
@@ -84,7 +71,7 @@ def _chapter(
     sheet: _Sheet,
     full: Mapping[str, str],
     moment: Moment,
-    ties: Ties,
+    ties: TieHistory,
 ) -> Iterator[Event]:
     owner = owner_of(sheet.headers)
     if "name" not in sheet.headers or owner is None:
@@ -98,10 +85,10 @@ def _chapter(
             yield Unread(at, " ".join(str(cell) for cell in cells if cell is not None), "a row without a name")
             continue
         name = full.get(name, name)
-        yield CastEntry(at, Character(name), takes=1)
-        problem = _Problem(source, sheet.title, row)
-        for one in statements(owner, name, dict(zip(sheet.headers, cells)), problem):
-            yield from ties.tell(one, moment, moment, at)
+        yield CastEntry(at, Character(name), units=1)
+        errors = LocatedErrors(source, f"sheet '{sheet.title}'", row)
+        for statement in statements(owner, name, dict(zip(sheet.headers, cells)), errors):
+            yield from ties.record(statement, moment, moment, at)
 
 
 def _full_names(sheets: list[_Sheet]) -> dict[str, tuple[str, ...]]:
@@ -116,12 +103,14 @@ def _full_names(sheets: list[_Sheet]) -> dict[str, tuple[str, ...]]:
                 where.setdefault(name, set()).add(sheet.title)
     full: dict[str, list[str]] = {}
     for name in where:
-        longer = [other for other in where if other.startswith(name + " ") or other.endswith(" " + name)]
+        longer = [
+            full_name for full_name in where if full_name.startswith(name + " ") or full_name.endswith(" " + name)
+        ]
         if len(longer) == 1 and not where[name] & where[longer[0]]:
             full.setdefault(longer[0], []).append(name)
         else:
             full.setdefault(name, [])
-    return unambiguous(full)
+    return unambiguous_aliases(full)
 
 
 def _name(cells: tuple[Any, ...]) -> str:

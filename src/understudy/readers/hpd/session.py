@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from understudy.errors import InputError
-from understudy.readers.hpd.ties import Level, statements
-from understudy.readers.jsonstream import Spot
+from understudy.readers.hpd.ties import LocatedErrors, TieStatement, statements
+from understudy.readers.jsonstream import RecordLocation
 from understudy.readers.source import SourceFile
 
 __all__ = ["Session", "session_of"]
@@ -27,7 +25,7 @@ class Session(NamedTuple):
 
     key: str
     line: int
-    place: tuple[int, int]
+    chapter: tuple[int, int]
     speakers: tuple[str, ...]
     scene: str
     lines: tuple[str, ...]
@@ -37,10 +35,10 @@ class Session(NamedTuple):
     owner: str
     relations: Mapping[str, Mapping[str, Any]]
 
-    def ties(self, source: SourceFile) -> Iterator[Level]:
+    def ties(self, source: SourceFile) -> Iterator[TieStatement]:
         """Every tie between the owner of the relations and the others."""
         for other, cells in self.relations.items():
-            yield from statements(self.owner, other, cells, _Problem(source, self.key, self.line))
+            yield from statements(self.owner, other, cells, LocatedErrors(source, f'"{self.key[:60]}"', self.line))
 
     def facts(self) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         """(who, attribute, values) for everybody; no values where the attribute is absent."""
@@ -61,8 +59,8 @@ class Session(NamedTuple):
     @property
     def replies(self) -> tuple[str, ...]:
         """The replies to choose from, the right one first."""
-        given = (*([] if self.positive is None else [self.positive]), *self.negatives)
-        return tuple(reply.strip() for reply in given if reply.strip())
+        options = (*([] if self.positive is None else [self.positive]), *self.negatives)
+        return tuple(reply.strip() for reply in options if reply.strip())
 
     @property
     def texts(self) -> int:
@@ -70,37 +68,37 @@ class Session(NamedTuple):
         return sum(bool(text.strip()) for text in (self.scene, *self.lines)) + len(self.replies)
 
 
-def session_of(source: SourceFile, spot: Spot, member: Any) -> Session:
+def session_of(source: SourceFile, location: RecordLocation, member: Any) -> Session:
     """Check a member of the file, and make it a session."""
 
     def part(key: str, kind: type[Any], default: Any = None) -> Any:
         value = member.get(key, default) if isinstance(member, dict) else None
         if not isinstance(value, kind):
             what = "a text" if kind is str else "a list" if kind is list else "an object"
-            raise source.error(f'"{spot.key[:60]}" is no HPD session: its "{key}" should be {what}', spot.line)
+            raise source.error(f'"{location.key[:60]}" is no HPD session: its "{key}" should be {what}', location.line)
         return value
 
     def texts(key: str, default: Any = None) -> tuple[str, ...]:
         values = part(key, list, default)
         if not all(isinstance(value, str) for value in values):
-            raise source.error(f'"{spot.key[:60]}": every item of "{key}" should be a text', spot.line)
+            raise source.error(f'"{location.key[:60]}": every item of "{key}" should be a text', location.line)
         return tuple(values)
 
     def tables(key: str) -> dict[str, Mapping[str, Any]]:
         values = part(key, dict, {})
         if not all(isinstance(value, dict) for value in values.values()):
-            raise source.error(f'"{spot.key[:60]}": everybody in "{key}" should have an object', spot.line)
+            raise source.error(f'"{location.key[:60]}": everybody in "{key}" should have an object', location.line)
         return {name.strip(): value for name, value in values.items() if name.strip()}
 
     match = POSITION.fullmatch(part("position", str))
     if match is None:
-        message = f'"{spot.key[:60]}": its "position" should look like "Book1-chapter2"'
-        raise source.error(message, spot.line)
+        message = f'"{location.key[:60]}": its "position" should look like "Book1-chapter2"'
+        raise source.error(message, location.line)
     owners = [key for key in member if RELATIONS.fullmatch(key)]
     return Session(
-        key=spot.key,
-        line=spot.line,
-        place=(int(match[1]), int(match[2])),
+        key=location.key,
+        line=location.line,
+        chapter=(int(match[1]), int(match[2])),
         speakers=texts("speakers", []),
         scene=part("scene", str, ""),
         lines=texts("dialogue"),
@@ -116,15 +114,3 @@ def _values(attribute: str, value: Any) -> tuple[str, ...]:
     text = "" if value is None else str(value).strip()
     parts = ITEM.split(text) if attribute in LISTS else [text]
     return tuple(part.strip() for part in parts if part.strip() and part.strip().lower() != "none")
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """Makes an error that says in which session."""
-
-    source: SourceFile
-    key: str
-    line: int
-
-    def __call__(self, message: str) -> InputError:
-        return self.source.error(f'"{self.key[:60]}": {message}', self.line)

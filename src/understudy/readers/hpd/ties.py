@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError
-from understudy.readers.events import Tie
-from understudy.readers.hpd.changes import Ledger, Span
+from understudy.readers.events import RelationEntry
+from understudy.readers.hpd.changes import ChangeLog, DatedSpan
+from understudy.readers.source import SourceFile
 from understudy.story import Moment, Relation, Schema, Source
 
-__all__ = ["Level", "Ties", "owner_of", "statements"]
+__all__ = ["LocatedErrors", "TieHistory", "TieStatement", "owner_of", "statements"]
 
 OWN = re.compile(r"(.+?)['’]s (affection|familiarity) (?:to|with) (?:him|her|them)\b.*", re.DOTALL)
 THEIRS = re.compile(r"(?:his|her|their) (affection|familiarity) (?:to|with) .+", re.IGNORECASE | re.DOTALL)
@@ -25,7 +27,19 @@ ONE_WAY = frozenset(("teacher",))  # 'is a teacher to Harry'; the others hold bo
 BLANK = frozenset(("", "none", "nan"))
 
 
-class Level(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LocatedErrors:
+    """Makes errors that say in which sheet and row, or in which session, the fault is."""
+
+    source: SourceFile
+    location: str
+    line: int
+
+    def __call__(self, message: str) -> InputError:
+        return self.source.error(f"{self.location}: {message}", self.line)
+
+
+class TieStatement(NamedTuple):
     """`kind` that `of` has to `to`: a level, or whether it holds at all (`level` None and `holds`)."""
 
     of: str
@@ -35,20 +49,22 @@ class Level(NamedTuple):
     holds: bool = True
 
 
-class Ties:
-    """What holds between people, told statement by statement in the order of time; gives ties when they are over."""
+class TieHistory:
+    """The ties between people, from statements in the order of time; yields each tie when it has ended."""
 
     def __init__(self) -> None:
-        self._ledger: Ledger[tuple[str, str, str], int] = Ledger()
+        self._changes: ChangeLog[tuple[str, str, str], int] = ChangeLog()
 
-    def tell(self, said: Level, chapter: Moment, scene: Moment, source: Source) -> Iterator[Tie]:
-        value = said.level if said.level is not None else 1 if said.holds else None
-        if over := self._ledger.tell((said.of, said.to, said.kind), value, chapter, scene, source):
-            yield _tie(over)
+    def record(
+        self, statement: TieStatement, chapter: Moment, scene: Moment, source: Source
+    ) -> Iterator[RelationEntry]:
+        value = statement.level if statement.level is not None else 1 if statement.holds else None
+        if ended := self._changes.record((statement.of, statement.to, statement.kind), value, chapter, scene, source):
+            yield _relation_entry(ended)
 
-    def rest(self) -> Iterator[Tie]:
+    def open_spans(self) -> Iterator[RelationEntry]:
         """The ties that hold to the end."""
-        yield from map(_tie, self._ledger.rest())
+        yield from map(_relation_entry, self._changes.open_spans())
 
 
 def owner_of(headers: Mapping[str, Any] | tuple[str, ...]) -> str | None:
@@ -57,43 +73,43 @@ def owner_of(headers: Mapping[str, Any] | tuple[str, ...]) -> str | None:
 
 
 def statements(
-    owner: str, other: str, cells: Mapping[str, Any], problem: Callable[[str], InputError]
-) -> Iterator[Level]:
-    """All that a row says; `problem` makes an error that says where the row stands."""
+    owner: str, other: str, cells: Mapping[str, Any], error: Callable[[str], InputError]
+) -> Iterator[TieStatement]:
+    """All that a row says; `error` makes an error with the location of the row."""
     for header, cell in cells.items():
         header = header.strip()
         if not header or header == "name":
             continue
-        number = _number(header, cell, problem)
+        number = _number(header, cell, error)
         if match := OWN.fullmatch(header):
-            yield Level(owner, other, match[2], _level(match[2], number, header, problem))
+            yield TieStatement(owner, other, match[2], _level(match[2], number, header, error))
         elif match := THEIRS.fullmatch(header):
             kind = match[1].lower()
-            yield Level(other, owner, kind, _level(kind, number, header, problem))
+            yield TieStatement(other, owner, kind, _level(kind, number, header, error))
         else:
-            yield Level(owner, other, header, None, number != 0)
+            yield TieStatement(owner, other, header, None, number != 0)
             if header not in ONE_WAY:
-                yield Level(other, owner, header, None, number != 0)
+                yield TieStatement(other, owner, header, None, number != 0)
 
 
-def _number(header: str, cell: Any, problem: Callable[[str], InputError]) -> float:
+def _number(header: str, cell: Any, error: Callable[[str], InputError]) -> float:
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in BLANK):
         return 0
     try:
         number = float(cell)
     except (TypeError, ValueError, OverflowError):
-        raise problem(f"'{header}' should be a number or blank, not {str(cell)[:60]!r}") from None
+        raise error(f"'{header}' should be a number or blank, not {str(cell)[:60]!r}") from None
     return number
 
 
-def _level(kind: str, number: float, header: str, problem: Callable[[str], InputError]) -> int:
+def _level(kind: str, number: float, header: str, error: Callable[[str], InputError]) -> int:
     low, high = Schema().bounds(kind) or (-10, 10)
     if not low <= number <= high or number != int(number):
-        raise problem(f"'{header}' should be a whole number from {low} to {high}, not {number:g}")
+        raise error(f"'{header}' should be a whole number from {low} to {high}, not {number:g}")
     return int(number)
 
 
-def _tie(span: Span[tuple[str, str, str], int]) -> Tie:
+def _relation_entry(span: DatedSpan[tuple[str, str, str], int]) -> RelationEntry:
     of, to, kind = span.key
     level = None if Schema().bounds(kind) is None else span.value
-    return Tie(span.source, Relation(of, to, kind, level, span.since, span.until, span.source))
+    return RelationEntry(span.source, Relation(of, to, kind, level, span.since, span.until, span.source))

@@ -18,7 +18,7 @@ __all__ = ["Division", "Divisions"]
 ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})", re.IGNORECASE)
 BEFORE_ALL = frozenset(("chorus", "induction", "prelude", "proem", "prolog", "prologue", "vorspiel"))
 SCENE_HEAD = re.compile(r"(?:act\s+(?:\d+|[ivxlc]+)\b[\s.,:;–—-]*)?(?:scene\s+(?:\d+|[ivxlc]+)\b[\s.,:;–—-]*)?", re.I)
-MOST_WAITING = 1000
+MAX_WAITING = 1000
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Division:
     n: str
     source: Source
     title: str = ""
-    takes: int = 0
+    units: int = 0
     opened: bool = False
 
 
@@ -55,35 +55,35 @@ class Divisions:
         self._open.append(Division(role, kind, n, self._source.at(line)))
         return self._open[-1]
 
-    def head(self, title: str, takes: int, at: Source) -> None:
+    def head(self, title: str, units: int, at: Source) -> None:
         """The title of the innermost division."""
         division = self._open[-1] if self._open else None
         if division is not None and not division.opened:
             division.title = f"{division.title} {title}".strip()
-            division.takes += takes
-        elif takes:
-            self._out.append(Heading(at, title, takes=takes))
+            division.units += units
+        elif units:
+            self._out.append(Heading(at, title, units=units))
 
     def end(self, division: Division, line: int) -> None:
         if division.role == "act" and self._waiting:
             self._enter_all(self._source.at(line))
-        if not division.opened and division.takes:
-            self._out.append(Heading(division.source, division.title, takes=division.takes))
+        if not division.opened and division.units:
+            self._out.append(Heading(division.source, division.title, units=division.units))
         self._open.remove(division)
         if division.role == "act" and division.opened:
             self._in_act = self._in_scene = False
         elif division.role == "scene" and division.opened:
             self._in_scene = False
 
-    def speak(self, event: Speech | Description) -> None:
+    def add_spoken(self, event: Speech | Description) -> None:
         """Something is said, or happens in a speech: it must be in a scene."""
         self._enter_all(event.source)
         self._out.append(event)
 
-    def tell(self, event: Description) -> None:
+    def add_direction(self, event: Description) -> None:
         """Something happens: in the scene, or before the first one of its act."""
-        if self._in_scene or self._inside("scene") or len(self._waiting) > MOST_WAITING:
-            self.speak(event)
+        if self._in_scene or self._inside("scene") or len(self._waiting) > MAX_WAITING:
+            self.add_spoken(event)
         else:
             self._waiting.append(event)
 
@@ -107,33 +107,33 @@ class Divisions:
 
     def _enter(self, division: Division) -> None:
         if division.role == "act":
-            self._begin_act(division.source, division.kind, division.n, division.title, division.takes)
+            self._begin_act(division.source, division.kind, division.n, division.title, division.units)
         elif division.role == "scene":
             self._ensure_act(division.source)
-            self._begin_scene(division.source, division.kind, division.n, division.title, division.takes)
-        elif division.takes:
-            self._out.append(Heading(division.source, division.title, takes=division.takes))
+            self._begin_scene(division.source, division.kind, division.n, division.title, division.units)
+        elif division.units:
+            self._out.append(Heading(division.source, division.title, units=division.units))
 
     def _ensure_act(self, at: Source) -> None:
         if self._acts and not self._in_act:
             self._begin_act(at, "", "", "", 0)
 
-    def _begin_act(self, at: Source, kind: str, n: str, title: str, takes: int) -> None:
+    def _begin_act(self, at: Source, kind: str, n: str, title: str, units: int) -> None:
         self._act, self._scene = _number(kind, n, self._act), None
         self._in_act, self._in_scene = True, False
-        self._out.append(Heading(at, title or f"Act {self._act}", (self._act,), takes))
+        self._out.append(Heading(at, title or f"Act {self._act}", (self._act,), units))
 
-    def _begin_scene(self, at: Source, kind: str, n: str, title: str, takes: int) -> None:
+    def _begin_scene(self, at: Source, kind: str, n: str, title: str, units: int) -> None:
         self._scene = _number(kind, n, self._scene)
         self._in_scene = True
-        self._out.append(SceneStart(at, _setting(title), number=self._scene, takes=takes))
+        self._out.append(SceneStart(at, _setting(title), number=self._scene, units=units))
 
 
 def _number(kind: str, n: str, last: int | None) -> int:
     """What the division says its number is, if that goes on from the last one; else the next."""
-    given = _numeral(n.strip())
-    if given is not None and (last is None or given > last):
-        return given
+    stated = _numeral(n.strip())
+    if stated is not None and (last is None or stated > last):
+        return stated
     if last is None:
         return 0 if kind in BEFORE_ALL else 1
     return last + 1

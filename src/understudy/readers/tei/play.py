@@ -15,7 +15,7 @@ from understudy.readers.events import CastEntry, Cue, Description, Event, Headin
 from understudy.readers.names import is_group
 from understudy.readers.source import SourceFile
 from understudy.readers.tei.divisions import Division, Divisions
-from understudy.readers.tei.survey import DIVISION, PERSONS, Survey, identifiers
+from understudy.readers.tei.metadata import DIVISION, PERSONS, PlayMetadata, identifiers
 from understudy.readers.tei.xmlstream import End, Start
 from understudy.story import Character, Source
 
@@ -66,7 +66,7 @@ class _Sink:
     line: int
     reason: str = ""
     pieces: list[str] = field(default_factory=list)
-    takes: int = 0
+    units: int = 0
     size: int = 0
     label: str = ""
     speakers: tuple[str, ...] = ()
@@ -74,18 +74,18 @@ class _Sink:
 
 
 @dataclass(slots=True)
-class _Unit:
+class _TextUnit:
     counted: bool = False
 
 
 @dataclass(slots=True)
-class _Frame:
+class _OpenElement:
     """An open element: where its words go, and which unit they belong to."""
 
     name: str
     attributes: Mapping[str, str]
     sink: _Sink | None = None
-    unit: _Unit | None = None
+    unit: _TextUnit | None = None
     opened: bool = False
     division: Division | None = None
 
@@ -93,103 +93,103 @@ class _Frame:
 class Play:
     """What is open at the place that has been read up to; `out` is what is ready to go out."""
 
-    def __init__(self, source: SourceFile, found: Survey) -> None:
+    def __init__(self, source: SourceFile, metadata: PlayMetadata) -> None:
         self.out: list[Event] = []
-        self.divisions = Divisions(source, found.acts, self.out)
-        self._source, self._survey = source, found
-        self._frames: list[_Frame] = []
+        self.divisions = Divisions(source, metadata.acts, self.out)
+        self._source, self._metadata = source, metadata
+        self._elements: list[_OpenElement] = []
         self._line = 1
         self._last_speakers: tuple[str, ...] = ()
-        for one in found.unlisted:
-            self._declare(found.cast[one], source.at(1), 0)
+        for identifier in metadata.unlisted:
+            self._declare(metadata.cast[identifier], source.at(1), 0)
 
     def start(self, token: Start) -> None:
         self._line = token.line
-        outer = self._frames[-1] if self._frames else _Frame("", {})
-        frame = _Frame(token.name, token.attributes, outer.sink, outer.unit)
-        self._frames.append(frame)
+        outer = self._elements[-1] if self._elements else _OpenElement("", {})
+        element = _OpenElement(token.name, token.attributes, outer.sink, outer.unit)
+        self._elements.append(element)
         if outer.sink is not None and token.name in BREAKS and token.attributes.get("break") != "no":
             outer.sink.pieces.append(" ")
-        self._route(frame, outer)
-        credit = frame.sink is not None and frame.sink.kind == "credits"
-        if frame.opened or (token.name in UNITS and not credit):
-            frame.unit = _Unit()
+        self._route(element, outer)
+        credit = element.sink is not None and element.sink.kind == "credits"
+        if element.opened or (token.name in UNITS and not credit):
+            element.unit = _TextUnit()
 
     def words(self, text: str) -> None:
-        frame = self._frames[-1]
+        element = self._elements[-1]
         blank = not text.strip()
-        if blank and (frame.sink is None or (self._survey.spaced and frame.name != "c")):
+        if blank and (element.sink is None or (self._metadata.spaced and element.name != "c")):
             return
-        sink = frame.sink or self._stray()
+        sink = element.sink or self._stray()
         if sink.kind == "dropped":
             return
         if not blank:
             sink.line = sink.line or self._line
-            if frame.unit is None or frame.sink is None:
-                frame.unit = _Unit()
-            if not frame.unit.counted:
-                frame.unit.counted = True
+            if element.unit is None or element.sink is None:
+                element.unit = _TextUnit()
+            if not element.unit.counted:
+                element.unit.counted = True
                 self._source.units += 1
-                sink.takes += 1
+                sink.units += 1
         sink.size += len(text)
         if sink.size > LONGEST:
             raise self._source.error(f"more than {LONGEST:,} characters in one piece: this is no play", self._line)
         sink.pieces.append(text)
-        if frame.sink is None:
+        if element.sink is None:
             self._close(sink)
 
     def end(self, token: End) -> None:
         self._line = token.line
-        frame = self._frames.pop()
-        if frame.opened and frame.sink is not None:
-            self._close(frame.sink)
-        elif frame.sink is not None and frame.name in BREAKS and frame.attributes.get("break") != "no":
-            frame.sink.pieces.append(" ")
-        if frame.division is not None:
-            self.divisions.end(frame.division, token.line)
+        element = self._elements.pop()
+        if element.opened and element.sink is not None:
+            self._close(element.sink)
+        elif element.sink is not None and element.name in BREAKS and element.attributes.get("break") != "no":
+            element.sink.pieces.append(" ")
+        if element.division is not None:
+            self.divisions.end(element.division, token.line)
 
-    def _route(self, frame: _Frame, outer: _Frame) -> None:
+    def _route(self, element: _OpenElement, outer: _OpenElement) -> None:
         """Open what the element begins. Within most things an element is only a part of them."""
-        name, within = frame.name, None if outer.sink is None else outer.sink.kind
+        name, within = element.name, None if outer.sink is None else outer.sink.kind
         if within in ("aside", "dropped"):
             return
         if outer.name == "choice" and name in DROPPED:
-            self._open(frame, "dropped")
-        elif name in PERSONS and frame.attributes.get("xml:id") in self._survey.cast:
-            self._open(frame, "person").label = frame.attributes["xml:id"]
+            self._open(element, "dropped")
+        elif name in PERSONS and element.attributes.get("xml:id") in self._metadata.cast:
+            self._open(element, "person").label = element.attributes["xml:id"]
         elif outer.name in SECTIONS:
-            self._open(frame, "credits")
+            self._open(element, "credits")
         elif name in BESIDES and within != "credits":
-            self._open(frame, "aside").reason = BESIDES[name]
+            self._open(element, "aside").reason = BESIDES[name]
         elif name == "stage" and within == "direction" and outer.sink is not None:
-            self._note_moves(outer.sink, frame.attributes)
+            self._note_moves(outer.sink, element.attributes)
         elif within in (None, "words", "narration") and self._region() is not None:
-            self._route_text(frame, outer)
+            self._route_text(element, outer)
 
-    def _route_text(self, frame: _Frame, outer: _Frame) -> None:
-        name, attributes = frame.name, frame.attributes
+    def _route_text(self, element: _OpenElement, outer: _OpenElement) -> None:
+        name, attributes = element.name, element.attributes
         if name in DIVISION and outer.sink is None:
-            frame.division = self.divisions.begin(attributes.get("type", ""), attributes.get("n", ""), self._line)
+            element.division = self.divisions.begin(attributes.get("type", ""), attributes.get("n", ""), self._line)
         elif name == "head" and outer.division is not None:
-            self._open(frame, "head")
+            self._open(element, "head")
         elif name == "head" or name in TITLES:
             self._part_speech()
-            self._open(frame, "title")
+            self._open(element, "title")
         elif name == "sp":
             self._part_speech()
             self._last_speakers = self._named(attributes)
-            self._open(frame, "words").speakers = self._last_speakers
+            self._open(element, "words").speakers = self._last_speakers
         elif name == "speaker" and outer.sink is not None and outer.sink.kind == "words":
-            self._open(frame, "speaker")
+            self._open(element, "speaker")
         elif name == "stage":
             self._part_speech()
-            self._note_moves(self._open(frame, "direction"), attributes)
+            self._note_moves(self._open(element, "direction"), attributes)
         elif name in UNITS and outer.sink is None:
-            frame.sink, frame.opened = self._stray(), True
+            element.sink, element.opened = self._stray(), True
 
-    def _open(self, frame: _Frame, kind: str) -> _Sink:
-        frame.sink, frame.opened = _Sink(kind, self._line), True
-        return frame.sink
+    def _open(self, element: _OpenElement, kind: str) -> _Sink:
+        element.sink, element.opened = _Sink(kind, self._line), True
+        return element.sink
 
     def _stray(self) -> _Sink:
         """For words that are in no speech, direction or title."""
@@ -198,10 +198,10 @@ class Play:
         return _Sink("aside" if reason else "narration", self._line, reason)
 
     def _region(self) -> str | None:
-        return next((frame.name for frame in reversed(self._frames) if frame.name in REGIONS), None)
+        return next((element.name for element in reversed(self._elements) if element.name in REGIONS), None)
 
     def _named(self, attributes: Mapping[str, str]) -> tuple[str, ...]:
-        return tuple(self._survey.name(one) or one for one in identifiers(attributes.get("who")))
+        return tuple(self._metadata.name(identifier) or identifier for identifier in identifiers(attributes.get("who")))
 
     def _note_moves(self, sink: _Sink, attributes: Mapping[str, str]) -> None:
         kind = attributes.get("type", "").lower()
@@ -210,63 +210,63 @@ class Play:
 
     def _part_speech(self) -> None:
         """What has been said so far goes out before what comes in between."""
-        sink = next((one.sink for one in reversed(self._frames[:-1]) if one.opened), None)
+        sink = next((element.sink for element in reversed(self._elements[:-1]) if element.opened), None)
         if sink is None or sink.kind not in ("words", "narration"):
             return
         if self._tidy(sink):
             self._close(sink)
             sink.pieces.clear()
-            sink.takes = sink.size = 0
+            sink.units = sink.size = 0
         sink.line = 0
 
     def _close(self, sink: _Sink) -> None:
         text, at = self._tidy(sink), self._source.at(sink.line or self._line)
         if sink.kind == "person":
-            self._declare(self._survey.cast[sink.label], at, sink.takes)
-        elif not text and not sink.takes:
+            self._declare(self._metadata.cast[sink.label], at, sink.units)
+        elif not text and not sink.units:
             return
         elif sink.kind == "speaker":
-            speech = self._frames[-1].sink
+            speech = self._elements[-1].sink
             if speech is not None:
-                speech.label, speech.takes = text, speech.takes + sink.takes
+                speech.label, speech.units = text, speech.units + sink.units
         elif sink.kind == "words":
             self._speak(sink, text)
         elif sink.kind == "direction":
-            self.divisions.tell(self._direction(sink, text))
+            self.divisions.add_direction(self._direction(sink, text))
         elif sink.kind == "head":
-            self.divisions.head(text, sink.takes, at)
+            self.divisions.head(text, sink.units, at)
         elif sink.kind in ("title", "credits"):
-            self.out.append(Heading(at, text if sink.kind == "title" else text[:LONGEST_CREDIT], takes=sink.takes))
+            self.out.append(Heading(at, text if sink.kind == "title" else text[:LONGEST_CREDIT], units=sink.units))
         elif sink.kind == "narration":
-            self.divisions.tell(Description(at, text, takes=sink.takes))
+            self.divisions.add_direction(Description(at, text, units=sink.units))
         elif sink.kind == "aside":
-            self.out.append(Unread(at, text, sink.reason, sink.takes))
+            self.out.append(Unread(at, text, sink.reason, sink.units))
 
-    def _declare(self, character: Character, at: Source, takes: int) -> None:
+    def _declare(self, character: Character, at: Source, units: int) -> None:
         if not is_group(character.name):
-            self.out.append(CastEntry(at, character, takes))
-        elif takes:
-            self.out.append(Heading(at, character.name, takes=takes))
+            self.out.append(CastEntry(at, character, units))
+        elif units:
+            self.out.append(Heading(at, character.name, units=units))
 
     def _speak(self, sink: _Sink, text: str) -> None:
         at = self._source.at(sink.line or self._line)
         speakers = sink.speakers or ((sink.label,) if sink.label else ())
         if not text:
-            self.out.append(Unread(at, sink.label, "a speech without words", sink.takes))
+            self.out.append(Unread(at, sink.label, "a speech without words", sink.units))
         elif speakers:
-            self.divisions.speak(Speech(at, speakers, text, sink.takes))
+            self.divisions.add_spoken(Speech(at, speakers, text, sink.units))
         else:  # cries from behind the scene are nobody's
-            self.divisions.speak(Description(at, text, takes=sink.takes))
+            self.divisions.add_spoken(Description(at, text, units=sink.units))
 
     def _direction(self, sink: _Sink, text: str) -> Description:
         cues = tuple(sink.cues) or comings_and_goings(text)
         if not cues and BARE_EXIT.fullmatch(text):
             cues = tuple(Cue("leave", name) for name in self._last_speakers)
         at = self._source.at(sink.line or self._line)
-        return Description(at, text, cues, sink.takes)
+        return Description(at, text, cues, sink.units)
 
     def _tidy(self, sink: _Sink) -> str:
         text = AFTER_OPENING.sub(r"\1", SPACE.sub(" ", "".join(sink.pieces)).strip())
-        if self._survey.tokenised or sink.kind in ("direction", "head", "title"):
+        if self._metadata.tokenised or sink.kind in ("direction", "head", "title"):
             text = BEFORE_CLOSING.sub(r"\1", text)
         return text.lstrip(",; ") if sink.kind == "direction" else text

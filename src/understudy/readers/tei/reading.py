@@ -5,7 +5,7 @@ an epilogue the one after the last. A speech's text is its words, joined over ve
 it in two, so that who comes in the middle hears the second half only.
 
 A unit is an element that holds words of its own and is one of <l>, <p>, <ab>, <speaker>, <stage>, <head>, <label>,
-<castItem>, <note>, <person> and their like (`tei_play.UNITS`), or else a run of words outside all of these; it is
+<castItem>, <note>, <person> and their like (`tei.play.UNITS`), or else a run of words outside all of these; it is
 counted when its first word is met. The header's sections and each person in it are a unit each: the edition's credits
 come out as headings, persons as the cast. Of an editor's <choice> the corrected form is read.
 """
@@ -19,8 +19,8 @@ from pathlib import Path
 from understudy.readers.events import Event, Opening
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
+from understudy.readers.tei.metadata import read_metadata
 from understudy.readers.tei.play import Play
-from understudy.readers.tei.survey import survey
 from understudy.readers.tei.xmlstream import End, Start, xml_tokens
 
 __all__ = ["READER", "events", "recognises"]
@@ -35,12 +35,12 @@ def recognises(head: bytes, _path: Path) -> bool:
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file, after a first look through it."""
-    found = survey(SourceFile(source.path))
-    if not found.speeches:
+    """The stream of events of one file, after a first pass over it."""
+    metadata = read_metadata(SourceFile(source.path))
+    if not metadata.speeches:
         raise source.error("holds no speech (<sp>): of TEI texts only plays can be read")
-    yield Opening(("act", "scene", "line") if found.acts else ("scene", "line"), found.title, found.language)
-    play = Play(source, found)
+    yield Opening(("act", "scene", "line") if metadata.acts else ("scene", "line"), metadata.title, metadata.language)
+    play = Play(source, metadata)
     for token in xml_tokens(source):
         if isinstance(token, Start):
             play.start(token)

@@ -1,5 +1,5 @@
 """Transcripts as found: plain text and web pages, with all the mess they come in."""
 
-from understudy.readers.transcript.reading import READER, place
+from understudy.readers.transcript.reading import READER, episode_numbers
 
-__all__ = ["READER", "place"]
+__all__ = ["READER", "episode_numbers"]

@@ -1,7 +1,7 @@
 """What a speaker label looks like: what stands before the colon of `NAME (off): text`.
 
-Whether `Something:` at the start of a line is a label cannot be told from the line alone; which labels are in use, a
-survey of the whole file tells.
+Whether `Something:` at the start of a line is a label cannot be decided from the line alone; which labels are in use,
+`statistics` of the whole file show.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from understudy.readers.brackets import BRACKETED, OPENERS
 from understudy.readers.names import is_group
-from understudy.readers.transcript.furniture import is_credit, is_furniture
+from understudy.readers.transcript.boilerplate import is_boilerplate, is_credit
 from understudy.readers.vocabulary import STARTERS, words
 
 __all__ = ["INNER_LABEL", "PLAIN", "Label", "looks_like_label", "read_label"]
@@ -76,4 +76,4 @@ def looks_like_label(name: str) -> bool:
         return False  # in Chinese or Japanese, a whole sentence is one word
     if SENTENCE.search(ABBREVIATED.sub("", name)) and "," not in name:
         return False
-    return not is_credit(name + ":") and (len(words) == 1 or not is_furniture(name))
+    return not is_credit(name + ":") and (len(words) == 1 or not is_boilerplate(name))

@@ -58,8 +58,8 @@ def looks_like_html(head: str) -> bool:
     start = head[:1000].lstrip("\ufeff \t\r\n").lower()
     if start.startswith(("<!doctype html", "<html", "<head", "<body")):
         return True
-    found = TELLING.findall(head)
-    return len(found) >= 3 or any(tag.lower().startswith("<html") for tag in found)
+    tags = TELLING.findall(head)
+    return len(tags) >= 3 or any(tag.lower().startswith("<html") for tag in tags)
 
 
 def without_bbcode(text: str) -> str:
@@ -72,8 +72,8 @@ def page_lines(lines: Iterable[tuple[int, str]]) -> Iterator[TextLine]:
     A line end in the source is only a space there, unless inside `<pre>`.
     """
     pieces: list[str] = []
-    begins = 0
-    kept = 0
+    first_line = 0
+    preformatted = 0
     hidden: str | None = None
     comment_at = 0
     carry = ""
@@ -85,7 +85,7 @@ def page_lines(lines: Iterable[tuple[int, str]]) -> Iterator[TextLine]:
         text = " ".join(html.unescape("".join(pieces)).split())
         pieces.clear()
         if text:
-            yield TextLine(begins, text)
+            yield TextLine(first_line, text)
 
     for number, line in lines:
         line, carry = carry + line + "\n", ""
@@ -103,14 +103,14 @@ def page_lines(lines: Iterable[tuple[int, str]]) -> Iterator[TextLine]:
             text = line[position : match.start() if match else len(line)]
             position = match.end() if match else len(line)
             if text and not hidden:
-                if kept and "\n" in text:
+                if preformatted and "\n" in text:
                     for part in text.split("\n")[:-1]:
-                        begins = begins if "".join(pieces).strip() else number
+                        first_line = first_line if "".join(pieces).strip() else number
                         pieces.append(part)
                         yield from flush()
                     text = text[text.rindex("\n") + 1 :]
                 if not pieces or (text.strip() and not "".join(pieces).strip()):
-                    begins = number
+                    first_line = number
                 pieces.append(text)
             if match is None:
                 break
@@ -122,13 +122,13 @@ def page_lines(lines: Iterable[tuple[int, str]]) -> Iterator[TextLine]:
             elif name in BLOCKS and not hidden:
                 yield from flush()
                 if name in KEEPS_LINES:
-                    kept = max(0, kept + (-1 if match["close"] else 1))
+                    preformatted = max(0, preformatted + (-1 if match["close"] else 1))
     if comment_at:
         raise ValueError("a comment begins here and never ends: the page is cut off or damaged", comment_at)
     if hidden:
         raise ValueError(f"a <{hidden}> never ends: the page is cut off or damaged", number)
     pieces.append(carry)
-    begins = begins or number
+    first_line = first_line or number
     yield from flush()
 
 

@@ -1,7 +1,7 @@
 """Transcripts as found: plain text or HTML, `Name: text`, directions in brackets, scene markers of all kinds.
 
 Two passes over the lines: the first counts labels and how lines wrap, the second makes events. A file of ordinary
-size is looked ahead whole for that; a larger one is read twice as a stream, so that memory does not grow with it.
+size is kept in memory for that; a larger one is read twice as a stream, so that memory does not grow with it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from understudy.readers.events import Event, Heading, Opening
 from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
+from understudy.readers.transcript.episode import episode_numbers, episode_title
 from understudy.readers.transcript.labels import looks_like_label, read_label
+from understudy.readers.transcript.line_parser import parse_lines
 from understudy.readers.transcript.markup import TextLine, looks_like_html, page_lines
-from understudy.readers.transcript.place import place, title
 from understudy.readers.transcript.scenes import is_cut, is_scene_mark
-from understudy.readers.transcript.stitching import stitched
-from understudy.readers.transcript.survey import survey
+from understudy.readers.transcript.statistics import collect_statistics
 
-__all__ = ["READER", "events", "place", "recognises", "text_lines"]
+__all__ = ["READER", "episode_numbers", "events", "recognises", "text_lines"]
 
 LOST = " "
 LOOK_AHEAD = 4 * 1024 * 1024
@@ -49,7 +49,7 @@ def recognises(head: bytes, path: Path) -> bool:
     labels = [label for line in lines if (label := read_label(line)) and looks_like_label(label.name)]
     if len(labels) >= 2 and len(labels) * 10 >= len(lines):
         return True
-    return place(path, head) is not None and max(map(len, lines)) <= LONGEST_PROSE
+    return episode_numbers(path, head) is not None and max(map(len, lines)) <= LONGEST_PROSE
 
 
 def _decoded(head: bytes) -> str | None:
@@ -74,16 +74,16 @@ def _is_json(first: str, text: str) -> bool:
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file."""
     head = source.head()
-    where = place(source.path, head)
-    yield Opening(LEVELS if where else LEVELS[-2:])
-    if where:
-        yield Heading(source.at(1), title(source.path, head), where, takes=0)
+    numbers = episode_numbers(source.path, head)
+    yield Opening(LEVELS if numbers else LEVELS[-2:])
+    if numbers:
+        yield Heading(source.at(1), episode_title(source.path, head), numbers, units=0)
     if source.size <= LOOK_AHEAD:
         lines = list(text_lines(source))
-        yield from stitched(source, lines, survey(lines))
+        yield from parse_lines(source, lines, collect_statistics(lines))
     else:
-        seen = survey(text_lines(SourceFile(source.path)))
-        yield from stitched(source, text_lines(source), seen)
+        stats = collect_statistics(text_lines(SourceFile(source.path)))
+        yield from parse_lines(source, text_lines(source), stats)
 
 
 def text_lines(source: SourceFile) -> Iterator[TextLine]:

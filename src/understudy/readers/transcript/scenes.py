@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_bare_location", "is_cut", "is_scene_mark", "names_place", "present", "setting"]
+__all__ = ["has_location_word", "is_bare_location", "is_cut", "is_scene_mark", "present", "setting"]
 
 OPENING = r"[\s\[({<*\"“_-]*"
 SCENE_WORD = r"(?:scene|sceme|secne|scence|sceen|sence)"
@@ -96,7 +96,7 @@ def is_bare_location(text: str) -> bool:
     return len(bare.split()) <= 7 and ENDS_WITH_PLACE.search(bare) is not None
 
 
-def names_place(text: str) -> bool:
+def has_location_word(text: str) -> bool:
     """Does a word for a place stand in it? Capitals alone may also be a title."""
     return PLACE.search(text) is not None
 
@@ -108,7 +108,7 @@ def setting(text: str) -> str:
 
 def present(text: str) -> tuple[str, ...]:
     """Capitalised names a marker lists as there, after the place and leaving out owners (`Ross's flat`)."""
-    place = re.match(r"[^,.;:–]*(?:[,.;:–]|$)", text)
-    rest = text[place.end() :] if place and not VERB.search(place[0]) else text
-    rest = ABSENT.sub(" ", OWNED.sub(" ", rest))
-    return tuple(dict.fromkeys(match[0] for match in NAME.finditer(rest)))
+    location = re.match(r"[^,.;:–]*(?:[,.;:–]|$)", text)
+    remainder = text[location.end() :] if location and not VERB.search(location[0]) else text
+    remainder = ABSENT.sub(" ", OWNED.sub(" ", remainder))
+    return tuple(dict.fromkeys(match[0] for match in NAME.finditer(remainder)))

@@ -15,13 +15,11 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from understudy import __version__
+from understudy.cards import Card, json_of, png_of, portrait
 from understudy.dialogue import USER_NAME, Situation, Turn
 from understudy.documents import cast_document, persona_document, reply_document, scene_document
+from understudy.export import card_at
 from understudy.names import people_at, shown_names_at
-from understudy.readers.card.document import Card, json_of
-from understudy.readers.card.export import card_at
-from understudy.readers.card.file import png_of
-from understudy.readers.card.portrait import portrait
 from understudy.server.api.schemas import (
     CardQuery,
     CastDocument,

@@ -27,7 +27,7 @@ from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
 from understudy.readers import read
-from understudy.readers.folder import CAST, NOTES, scripts_in
+from understudy.readers.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, Limits
 from understudy.server.uploads.names import safe_name
 from understudy.server.uploads.unpacking import is_story_zip, unpack

@@ -1,0 +1,184 @@
+"""A character card as a document: versions 1, 2 and 3, kept whole.
+
+    V1   six texts side by side: name, description, personality, scenario, first_mes, mes_example
+    V2   {"spec": "chara_card_v2", "spec_version": "2.0", "data": {...}}: the six, greetings, a lorebook, extensions
+    V3   {"spec": "chara_card_v3", "spec_version": "3.0", "data": {...}}: V2's, nickname, assets, group greetings
+
+Programs put fields of their own anywhere in a card, and some put the wrong type into a known one. So a `Card` keeps
+the document as it was read, order of keys included, and its properties only look into it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from understudy.errors import InputError
+
+__all__ = ["DEEPEST", "LARGEST_CARD", "Card", "card_from_json", "card_of", "in_version", "json_of"]
+
+LARGEST_CARD = 16 * 1024 * 1024
+DEEPEST = 100  # levels of nesting; far more would overrun the stack of whoever reads or writes it
+
+SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
+HEADS = {version: {"spec": spec, "spec_version": f"{version}.0"} for spec, version in SPECS.items()}
+V1_FIELDS = ("name", "description", "personality", "scenario", "first_mes", "mes_example")
+V2_DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(V1_FIELDS, ""),
+    **dict.fromkeys(("creator_notes", "system_prompt", "post_history_instructions"), ""),
+    "alternate_greetings": (),
+    "tags": (),
+    **dict.fromkeys(("creator", "character_version"), ""),
+    "extensions": {},
+}
+"""What every V2 card must have; a tuple stands for an empty list."""
+
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card's whole document, and which version of the format it is in."""
+
+    document: dict[str, Any]
+    version: int
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The fields of the character; in a V1 card they are the document itself."""
+        data: dict[str, Any] = self.document if self.version == 1 else self.document["data"]
+        return data
+
+    @property
+    def name(self) -> str:
+        return self.text("name").strip()
+
+    @property
+    def book(self) -> list[Any]:
+        """The entries of the character's lorebook."""
+        book = self.data.get("character_book")
+        entries = book.get("entries") if isinstance(book, dict) else None
+        return entries if isinstance(entries, list) else []
+
+    def text(self, field: str) -> str:
+        value = self.data.get(field)
+        return value if isinstance(value, str) else ""
+
+    def texts(self, field: str) -> tuple[str, ...]:
+        value = self.data.get(field)
+        return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+    def extension(self, namespace: str) -> Mapping[str, Any]:
+        """What one program keeps in the card under its own name."""
+        extensions = self.data.get("extensions")
+        own = extensions.get(namespace) if isinstance(extensions, dict) else None
+        return own if isinstance(own, dict) else {}
+
+
+def card_of(document: object, path: Path | None = None) -> Card:
+    """See that a document is a card, and of which version."""
+    if not isinstance(document, dict):
+        raise InputError("is JSON, but not a character card: a card is an object with named fields", path)
+    if _nested_over(DEEPEST, document):
+        raise InputError(f"is nested over {DEEPEST} levels deep: no card is, so this one is not read", path)
+    spec = document.get("spec")
+    version = SPECS.get(spec) if isinstance(spec, str) else None
+    if version is not None:
+        if not isinstance(document.get("data"), dict):
+            raise InputError(f"says it is a {spec}, but has no 'data': export the card again", path)
+        return Card(document, version)
+    if spec is None and isinstance(document.get("name"), str) and any(f in document for f in V1_FIELDS[1:]):
+        return Card(document, 1)
+    raise InputError(
+        "is not a character card that can be read: its 'spec' should be 'chara_card_v2' or 'chara_card_v3', or it "
+        "should have a name and a description at its top (V1)",
+        path,
+    )
+
+
+def card_from_json(content: bytes, path: Path | None = None) -> Card:
+    if len(content) > LARGEST_CARD:
+        raise InputError(f"is a card of over {LARGEST_CARD:,} bytes: make it smaller (are pictures in it?)", path)
+    try:
+        document = json.loads(content, parse_constant=_not_json, parse_float=_number)
+    except json.JSONDecodeError as error:
+        raise InputError(f"is not JSON: {error.msg}; export the card again", path, error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else error
+        raise InputError(f"is not JSON that can be read ({reason}): export the card again", path) from error
+    return card_of(document, path)
+
+
+def json_of(card: Card, indent: int | None = 2) -> bytes:
+    """The document as it is, in UTF-8."""
+    try:
+        text = json.dumps(card.document, ensure_ascii=False, allow_nan=False, indent=indent)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"the card holds what JSON cannot ({error}): take that out of it") from error
+    # half an emoji, left where a program cut a text, is no UTF-8 but can be spelled out
+    return LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()
+
+
+def in_version(card: Card, version: int) -> Card:
+    """The same card as another version; fields that version does not know stay in it.
+
+    Into V1 there is no way back: it has no place for most of a card.
+    """
+    if version == card.version:
+        return card
+    if version not in (2, 3):
+        raise InputError(f"a V{card.version} card cannot be made a V{version} card: ask for version 2 or 3")
+    document, data = card.document, card.data
+    if card.version == 1:
+        data = {field: value for field, value in document.items() if field in V2_DEFAULTS or field == "character_book"}
+        other_fields = {field: value for field, value in document.items() if field not in data}
+        document = {**HEADS[version], **other_fields}
+    data = {**data, **{field: _fresh(value) for field, value in V2_DEFAULTS.items() if field not in data}}
+    if version == 3:
+        data = _with_v3_fields(data)
+    return Card({**document, **HEADS[version], "data": data}, version)
+
+
+def _with_v3_fields(data: dict[str, Any]) -> dict[str, Any]:
+    data.setdefault("group_only_greetings", [])
+    book = data.get("character_book")
+    if isinstance(book, dict) and isinstance(book.get("entries"), list):
+        entries = [
+            {**entry, "use_regex": entry.get("use_regex", False)} if isinstance(entry, dict) else entry
+            for entry in book["entries"]
+        ]
+        data["character_book"] = {**book, "entries": entries}
+    return data
+
+
+def _fresh(default: Any) -> Any:
+    return list(default) if isinstance(default, tuple) else dict(default) if isinstance(default, dict) else default
+
+
+def _nested_over(limit: int, document: object) -> bool:
+    level: list[Any] = [document]
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _not_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number

@@ -1,0 +1,151 @@
+"""A story as a story folder: scripts and a cast.toml that the `script` reader reads back as the same story."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from understudy.errors import InputError
+from understudy.story import Moment, Scene, Schema
+from understudy.storyfile import Story
+
+__all__ = ["escaped", "export_folder"]
+
+CAST_FILE = "cast.toml"
+KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
+SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)
+
+
+def export_folder(story: Story, folder: Path) -> int:
+    """Scripts and a cast.toml that read back as the same story; returns how many lines were written."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("is there already and not an empty folder: name a new one", folder)
+    if story.count()[0] == 0:
+        raise InputError(f"'{story.title}' has no scenes, so there is no script to write", folder)
+    partial = folder.with_name(f".{folder.name}.partial")
+    partial.mkdir(parents=True)
+    try:
+        count = _write_scripts(story, partial)
+        (partial / CAST_FILE).write_text("\n".join(_cast_lines(story)) + "\n", encoding="utf-8")
+        if folder.exists():
+            folder.rmdir()
+        os.replace(partial, folder)
+    finally:
+        if partial.exists():
+            for path in partial.iterdir():
+                path.unlink()
+            partial.rmdir()
+    return count
+
+
+def _write_scripts(story: Story, folder: Path) -> int:
+    titles = {moment.numbers: title for moment, title in story.headings()}
+    outer = len(story.levels) - 2
+    count = 0
+    last: tuple[int, ...] = ()
+    stream: IO[str] | None = None
+    try:
+        for scene in story.scenes():
+            position = scene.moment.numbers
+            if stream is None or (outer and position[0] != last[0]):
+                if stream is not None:
+                    stream.close()
+                name = f"{story.levels[0]}-{position[0]}.txt" if outer else "script.txt"
+                stream, last = (folder / name).open("w", encoding="utf-8"), ()
+            for depth in range(1, outer + 1):
+                if position[:depth] != last[:depth]:
+                    stream.write(
+                        _heading(depth, story.levels[depth - 1], position[depth - 1], titles.get(position[:depth], ""))
+                    )
+            _write_scene(story, scene, stream.write)
+            count += len(scene.lines)
+            last = position
+    finally:
+        if stream is not None:
+            stream.close()
+    return count
+
+
+def _write_scene(story: Story, scene: Scene, write: Callable[[str], Any]) -> None:
+    """A scene with who comes and goes noted exactly, so that reading it back need not infer it from directions."""
+    position = scene.moment.numbers
+    write(_heading(len(position), story.levels[len(position) - 1], position[-1], scene.setting))
+    intervals = story.presence_intervals(scene.moment)
+    coming: dict[int, list[str]] = {}
+    going: dict[int, list[str]] = {}
+    for name, first, last in intervals:
+        coming.setdefault(first, []).append(name)
+        if last < len(scene.lines):
+            going.setdefault(last, []).append(name)
+    write(f"Present exactly: {_listed(coming.get(1, []))}".rstrip() + "\n\n")
+    for number, line in enumerate(scene.lines, 1):
+        if number > 1 and number in coming:
+            write(f"+ {_listed(coming[number])}\n")
+        write(f"[{line.text}]\n" if line.speaker is None else f"{escaped(line.speaker)}: {line.text}\n")
+        if number in going:
+            write(f"- {_listed(going[number])}\n")
+    write("\n")
+
+
+def _heading(depth: int, level: str, number: int, title: str) -> str:
+    return f"{'#' * depth} {level} {number}{': ' + title if title else ''}\n"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(escaped(name) for name in names)
+
+
+def escaped(name: str) -> str:
+    """A name as it can stand in a script: characters and words that mean something there get a backslash."""
+    plain = SPECIAL.sub(lambda match: "\\" + match[0], name)
+    return "\\" + plain if KEYWORD.match(plain) else plain
+
+
+def _cast_lines(story: Story) -> Iterator[str]:
+    default = Schema()
+    yield f"title = {_toml(story.title)}"
+    yield f"language = {_toml(story.language)}"
+    yield f"levels = {_toml(list(story.levels))}"
+    more = {
+        "attributes": [name for name in story.schema.attributes if name not in default.attributes],
+        "kinds": [name for name in story.schema.kinds if name not in default.kinds],
+    }
+    if any(more.values()):
+        yield "\n[schema]"
+        yield from (f"{key} = {_toml(names)}" for key, names in more.items() if names)
+    for member in story.cast():
+        yield from _table(
+            "character",
+            name=member.character.name,
+            aliases=list(member.character.aliases) or None,
+            profile=list(member.character.profile) or None,
+        )
+    for fact in story.facts():
+        yield from _table(
+            "fact",
+            who=fact.who,
+            attribute=fact.attribute,
+            value=list(fact.values),
+            **{"from": fact.since},
+            until=fact.until,
+            known_to=None if fact.known_to is None else list(fact.known_to),
+        )
+    for tie in story.relations():
+        level = {"kind": tie.kind} if tie.level is None else {tie.kind: tie.level}
+        yield from _table("relation", of=tie.of, to=tie.to, **level, **{"from": tie.since}, until=tie.until)
+
+
+def _table(name: str, /, **entries: object) -> Iterator[str]:
+    yield f"\n[[{name}]]"
+    for key, value in entries.items():
+        if value is not None:
+            yield f"{key} = {_toml(value.dotted if isinstance(value, Moment) else value)}"
+
+
+def _toml(value: object) -> str:
+    """JSON's strings, numbers and lists are TOML's too, but for one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

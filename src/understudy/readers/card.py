@@ -1,0 +1,161 @@
+"""Reader of character cards, as tiny stories: somebody with a profile, and a scene for every greeting and example talk.
+
+What is counted are a card's fields and the entries of its lorebook, those that are not empty. Name, description and
+scenario become the cast and the settings, greetings and examples become lines, and the rest is listed as unread: it
+instructs programs or belongs to the card's maker, and stays in the card.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from understudy.cards.document import Card
+from understudy.cards.file import LARGEST_FILE, parse_card
+from understudy.cards.png import SIGNATURE
+from understudy.cards.prose import CardNames, ExampleTurn, conversations, one_line, sentences
+from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
+from understudy.readers.reader import Reader
+from understudy.readers.source import SourceFile
+from understudy.story import Character, Source
+from understudy.text import LANGUAGES, guess_language
+
+__all__ = ["READER"]
+
+NOT_STORY = "kept in the card, not part of the story"
+NO_TEXT = "holds no text to read: kept in the card"
+PROFILE = ("description", "personality")
+GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
+STORY = frozenset({"name", "nickname", "scenario", "mes_example", *PROFILE, *GREETINGS})
+MARKS = re.compile(
+    r'"spec"\s*:\s*"chara_card_v\d"|"(?:first_mes|mes_example|alternate_greetings|post_history_instructions)"\s*:'
+)
+LONGEST_SHOWN = 200
+
+
+def recognises(head: bytes, _path: Path) -> bool:
+    """Any PNG, for the card may lie behind the picture; and JSON with fields that only cards have."""
+    if head.startswith(SIGNATURE):
+        return True
+    text = head.decode(json.detect_encoding(head), "ignore").lstrip("\ufeff \t\r\n")
+    return text.startswith("{") and MARKS.search(text) is not None
+
+
+def events(source: SourceFile) -> Iterator[Event]:
+    if source.size > LARGEST_FILE:
+        raise source.error(f"has {source.size:,} bytes, more than a card may ({LARGEST_FILE:,}): make it smaller")
+    card = parse_card(b"".join(source.chunks()), source.path)
+    if not card.name:
+        raise source.error("the card has no name: fill in its 'name' field, then read it again")
+    card_story = _CardStory(card, source)
+    source.units = len(card_story.fields)
+    yield from card_story.events()
+
+
+@dataclass(slots=True)
+class _CardField:
+    """A field or lorebook entry that is not empty, and whether an event has been made of it."""
+
+    source: Source
+    name: str
+    value: Any
+    is_read: bool = False
+
+    def claim(self) -> int:
+        """How many units the next event made of it accounts for: 1 for the first, 0 for those that follow."""
+        is_first, self.is_read = not self.is_read, True
+        return int(is_first)
+
+
+@dataclass(slots=True)
+class _CardStory:
+    """Makes the events of one card."""
+
+    card: Card
+    source: SourceFile
+    fields: dict[str, _CardField] = field(init=False)
+    names: CardNames = field(init=False)
+
+    def __post_init__(self) -> None:
+        card = self.card
+        fields = {name: value for name, value in card.data.items() if not _empty(value)}
+        entries = {f"character_book entry {n}": entry for n, entry in enumerate(card.book, 1) if not _empty(entry)}
+        numbered = enumerate([*fields.items(), *entries.items()], 1)
+        self.fields = {name: _CardField(self.source.at(number), name, value) for number, (name, value) in numbered}
+        sample = "\n".join(card.text(name) for name in ("description", "first_mes", "mes_example"))
+        language = card.extension("understudy").get("language")
+        name = one_line(card.name)
+        called = one_line(card.text("nickname")) or name
+        self.names = CardNames(name, called, language if language in LANGUAGES else guess_language(sample))
+
+    def events(self) -> Iterator[Event]:
+        yield Opening(title=self.names.name, language=self.names.language)
+        yield from self._cast()
+        for name in GREETINGS:
+            yield from self._greetings(name)
+        for turns in conversations(self.card.text("mes_example"), self.names):
+            yield from self._scene("mes_example", turns)
+        if (scenario := self.fields.get("scenario")) and not scenario.is_read and self._setting():
+            yield SceneStart(scenario.source, self._setting(), units=scenario.claim())
+        for unit in self.fields.values():
+            if not unit.is_read:
+                reason = NO_TEXT if unit.name in STORY else NOT_STORY
+                yield Unread(unit.source, _shown(unit.name, unit.value), reason, units=unit.claim())
+
+    def _cast(self) -> Iterator[Event]:
+        """The character, made of up to four fields."""
+        used_fields = ["name"]
+        if one_line(self.card.text("nickname")):
+            used_fields.append("nickname")
+        profile: list[str] = []
+        for name in PROFILE:
+            if profile_sentences := sentences(self.names.filled(self.card.text(name))):
+                used_fields.append(name)
+                profile += profile_sentences
+        aliases = (self.names.called,) if self.names.called != self.names.name else ()
+        yield CastEntry(
+            self.fields["name"].source,
+            Character(self.names.name, aliases, tuple(dict.fromkeys(profile))),
+            units=sum(self.fields[name].claim() for name in used_fields),
+        )
+
+    def _greetings(self, name: str) -> Iterator[Event]:
+        texts = (self.card.text(name),) if name == "first_mes" else self.card.texts(name)
+        for text in texts:
+            if greeting := one_line(self.names.filled(text)):
+                yield from self._scene(name, [ExampleTurn(self.names.name, greeting)])
+        unit = self.fields.get(name)
+        if unit is not None and unit.is_read and isinstance(unit.value, list):
+            for item in unit.value:
+                if not isinstance(item, str):
+                    yield Unread(unit.source, _shown(name, item), NO_TEXT, units=0)
+
+    def _setting(self) -> str:
+        return one_line(self.names.filled(self.card.text("scenario")))
+
+    def _scene(self, name: str, turns: list[ExampleTurn]) -> Iterator[Event]:
+        unit, scenario = self.fields[name], self.fields.get("scenario")
+        setting = self._setting()
+        yield SceneStart(unit.source, setting, units=scenario.claim() if scenario and setting else 0)
+        for turn in turns:
+            if turn.speaker is None:
+                yield Description(unit.source, turn.text, units=unit.claim())
+            else:
+                yield Speech(unit.source, (turn.speaker,), turn.text, units=unit.claim())
+
+
+def _empty(value: object) -> bool:
+    return value is None or value in ([], {}) or (isinstance(value, str) and not value.strip())
+
+
+def _shown(name: str, value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = one_line(f"{name}: {text[: 4 * LONGEST_SHOWN]}")
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+READER = Reader("card", recognises, events)

@@ -1,0 +1,164 @@
+"""A character exported as a card at a moment: what it is then, and nothing of what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from generated import NAMES, Plan, plans
+from understudy.cards.document import in_version, json_of
+from understudy.cards.file import read_card, write_card
+from understudy.dialogue import Situation, situation_at
+from understudy.export.card import EXCHANGES, card_at
+from understudy.persona import Other, Persona
+from understudy.readers.card import READER
+from understudy.readers.events import CastEntry, Opening, Speech
+from understudy.readers.source import SourceFile
+from understudy.story import Exchange, Line, Moment, Relation, Scene
+from understudy.wording import tie_sentence
+
+SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+LEVELS = ("chapter", "scene", "line")
+
+
+@dataclass
+class Told:
+    """A past that was written down."""
+
+    scenes_told: Sequence[Scene]
+    name: str
+
+    def __len__(self) -> int:
+        return len(self.lines())
+
+    def lines(self, last: int | None = None) -> Sequence[Line]:
+        own = [line for scene in self.scenes_told for line in scene.lines if line.speaker == self.name]
+        return own if last is None else own[-last:]
+
+    def scenes(self, last: int | None = None) -> Iterator[Scene]:
+        return iter(self.scenes_told if last is None else self.scenes_told[-last:])
+
+    def exchanges(self) -> Iterator[Exchange]:
+        raise AssertionError("a long past is not to be read through")
+
+
+def scene(number: int, *lines: tuple[str | None, str]) -> Scene:
+    told = tuple(Line(Moment((1, number, n), LEVELS), who, text) for n, (who, text) in enumerate(lines, 1))
+    return Scene(Moment((1, number), LEVELS), "the lock", ("Odile", "Bastien"), told)
+
+
+TIE = Relation("Odile", "Bastien", "friend", None, Moment((1, 1)))
+FAR_TIE = Relation("Odile", "Marguerite", "enemy", None, Moment((1, 1)))
+TALK = (
+    scene(
+        1,
+        (None, "Fog."),
+        ("Bastien", "Is the gate open?"),
+        ("Odile", "It sticks when the water is low."),
+        ("Odile", "Push."),
+    ),
+    scene(2, ("Odile", "You are\nlate."), ("Bastien", "The train."), (None, "A bell."), ("Odile", "Hm.")),
+)
+SITUATION = Situation(
+    Persona(
+        "Odile",
+        Moment((1, 3), LEVELS),
+        ("I keep the lock.", "I have a brass key."),
+        {"character": ("dry", "patient"), "belongings": ("a brass key",), "hobby": ("rowing",)},
+        (TIE, FAR_TIE),
+        Told(TALK, "Odile"),
+    ),
+    "at the lock",
+    Other("Bastien", ("Bastien is a carter.",), (TIE,)),
+)
+
+
+def test_what_goes_where() -> None:
+    card = card_at(SITUATION, "The Lock at Verey", version=2)
+    friend, enemy = tie_sentence(TIE, "en"), tie_sentence(FAR_TIE, "en")
+    assert card.version == 2
+    assert card.name == "Odile"
+    assert card.text("description") == "I keep the lock.\nI have a brass key.\ncharacter: dry, patient\nhobby: rowing"
+    assert card.text("personality") == "dry, patient"
+    assert card.text("scenario") == f"at the lock\n{friend}"
+    assert card.text("first_mes") == "It sticks when the water is low."
+    assert card.text("mes_example") == (
+        "<START>\n{{user}}: Is the gate open?\n{{char}}: It sticks when the water is low.\n{{char}}: Push.\n"
+        "<START>\n{{char}}: You are late.\n{{user}}: The train.\n{{char}}: Hm."
+    )
+    assert card.text("creator") == "The Lock at Verey"
+    assert card.extension("understudy") == {
+        "story": "The Lock at Verey",
+        "character": "Odile",
+        "moment": "1.3",
+        "language": "en",
+        "version": 1,
+    }
+    assert [(entry["keys"], entry["content"]) for entry in card.book] == [
+        (["Bastien"], f"Bastien is a carter.\n{friend}"),
+        (["Marguerite"], enemy),
+    ]
+
+
+def test_somebody_without_a_past_introduces_themselves() -> None:
+    card = card_at(Situation(Persona("千夏", profile=("高二です。",), language="ja")), "右上の丸")
+    assert card.text("first_mes") == "千夏です。 高二です。"
+    assert card.text("mes_example") == ""
+    assert "character_book" not in card.data
+    assert card.version == 3
+    assert card.data["group_only_greetings"] == []
+
+
+def test_only_the_last_exchanges_are_shown() -> None:
+    long = [scene(n, ("Bastien", f"question {n}"), ("Odile", f"answer {n}")) for n in range(1, 200)]
+    sparse = [scene(n, ("Bastien", "alone")) for n in range(200, 300)]
+    persona = Persona("Odile", past=Told([*long, *sparse], "Odile"))
+    example = card_at(Situation(persona), "Verey").text("mes_example")
+    assert [line for line in example.splitlines() if line.startswith("{{char}}")] == [
+        f"{{{{char}}}}: answer {n}" for n in range(200 - EXCHANGES, 200)
+    ]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_it_comes_back_from_files_whole(tmp_path: Path, version: int) -> None:
+    card = card_at(SITUATION, "Verey", version)
+    for name in ("odile.json", "odile.png"):
+        write_card(card, tmp_path / name)
+        assert json_of(read_card(tmp_path / name)) == json_of(card)
+    assert json_of(in_version(card_at(SITUATION, "Verey", 2), 3)) == json_of(card_at(SITUATION, "Verey", 3))
+
+
+def test_it_reads_as_a_story_again(tmp_path: Path) -> None:
+    write_card(card_at(SITUATION, "Verey"), tmp_path / "odile.json")
+    events = list(READER.events(SourceFile(tmp_path / "odile.json")))
+    assert events[0] == Opening(title="Odile", language="en")
+    (entry,) = (event for event in events if isinstance(event, CastEntry))
+    assert "I have a brass key." in entry.character.profile
+    said = [(event.speakers[0], event.text) for event in events if isinstance(event, Speech)]
+    assert ("User", "The train.") in said
+    assert ("Odile", "Hm.") in said
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@given(plan=plans(), data=st.data())
+def test_nothing_of_the_future_gets_in(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
+    cast = NAMES[: sum(isinstance(event, CastEntry) for event in plan.events)]
+    who, facing = data.draw(st.permutations(cast))[:2]
+    at = data.draw(st.sampled_from(list(plan.moments())))
+    situation = situation_at(plan.story(tmp_path), who, at, facing)
+    text = json_of(card_at(situation, "Made Up")).decode()
+    for moment, _, line, company in plan.lines:
+        if moment >= at or who not in company:
+            assert line not in text
+    for fact in plan.facts:
+        if fact.since > at:
+            assert fact.values[0] not in text
+    held = {tie_sentence(tie, "en") for tie in situation.persona.relations}
+    for tie in plan.ties:
+        if tie_sentence(tie, "en") not in held:
+            assert tie_sentence(tie, "en") not in text

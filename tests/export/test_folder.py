@@ -1,0 +1,50 @@
+"""What is written out reads back the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from generated import Plan, plans
+from understudy.errors import InputError
+from understudy.export import export_folder
+from understudy.readers import read
+from understudy.story import Line, Scene
+from understudy.storyfile import Story
+
+
+def content(story: Story) -> object:
+    """All a story tells, but for where it was read from."""
+    scenes = [
+        Scene(s.moment, s.setting, tuple(sorted(s.present)), tuple(Line(x.moment, x.speaker, x.text) for x in s.lines))
+        for s in story.scenes()
+    ]
+    cast = {(m.character.name, frozenset(m.character.aliases), m.character.profile, m.lines) for m in story.cast()}
+    presence_intervals = [sorted(story.presence_intervals(scene.moment)) for scene in scenes]
+    about = (story.title, story.language, story.levels, set(story.schema.attributes), set(story.schema.kinds))
+    return scenes, cast, presence_intervals, about, set(story.facts()), set(story.relations()), list(story.headings())
+
+
+@pytest.mark.parametrize("name", ["demo", "demo-ja", "demo-zh"])
+def test_the_embedded_stories_survive_the_folder(tmp_path: Path, name: str) -> None:
+    story = read(name)
+    export_folder(story, tmp_path / "out")
+    assert content(read(tmp_path / "out")) == content(story)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plan=plans())
+def test_any_story_survives_the_folder(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
+    folder = tmp_path_factory.mktemp("export")
+    story = plan.story(folder)
+    export_folder(story, folder / "out")
+    assert content(read(folder / "out")) == content(story)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(InputError, match="not an empty folder"):
+        export_folder(read("demo-zh"), tmp_path)
+    assert (tmp_path / "note.txt").read_text() == "mine"

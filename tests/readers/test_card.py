@@ -1,0 +1,250 @@
+"""A card read as a tiny story: who, where, what is said, and every field accounted for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from understudy.cards.document import card_of
+from understudy.cards.file import png_of
+from understudy.cards.prose import CardNames, conversations, sentences
+from understudy.errors import InputError
+from understudy.readers.assembly import Assembly
+from understudy.readers.card import NO_TEXT, NOT_STORY, READER
+from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
+from understudy.readers.source import SourceFile
+from understudy.storyfile import Story, StoryWriter
+
+SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+CARD: dict[str, Any] = {
+    "spec": "chara_card_v3",
+    "spec_version": "3.0",
+    "data": {
+        "name": "Odile Marchetti",
+        "nickname": "Odi",
+        "description": "{{char}} keeps the lock at Verey. She owns {{user}}'s old boat.\n\n- Hates fog\n---",
+        "personality": "Dry and patient.",
+        "scenario": "{{user}} waits at the lock with {{char}}.",
+        "first_mes": "*{{char}} looks up.*\n\nThe gate sticks, {{user}}.",
+        "alternate_greetings": ["You again.", "", "{{// nothing}}"],
+        "group_only_greetings": ["All aboard."],
+        "mes_example": (
+            "<START>\nThe water is low.\n{{user}}: When do we leave?\n{{char}}: When it rises.\nNot before.\n"
+            "<START>\nYou: Now?\nOdile: No: wait.\nLevel: two feet"
+        ),
+        "creator_notes": "For patient people.",
+        "system_prompt": "",
+        "tags": ["canal"],
+        "creator": None,
+        "creation_date": 0,
+        "extensions": {"elsewhere/voice": {"pitch": 2}},
+        "character_book": {
+            "name": "Verey",
+            "extensions": {},
+            "entries": [{"keys": ["gate"], "content": "depth 2\nThe gate is oak."}, {"keys": ["fog"]}],
+        },
+    },
+}
+
+
+def opened(tmp_path: Path, document: object, name: str = "odile.json") -> SourceFile:
+    path = tmp_path / name
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return SourceFile(path)
+
+
+def of_kind(events: list[Event], kind: type[Any]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def accounted(events: list[Event]) -> int:
+    return sum(event.units for event in events if not isinstance(event, Opening))
+
+
+def story(source: SourceFile) -> Story:
+    with StoryWriter(None) as writer:
+        assembly = Assembly(writer)
+        assembly.add_file(source, READER.name, READER.events(source))
+        assembly.finish("untitled")
+        return Story(writer.address)
+
+
+def test_the_character(tmp_path: Path) -> None:
+    events = list(READER.events(opened(tmp_path, CARD)))
+    assert events[0] == Opening(("scene", "line"), "Odile Marchetti", "en")
+    (entry,) = of_kind(events, CastEntry)
+    assert entry.character.name == "Odile Marchetti"
+    assert entry.character.aliases == ("Odi",)
+    assert entry.character.profile == (
+        "Odi keeps the lock at Verey.",
+        "She owns your old boat.",
+        "Hates fog",
+        "Dry and patient.",
+    )
+    assert entry.units == 4
+
+
+def test_the_scenes(tmp_path: Path) -> None:
+    events = list(READER.events(opened(tmp_path, CARD)))
+    scenes = of_kind(events, SceneStart)
+    assert [scene.setting for scene in scenes] == ["You waits at the lock with Odi."] * 5
+    assert [scene.units for scene in scenes] == [1, 0, 0, 0, 0]
+    assert [(*speech.speakers, speech.text) for speech in of_kind(events, Speech)] == [
+        ("Odile Marchetti", "*Odi looks up.* The gate sticks, you."),
+        ("Odile Marchetti", "You again."),
+        ("Odile Marchetti", "All aboard."),
+        ("User", "When do we leave?"),
+        ("Odile Marchetti", "When it rises. Not before."),
+        ("User", "Now?"),
+        ("Odile Marchetti", "No: wait. Level: two feet"),
+    ]
+    assert [description.text for description in of_kind(events, Description)] == ["The water is low."]
+
+
+def test_the_rest_is_listed(tmp_path: Path) -> None:
+    source = opened(tmp_path, CARD)
+    events = list(READER.events(source))
+    unread = of_kind(events, Unread)
+    assert [one.text.split(":")[0] for one in unread] == [
+        "creator_notes", "tags", "creation_date", "extensions", "character_book",
+        "character_book entry 1", "character_book entry 2",
+    ]  # fmt: skip
+    assert {one.reason for one in unread} == {NOT_STORY}
+    assert unread[0].text == "creator_notes: For patient people."
+    assert source.units == accounted(events) == 16
+
+
+def test_it_becomes_a_story(tmp_path: Path) -> None:
+    told = story(opened(tmp_path, CARD))
+    assert told.title == "Odile Marchetti"
+    assert {member.character.name: member.lines for member in told.cast()} == {"Odile Marchetti": 5, "User": 2}
+    assert told.character("Odi").name == "Odile Marchetti"
+    (counts,) = told.files()
+    assert counts.units == counts.lines + counts.descriptions + counts.headings + counts.unread == 16
+
+
+def test_a_png_reads_like_its_json(tmp_path: Path) -> None:
+    (tmp_path / "odile.png").write_bytes(png_of(card_of(CARD)))
+    png = SourceFile(tmp_path / "odile.png")
+    assert READER.recognises(png.head(), png.path)
+    from_png, from_json = list(READER.events(png)), list(READER.events(opened(tmp_path, CARD)))
+    assert [type(event) for event in from_png] == [type(event) for event in from_json]
+    assert of_kind(from_png, CastEntry)[0].character == of_kind(from_json, CastEntry)[0].character
+
+
+def test_a_v1_card(tmp_path: Path) -> None:
+    flat = {"name": "Odile", "description": "She waits.", "first_mes": "Well?", "mes_example": "", "avatar": "none"}
+    source = opened(tmp_path, flat)
+    assert READER.recognises(source.head(), source.path)
+    events = list(READER.events(source))
+    assert of_kind(events, Speech)[0].text == "Well?"
+    assert [one.text for one in of_kind(events, Unread)] == ["avatar: none"]
+    assert source.units == accounted(events) == 4
+
+
+def test_a_scenario_without_words_is_a_scene_still(tmp_path: Path) -> None:
+    document = {"spec": "chara_card_v2", "data": {"name": "Odile", "scenario": "A lock.", "description": 5}}
+    source = opened(tmp_path, document)
+    events = list(READER.events(source))
+    assert [scene.setting for scene in of_kind(events, SceneStart)] == ["A lock."]
+    assert [(one.text, one.reason) for one in of_kind(events, Unread)] == [("description: 5", NO_TEXT)]
+    assert source.units == accounted(events) == 3
+
+
+def test_a_greeting_that_is_no_text_is_listed(tmp_path: Path) -> None:
+    source = opened(
+        tmp_path, {"spec": "chara_card_v2", "data": {"name": "Odile", "alternate_greetings": ["Hm.", {"a": 1}]}}
+    )
+    events = list(READER.events(source))
+    assert [one.text for one in of_kind(events, Unread)] == ['alternate_greetings: {"a": 1}']
+    assert source.units == accounted(events) == 2
+
+
+def test_a_card_without_a_name_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"odile\.json: the card has no name"):
+        list(READER.events(opened(tmp_path, {"spec": "chara_card_v2", "data": {"name": " "}})))
+
+
+@pytest.mark.parametrize(
+    ("content", "is_card"),
+    [
+        (b'{"spec": "chara_card_v2", "data": {}}', True),
+        (b'\xef\xbb\xbf {"name": "x", "first_mes": "y"}', True),
+        (b'{"speaker": "Odile", "text": "hello"}', False),
+        (b"ODILE: hello", False),
+        (b'{"spec": "lorebook_v3", "data": {}}', False),
+        (b"", False),
+    ],
+)
+def test_what_is_recognised(content: bytes, is_card: bool) -> None:
+    assert READER.recognises(content, Path("any")) == is_card
+
+
+fields = st.dictionaries(
+    st.sampled_from([*CARD["data"], "assets", "unheard of"]),
+    st.text(max_size=30)
+    | st.lists(st.text(max_size=10), max_size=3)
+    | st.integers()
+    | st.just({"entries": [{}, 1, "x"]}),
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@given(data=fields, name=st.text(min_size=1).filter(lambda name: name.strip() != ""))
+def test_whatever_the_fields_hold_all_are_accounted_for(tmp_path: Path, data: dict[str, Any], name: str) -> None:
+    source = opened(tmp_path, {"spec": "chara_card_v3", "data": {**data, "name": name}})
+    events = list(READER.events(source))
+    assert accounted(events) == source.units
+    assert all(speech.text for speech in of_kind(events, Speech))
+
+
+@settings(deadline=None, suppress_health_check=SLOW)
+@given(text=st.text(alphabet=st.characters(codec=None, categories=("L", "Cs", "P")), min_size=1))
+def test_half_characters_do_not_reach_the_story(tmp_path: Path, text: str) -> None:
+    data = {
+        **dict.fromkeys(("nickname", "description", "scenario", "first_mes", "mes_example"), text),
+        f"x{text}": text,
+    }
+    source = opened(tmp_path, {"spec": "chara_card_v2", "data": {"name": f"O{text}", **data}})
+    for event in READER.events(source):
+        strings = [getattr(event, name, "") for name in ("text", "title", "setting")]
+        if isinstance(event, CastEntry):
+            strings += [event.character.name, *event.character.aliases, *event.character.profile]
+        if isinstance(event, Speech):
+            strings += event.speakers
+        "".join(filter(None, strings)).encode()
+
+
+def test_sentences() -> None:
+    assert sentences("Dr. Vane met J. R. Tam. “Late?” He was not! 3 days passed… Then rain") == (
+        "Dr. Vane met J. R. Tam.",
+        "“Late?”",
+        "He was not!",
+        "3 days passed…",
+        "Then rain",
+    )
+    assert sentences("「行く。」と言った。島は遠い！本当に？") == ("「行く。」と言った。", "島は遠い！", "本当に？")
+    assert sentences("* one\n2) two. three\n\n***\n") == ("one", "two. three")
+
+
+def test_macros() -> None:
+    names = CardNames("Odile", "Odi")
+    assert names.filled("{{CHAR}} and <BOT> see {{ user }}. <user> nods.") == "Odi and Odi see you. You nods."
+    assert names.filled("{{user}}'s boat; {{user}}’s oar") == "Your boat; your oar"
+    assert (
+        names.filled(r"{{random:a\, b,c}} {{pick::d::e}}{{// hush}}{{comment: no}} {{roll:6}}") == "a, b d {{roll:6}}"
+    )
+    assert CardNames("千夏", "千夏", "ja").filled("{{char}}は{{user}}の弟子") == "千夏はあなたの弟子"
+
+
+def test_hostile_prose_takes_no_time() -> None:
+    names = CardNames("Odile", "Odi")
+    for text in ("{{random:" + "\\," * 200_000, "{{//" * 100_000, "x" + " " * 500_000, "." * 500_000, "'" * 500_000):
+        names.filled(text)
+        sentences(text)
+        list(conversations(text, names))
