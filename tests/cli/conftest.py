@@ -17,6 +17,24 @@ from understudy.cli import understudy
 Run = Callable[..., Result]
 
 
+TELLTALE = """
+from understudy.dialogue import Candidate, Reply
+
+class Telltale:
+    def reply(self, situation, history):
+        texts = ["His name is Danilo Reuss.", "I count what I carry."]
+        return Reply(texts[0], tuple(Candidate(text, 0.0) for text in texts))
+"""
+
+
+@pytest.fixture
+def telltale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An agent whose best reply tells what Zita of the demo learns only after 2.3."""
+    (tmp_path / "telltale.py").write_text(TELLTALE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "telltale:Telltale"
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in an empty folder, 80 columns wide; it must end with the status given."""

@@ -20,25 +20,26 @@ import click
 
 from understudy import __version__
 from understudy.cli.benching import bench
-from understudy.cli.cards import card
-from understudy.cli.comparing import compare
-from understudy.cli.exporting import export
-from understudy.cli.filtering import filter_
+from understudy.cli.card import card
+from understudy.cli.cast import cast
+from understudy.cli.chat import chat
+from understudy.cli.compare import compare
+from understudy.cli.demo import demo
+from understudy.cli.export import export
+from understudy.cli.filter import filter_
 from understudy.cli.guessing import agreement, guess, guess_bench, voices
 from understudy.cli.judging import BENCHES
 from understudy.cli.licences import licences
-from understudy.cli.profiling import profile
-from understudy.cli.reading import read
+from understudy.cli.persona import persona
+from understudy.cli.profile import profile
+from understudy.cli.read import read
+from understudy.cli.scenes import scenes
 from understudy.cli.scoring import score
-from understudy.cli.serving import serve
+from understudy.cli.serve import serve
 from understudy.cli.show import clean
-from understudy.cli.stories import cast, scenes
-from understudy.cli.talking import chat
-from understudy.cli.tour import demo
 from understudy.cli.training import train
 from understudy.cli.utterances import utterances
 from understudy.cli.voicing import voice
-from understudy.cli.who import persona
 from understudy.errors import UnderstudyError
 
 __all__ = ["main", "understudy"]

@@ -95,7 +95,8 @@ async def chat(call: Call) -> ChatCompletion | Response:
 
 def fingerprint_of(agent: Agent, version: int = 0) -> str:
     """Tells apart servers that might answer the same request differently; `version` is that of what may be said."""
-    told = f"{__version__} {type(agent).__module__}.{type(agent).__qualname__} {version or ''}".strip()
+    kind = f"{type(agent).__module__}.{type(agent).__qualname__} {getattr(agent, 'description', '')}"
+    told = f"{__version__} {kind.strip()} {version or ''}".strip()
     return f"fp_{blake2b(told.encode(), digest_size=6).hexdigest()}"
 
 

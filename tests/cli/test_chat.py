@@ -7,7 +7,8 @@ from typing import Any
 
 from click.testing import Result
 
-from understudy.cli.conversation import Conversation, speaker_named
+from understudy.cli.conversation import Conversation
+from understudy.cli.options import load_reply_agent
 from understudy.readers import read
 
 Run = Callable[..., Result]
@@ -122,8 +123,26 @@ def test_a_file_that_can_have_no_such_name_does_not_end_the_chat(run: Run, story
 
 def test_a_message_that_is_no_text_can_be_saved(run: Run, story: Path) -> None:
     run("chat", story, "Ines", "--agent", "scripted", "--say", "caf\udce9")
-    conversation = Conversation(read(story), speaker_named("scripted"), "Ines", "end")
+    conversation = Conversation(read(story), load_reply_agent("scripted"), "Ines", "end")
     conversation.say("caf\udce9")
     assert conversation.save(Path("chat.jsonl")) == 2
     first, _ = Path("chat.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(first)["text"] == "caf\udce9"
+
+
+def test_a_rule_keeps_replies_back(run: Run, document: Document, telltale: str) -> None:
+    chat = ("chat", "demo", "Zita", "--agent", telltale, "--say", "Who is he?")
+    rule = ("--rule", "anachronism<=0")
+    assert run(*chat, "--at", "2.3").stdout == "His name is Danilo Reuss.\n"
+    kept_back = document(*chat, "--at", "2.3", *rule)
+    assert kept_back["reply"] == "I count what I carry." and "Reuss" not in str(kept_back)
+    assert kept_back["evidence"] == [
+        {"kind": "notice", "text": "1 of 2 replies were kept back by the rules", "moment": None, "words": []}
+    ]
+    assert run(*chat, *rule).stdout == "His name is Danilo Reuss.\n"  # at the end nothing is still to come
+
+
+def test_a_rule_that_cannot_be_is_an_error_before_anything_is_said(run: Run, story: Path) -> None:
+    chat = ("chat", story, "Ines", "--agent", "scripted", "--say", "Hello", "--rule")
+    assert "did you mean 'anachronism'" in run(*chat, "anachronisms<=0", status=1).stderr
+    assert "is not a rule" in run(*chat, "anachronism", status=1).stderr

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from understudy.agents import AGENTS
+from understudy.cli.cast import cast_table
+from understudy.cli.chart import print_affection
+from understudy.cli.conversation import print_why
 from understudy.cli.options import json_option
-from understudy.cli.prompt import print_why
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
-from understudy.cli.stories import cast_table
-from understudy.cli.ties import print_affection
 from understudy.dialogue import Reply, Situation, Turn, situation_at
 from understudy.documents import cast_document, line_document, reply_document
 from understudy.persona import Persona, persona_at
@@ -208,7 +208,7 @@ def _show(out: Screen, shown: Tour) -> None:
     out.print(f"{clean(who.name)} knows what she has lived through by then and nothing else.")
     for answer in shown.answers:
         _show_answer(out, answer)
-        print_why(out, answer.reply, evidence=2, others=0)
+        print_why(out, answer.reply, evidence=2, candidates=0)
 
     secret = shown.secret
     _chapter(out, "3. What she cannot know yet")

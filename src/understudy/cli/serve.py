@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.conversation import speaker_named
+from understudy.cli.options import agent_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
 from understudy.cli.utterances import opened_store, store_option_of
@@ -53,11 +53,9 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
     help="The same as text; on the command line other users of this machine can see it.",
 )  # fmt: skip
 @click.option("--name", "names", metavar="NAME", multiple=True, help="A host name it is called by; may be repeated.")
-@click.option(
-    "--agent", metavar="AGENT", default="encoder", show_default=True,
-    help="Who finds the words: a name, a model folder, or module:factory.",
-)  # fmt: skip
+@agent_option
 @store_option_of("An utterance database: review it on the page; approved lines are said.")
+@rule_option
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Where chats and uploads are kept.")
 @click.option(
     "--behind-proxy", is_flag=True,
@@ -67,9 +65,9 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 def serve(
     stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
     reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agent: str, store: str | None,
-    data: Path | None, behind_proxy: bool, json_log: bool,
+    rules: tuple[str, ...], data: Path | None, behind_proxy: bool, json_log: bool,
 ) -> None:  # fmt: skip
-    """Serve the characters of one or more stories (`demo` unless told) until Ctrl-C.
+    """Serve the characters of one or more stories (default: `demo`) until Ctrl-C.
 
     There is a page to talk with them on, and an API that OpenAI's clients speak: a model is
     named story/character@moment, as in demo/Zita@2.3.
@@ -92,15 +90,22 @@ def serve(
         raise MissingExtra("serving", "serve") from error
     key = os.environ.get(KEY) if key_file is None else _key_in(key_file)
     door = Door.of(host, key, names, reader_key if reader_key_file is None else _key_in(reader_key_file))
-    with ExitStack() as open_now:
-        open_now.enter_context(private_files())
-        lines = None if store is None else open_now.enter_context(opened_store(store))
-        speaking = speaker_named(agent, None if lines is None else ApprovedCandidates(lines))
-        listening = open_now.enter_context(_listen(host, port))
-        opened = _opened(stories or EMBEDDED[:1])
-        with AppContext.open(StoryRegistry(opened), speaking, data or data_folder(), utterances=lines) as context:
+    with ExitStack() as stack:
+        stack.enter_context(private_files())
+        lines = None if store is None else stack.enter_context(opened_store(store))
+        reply_agent = load_reply_agent(agent, None if lines is None else ApprovedCandidates(lines))
+        listening = stack.enter_context(_listen(host, port))
+        opened = _open_stories(stories or EMBEDDED[:1])
+        registry = StoryRegistry(opened)
+
+        def stories_titled(title: str) -> list[Story]:
+            """Called at each reply: stories come and go while the server runs."""
+            return [story for _, story in registry if story.title == title]
+
+        filtered = with_rules(reply_agent, rules, stories_titled)
+        with AppContext.open(registry, filtered, data or data_folder(), utterances=lines) as context:
             set_up_log(json_log)
-            address = f"http://{_shown(host)}:{listening.getsockname()[1]}"
+            address = f"http://{_browsable(host)}:{listening.getsockname()[1]}"
             for name, story in opened.items():
                 click.echo(f"{clean(story.title)} is on as '{name}'.")
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")
@@ -116,9 +121,9 @@ def serve(
 
 
 def data_folder() -> Path:
-    """Where this user's chats and uploads lie: $UNDERSTUDY_DATA, or the system's own place for such things."""
-    if told := os.environ.get(DATA):
-        return Path(told)
+    """Where this user's chats and uploads lie: $UNDERSTUDY_DATA, or the system's usual folder for user data."""
+    if folder := os.environ.get(DATA):
+        return Path(folder)
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "understudy" / "data"
     if sys.platform == "darwin":
@@ -138,7 +143,7 @@ def _key_in(path: Path) -> str:
     return key
 
 
-def _opened(stories: Sequence[str]) -> dict[str, Story]:
+def _open_stories(stories: Sequence[str]) -> dict[str, Story]:
     """Each story by the name clients use for it: its own where it came with the program, else from file or title."""
     opened: dict[str, Story] = {}
     for what in dict.fromkeys(stories):
@@ -159,12 +164,12 @@ def _listen(host: str, port: int) -> socket.socket:
     from understudy.server.connections import ListeningSocket
 
     try:
-        family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = ListeningSocket(family)
         try:
             if os.name == "posix":
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(where)
+            listening.bind(address)
             listening.listen()
         except OSError:
             listening.close()
@@ -181,7 +186,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _shown(host: str) -> str:
+def _browsable(host: str) -> str:
     """The address as a browser on this machine takes it."""
     if host in ("0.0.0.0", "::"):  # noqa: S104
         return "localhost"

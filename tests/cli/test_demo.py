@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.cli.tour import ROUTE, Route, Tour, tour
+from understudy.cli.demo import ROUTE, Route, Tour, tour
 from understudy.persona import persona_at
 
 Run = Callable[..., Result]

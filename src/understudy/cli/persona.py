@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from rich.text import Text
 
+from understudy.cli.chart import print_affection
 from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, short, spoken, voice, when
-from understudy.cli.ties import print_affection
 from understudy.dialogue import Situation, situation_at
 from understudy.documents import persona_document, tie_document
 from understudy.persona import felt_towards
