@@ -22,7 +22,7 @@ from understudy.readers import EMBEDDED
 from understudy.story import Moment
 
 if TYPE_CHECKING:
-    from understudy.utterances import Decided, Kept, UtteranceStore
+    from understudy.utterances import Decision, StoredUtterance, UtteranceStore
 
 __all__ = ["opened_store", "store_option", "store_option_of", "utterances"]
 
@@ -267,7 +267,7 @@ def _decide(store: str, numbers: tuple[int, ...], decision: str, by: str | None,
     _tell(now, as_json)
 
 
-def _tell(now: list[Kept], as_json: bool) -> None:
+def _tell(now: list[StoredUtterance], as_json: bool) -> None:
     if as_json:
         print_json({"utterances": [_document(kept) for kept in now]})
         return
@@ -292,13 +292,13 @@ def _somebody() -> str:
         return "somebody"
 
 
-def _row(kept: Kept) -> tuple[str | Text, ...]:
+def _row(kept: StoredUtterance) -> tuple[str | Text, ...]:
     scores = " ".join(f"{name} {_figure(score.value)}" for name, score in kept.utterance.scores.items())
     decision = Text(kept.decision, style=COLOURS[kept.decision])
     return str(kept.number), kept.utterance.character, short(kept.utterance.text, LONGEST), decision, scores
 
 
-def _decided(kept: Kept) -> str:
+def _decided(kept: StoredUtterance) -> str:
     return f"{kept.decision}, by {kept.by or 'nobody yet'}" + (f" on {_day(kept.at)}" if kept.at else "")
 
 
@@ -306,7 +306,7 @@ def _day(at: str) -> str:
     return at[:19].replace("T", " ")
 
 
-def _span(kept: Kept) -> str:
+def _span(kept: StoredUtterance) -> str:
     since, until = kept.utterance.since, kept.utterance.until
     begins = "from the start" if since == Moment((0,)) else f"from {since.dotted}"
     return begins + (" on" if until.is_end else f" until {until.dotted}")
@@ -316,11 +316,11 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
-def _entry(entry: Decided) -> Document:
+def _entry(entry: Decision) -> Document:
     return {"decision": entry.decision, "by": entry.by, "at": entry.at, "why": entry.why}
 
 
-def _document(kept: Kept) -> Document:
+def _document(kept: StoredUtterance) -> Document:
     one = kept.utterance
     return {
         "number": kept.number,

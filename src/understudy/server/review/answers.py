@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from understudy.utterances import Kept
+from understudy.utterances import StoredUtterance
 
 __all__ = [
     "Agreement",
@@ -102,7 +102,7 @@ class Agreement(msgspec.Struct):
     kappa: float | None
 
 
-def told(kept: Kept) -> Utterance:
+def told(kept: StoredUtterance) -> Utterance:
     one = kept.utterance
     return Utterance(
         number=kept.number,

@@ -15,7 +15,7 @@ from understudy.judging import LOWER_IS_CLOSER
 from understudy.server.context import AppContext
 from understudy.server.problems import Refused
 from understudy.server.review.answers import Agreement, QueueAsked, UtteranceQueue, told
-from understudy.utterances import FILTER, Kept, UtteranceStore
+from understudy.utterances import FILTER, StoredUtterance, UtteranceStore
 from understudy.utterances.review import Near, Review
 
 __all__ = ["Look", "agreed", "at_desk", "decide", "look", "number_of", "reviewer", "undo"]
@@ -31,7 +31,7 @@ class Look:
     """A look at the queue, and at what the reviewer did last."""
 
     queue: UtteranceQueue
-    latest: Sequence[Kept]
+    latest: Sequence[StoredUtterance]
     review: Review
 
 
@@ -67,11 +67,11 @@ def look(store: UtteranceStore, asked: QueueAsked, skipped: Collection[int] = ()
     return Look(answer, review.latest(LATEST), review)
 
 
-def decide(store: UtteranceStore, number: str, decision: str, by: str, why: str = "") -> Kept:
+def decide(store: UtteranceStore, number: str, decision: str, by: str, why: str = "") -> StoredUtterance:
     return store.decide(_there(store, number), decision, reviewer(by), why)
 
 
-def undo(store: UtteranceStore, number: str, by: str) -> Kept:
+def undo(store: UtteranceStore, number: str, by: str) -> StoredUtterance:
     found = _there(store, number)
     try:
         return store.undo(found, reviewer(by), own=True)
