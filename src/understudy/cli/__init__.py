@@ -3,7 +3,7 @@
     0     done
     1     an error of ours, said on stderr with what to do
     2     the command was not understood
-    130   stopped by Ctrl-C, with nothing half-written left behind
+    130   stopped by Ctrl-C, with nothing half-written
 
 and with --json it puts one document on stdout and nothing else.
 """
@@ -46,11 +46,11 @@ __all__ = ["main", "understudy"]
 
 STOPPED = 130
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
-BROKEN_PIPE = 141  # what a program that dies of a closed pipe is said to end with
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 
 class Commands(click.Group):
-    """A group that turns our errors into a message and an exit status, and keeps the commands in the order given."""
+    """A group that turns our errors into a message and an exit status, and lists commands in the order added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
@@ -76,7 +76,7 @@ class Commands(click.Group):
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(clean(f"{where}{error.strerror or error}")) from error
         except DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) not in DAMAGED:  # text that is none has no code
+            if getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) not in DAMAGED:  # invalid UTF-8 has no code
                 raise
             raise click.ClickException(clean(f"the database is damaged ({error}): make it again")) from error
         except KeyboardInterrupt:
@@ -85,13 +85,13 @@ class Commands(click.Group):
 
 
 def _stopped() -> SystemExit:
-    """How a program ends that was told to with Ctrl-C."""
+    """The exit after Ctrl-C."""
     click.echo("\nStopped.", err=True)
     return SystemExit(STOPPED)
 
 
 def _forget_stdout() -> None:
-    """Whoever read our output has gone; let the interpreter's last flush go nowhere."""
+    """The reader of our output is gone; the interpreter's last flush must not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -140,6 +140,6 @@ def main() -> None:
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed: >&-)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
-    os.environ.setdefault("TQDM_DISABLE", "1")  # no library draws its bars across ours
+            stream.reconfigure(errors="replace")  # letters that a terminal cannot show become question marks
+    os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars of libraries would mix with ours
     understudy(prog_name="understudy")

@@ -23,7 +23,7 @@ from understudy.cli.options import (
 )
 from understudy.cli.progress import read_showing
 from understudy.cli.show import print_json, screen
-from understudy.cli.utterances import opened_store, store_option_of
+from understudy.cli.utterances import opened_store, store_option_for
 from understudy.documents import reply_document
 
 __all__ = ["chat"]
@@ -36,7 +36,7 @@ __all__ = ["chat"]
 @facing_option
 @agent_option
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
-@store_option_of("Lines approved in this utterance database may be said too, in their time.")
+@store_option_for("Lines approved in this utterance database may be said too, in their time.")
 @rule_option
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
 @json_option

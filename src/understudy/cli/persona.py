@@ -30,8 +30,8 @@ GIST = 2  # lines of a remembered scene that are shown
 @name_argument
 @at_option
 @facing_option
-@click.option("--last", type=click.IntRange(min=0), metavar="N", help="Keep the N latest lines and remembered scenes.")
-@click.option("--author", is_flag=True, help="Show also what others feel towards them, which they do not know.")
+@click.option("--last", type=click.IntRange(min=0), metavar="N", help="Show the N latest lines and remembered scenes.")
+@click.option("--author", is_flag=True, help="Also show what others feel towards the character, who does not know it.")
 @json_option
 def persona(story: str, name: str, at: str, facing: str | None, last: int | None, author: bool, as_json: bool) -> None:
     """Who a character is at a moment: what it is, owns, feels, said and lived through by then.
@@ -109,9 +109,9 @@ def _show_faced(out: Screen, situation: Situation) -> None:
 
 
 def _show_memory(out: Screen, scene: Scene) -> None:
-    place = f"{scene.moment.dotted}  {short(clean(scene.setting), LONGEST // 2)}"
+    summary = f"{scene.moment.dotted}  {short(clean(scene.setting), LONGEST // 2)}"
     number = f"{len(scene.lines)} line{'s' * (len(scene.lines) != 1)}"
-    out.print(indented(f"{place}  ({clean(', '.join(scene.present))}; {number})"))
+    out.print(indented(f"{summary}  ({clean(', '.join(scene.present))}; {number})"))
     out.print(indented(spoken(scene.lines[-GIST:], moments=False, longest=LONGEST), by=4))
 
 

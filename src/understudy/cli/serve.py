@@ -20,7 +20,7 @@ import click
 from understudy.cli.options import agent_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
-from understudy.cli.utterances import opened_store, store_option_of
+from understudy.cli.utterances import opened_store, store_option_for
 from understudy.errors import InputError, MissingExtra
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
@@ -41,25 +41,29 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 @click.command(short_help="Serve characters to a page and to any chat program.")
 @click.argument("stories", metavar="[STORY]...", nargs=-1)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port; 0 takes any free one."
+)
 @click.option(
     "--host", default="127.0.0.1", show_default=True,
-    help=f"The address to serve on. Any but this machine's own needs a key, in {KEY} or a --key-file.",
+    help=f"Address to serve on. Any but this machine's own needs a key, in {KEY} or a --key-file.",
 )  # fmt: skip
 @click.option("--key-file", type=KEY_FILE, help="A file that holds the key, for authors: they may do everything.")
-@click.option("--reader-key-file", type=KEY_FILE, help="A file that holds a second key: with it one talks and reads.")
+@click.option(
+    "--reader-key-file", type=KEY_FILE, help="A file that holds a second key, for readers: they may talk and read."
+)
 @click.option(
     "--reader-key", metavar="KEY", envvar=READER_KEY, show_envvar=True,
-    help="The same as text; on the command line other users of this machine can see it.",
+    help="The readers' key as text; on the command line other users of this machine can see it.",
 )  # fmt: skip
-@click.option("--name", "names", metavar="NAME", multiple=True, help="A host name it is called by; may be repeated.")
+@click.option("--name", "names", metavar="NAME", multiple=True, help="A host name of the server; may be repeated.")
 @agent_option
-@store_option_of("An utterance database: review it on the page; approved lines are said.")
+@store_option_for("An utterance database: review it on the page; approved lines are said.")
 @rule_option
-@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Where chats and uploads are kept.")
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of chats and uploads.")
 @click.option(
     "--behind-proxy", is_flag=True,
-    help="Believe X-Forwarded-For and -Proto of a proxy on this machine (else at $FORWARDED_ALLOW_IPS).",
+    help="Trust X-Forwarded-For and -Proto of a proxy on this machine, or at $FORWARDED_ALLOW_IPS.",
 )  # fmt: skip
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
 def serve(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock, get_ident
 from typing import Any, Protocol
@@ -20,7 +20,18 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, MissingExtra, Unreachable
 from understudy.utterances.vector_graph import Progress, VectorGraph
 
-__all__ = ["APPLICATION_ID", "EXACT_UP_TO", "Database", "Row", "Sqlite", "Vector", "check_parameters", "is_text"]
+__all__ = [
+    "APPLICATION_ID",
+    "EXACT_UP_TO",
+    "Database",
+    "Row",
+    "Sqlite",
+    "Vector",
+    "check_parameters",
+    "exceeds_exact_search",
+    "is_text",
+    "search_index",
+]
 
 APPLICATION_ID = 0x55445554  # 'UDUT': tells an utterance database from other SQLite files
 EXACT_UP_TO = 50_000
@@ -130,37 +141,26 @@ class Sqlite:
         self, vector: Vector, where: str, parameters: Sequence[Any], count: int, progress: Progress | None = None
     ) -> list[tuple[int, float]]:
         where = f"vector IS NOT NULL AND {where}"
-        if self._more_than_compared(where, parameters):
-            results = self._nearest_in_graph(vector, where, parameters, count, progress)
-            if len(results) == count:
-                return results
-        return _ranked(self.rows(f"SELECT id, vector FROM utterances WHERE {where}", parameters), vector, count)
+        if exceeds_exact_search(self, where, parameters):
+            with suppress(MissingExtra, OSError, RuntimeError):  # no usearch, or its file cannot be written
+                results = search_index(
+                    lambda k: self._graph.search(vector, k, progress),
+                    lambda ids: self._rank(f"id IN ({ids}) AND {where}", parameters, vector, count),
+                    count,
+                    LARGEST_K,
+                )
+                if len(results) == count:
+                    return results
+        return self._rank(where, parameters, vector, count)
 
-    def _more_than_compared(self, where: str, parameters: Sequence[Any]) -> bool:
-        ((newest,),) = self.rows("SELECT coalesce(max(id), 0) FROM utterances")
-        if newest <= EXACT_UP_TO:
-            return False
-        matching = f"SELECT 1 FROM utterances WHERE {where} LIMIT ?"  # counts no further than it must
-        ((count,),) = self.rows(f"SELECT count(*) FROM ({matching})", (*parameters, EXACT_UP_TO + 1))
-        return int(count) > EXACT_UP_TO
-
-    def _nearest_in_graph(
-        self, vector: Vector, where: str, parameters: Sequence[Any], count: int, progress: Progress | None
-    ) -> list[tuple[int, float]]:
-        """The results among ever more neighbours; fewer than wanted where too few fulfil the condition, or no graph
-        can be had: without usearch, or where its file cannot be written."""
-        k = FIRST_K * count
-        while k <= LARGEST_K:
-            try:
-                ids = self._graph.search(vector, k, progress)
-            except (MissingExtra, OSError, RuntimeError):
-                return []
-            among = f"SELECT id, vector FROM utterances WHERE id IN ({', '.join(map(str, ids))}) AND {where}"
-            results = _ranked(self.rows(among, parameters), vector, count)
-            if len(results) == count or k >= len(self._graph):
-                return results
-            k *= FIRST_K
-        return []
+    def _rank(self, where: str, parameters: Sequence[Any], vector: Vector, count: int) -> list[tuple[int, float]]:
+        """(id, cosine) of all utterances that fulfil a condition, best first, equals by id."""
+        rows = self.rows(f"SELECT id, vector FROM utterances WHERE {where} ORDER BY id", parameters)
+        if not rows:
+            return []
+        cosine = np.frombuffer(b"".join(blob for _, blob in rows), "<f4").reshape(len(rows), -1) @ vector
+        best = np.argsort(-cosine, kind="stable")[:count]
+        return [(rows[index][0], float(cosine[index])) for index in best]
 
     def close(self) -> None:
         self._connection.close()
@@ -187,11 +187,26 @@ def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
 
 
-def _ranked(rows: Sequence[Row], vector: Vector, count: int) -> list[tuple[int, float]]:
-    """(id, cosine) of rows of (id, vector), best first, equals by id."""
-    if not rows:
-        return []
-    rows = sorted(rows, key=lambda row: int(row[0]))
-    cosine = np.frombuffer(b"".join(blob for _, blob in rows), "<f4").reshape(len(rows), -1) @ vector
-    best = np.argsort(-cosine, kind="stable")[:count]
-    return [(rows[index][0], float(cosine[index])) for index in best]
+def exceeds_exact_search(database: Database, where: str, parameters: Sequence[Any]) -> bool:
+    """Do more than EXACT_UP_TO utterances fulfil a condition?"""
+    ((newest,),) = database.rows("SELECT coalesce(max(id), 0) FROM utterances")
+    if newest <= EXACT_UP_TO:
+        return False
+    matching = f"SELECT 1 FROM utterances WHERE {where} LIMIT ?"  # counts no further than need be
+    ((count,),) = database.rows(f"SELECT count(*) FROM ({matching}) AS matching", (*parameters, EXACT_UP_TO + 1))
+    return int(count) > EXACT_UP_TO
+
+
+def search_index(
+    neighbours: Callable[[int], list[int]], rank: Callable[[str], list[tuple[int, float]]], count: int, largest_k: int
+) -> list[tuple[int, float]]:
+    """Ask an index for ever more neighbours, until `count` of them fulfil the condition that `rank` checks; fewer than
+    `count` where not enough of `largest_k` do. `rank` is given the ids as a list for IN (...)."""
+    k, results = FIRST_K * count, list[tuple[int, float]]()
+    while k <= largest_k:
+        ids = neighbours(k)
+        results = rank(", ".join(map(str, ids)))
+        if len(results) == count or len(ids) < k:
+            break
+        k *= FIRST_K
+    return results

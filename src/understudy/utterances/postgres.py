@@ -18,7 +18,15 @@ from typing import Any
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError, Unreachable
 from understudy.utterances.address import connection_arguments, masked
-from understudy.utterances.databases import APPLICATION_ID, Row, Vector, check_parameters
+from understudy.utterances.databases import (
+    APPLICATION_ID,
+    Row,
+    Vector,
+    check_parameters,
+    exceeds_exact_search,
+    search_index,
+)
+from understudy.utterances.pgvector_index import LARGEST_K, PgvectorIndex
 from understudy.utterances.vector_graph import Progress
 
 __all__ = ["Postgres", "Timeouts"]
@@ -32,7 +40,7 @@ OUTCOME_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """The longest waits; a `query_s` of 0 has no limit."""
+    """The longest waits; 0 has no limit."""
 
     connect_s: float = 10
     lock_s: float = 30
@@ -41,6 +49,7 @@ class Timeouts:
 
 READ_TIMEOUTS = Timeouts(lock_s=5, query_s=30)
 WRITE_TIMEOUTS = Timeouts()
+NO_TIMEOUTS = Timeouts(lock_s=0, query_s=0)
 PREPARE_TIMEOUTS = Timeouts(query_s=0)  # building an index of a large table takes long
 
 
@@ -59,6 +68,7 @@ class Postgres:
         self._driver, self._parts, self._address = driver, connection_arguments(address), masked(address)
         self._read_timeouts, self._write_timeouts = read_timeouts, write_timeouts
         self._reader_lock, self._writer_lock = Lock(), RLock()
+        self._index = PgvectorIndex(self.rows, self._run_alone)
         self._writer: Any = None  # connected at the first transaction
         self._writing_thread: int | None = None  # the thread whose transaction is open
         try:
@@ -129,9 +139,23 @@ class Postgres:
         count: int,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> list[tuple[int, float]]:
+        where = f"vector IS NOT NULL AND {where}"
+        if exceeds_exact_search(self, where, parameters) and self._index.is_ready(len(vector)):
+            results = search_index(
+                lambda k: self._index.search(vector, self.vector_value(vector), k),
+                lambda ids: self._rank(f"id IN ({ids}) AND {where}", parameters, vector, count),
+                count,
+                LARGEST_K,
+            )
+            if len(results) == count:
+                return results
+        return self._rank(where, parameters, vector, count)
+
+    def _rank(self, where: str, parameters: Sequence[Any], vector: Vector, count: int) -> list[tuple[int, float]]:
+        """(id, cosine) of all utterances that fulfil a condition, best first, equals by id."""
         rows = self.rows(
             f"""SELECT id, distance FROM (SELECT id, vector <=> CAST(? AS vector) AS distance FROM utterances
-                WHERE vector IS NOT NULL AND {where}) AS measured ORDER BY distance, id LIMIT ?""",
+                WHERE {where}) AS measured ORDER BY distance, id LIMIT ?""",
             (self.vector_value(vector), *parameters, count),
         )
         return [(number, 1 - float(distance)) for number, distance in rows]
@@ -140,6 +164,21 @@ class Postgres:
         self._drop_writer()
         with suppress(Exception):  # it may be gone already
             self._reader.close()
+
+    def _run_alone(self, statements: Sequence[str]) -> bool | None:
+        """Run statements outside a transaction; False where the server refuses, None where one of ours is open."""
+        if self._writing_thread == get_ident():
+            return None  # it would wait for itself
+        try:
+            connection = self._connect(NO_TIMEOUTS)
+            try:
+                for statement in statements:
+                    self._execute(connection, statement)
+            finally:
+                connection.close()
+        except (self._driver.Error, OSError):
+            return False
+        return True
 
     def _begin(self) -> None:
         if self._writer is not None:
