@@ -20,7 +20,7 @@ def test_the_cast_with_how_much_and_when(document: Document, story: Path) -> Non
 
 def test_the_cast_before_a_moment_says_nothing_of_later_lines(document: Document, story: Path) -> None:
     before = document("cast", story, "--at", "1.2.2")["cast"]
-    assert [(one["name"], one["lines"], one["last"]) for one in before] == [
+    assert [(member["name"], member["lines"], member["last"]) for member in before] == [
         ("Ines Vale", 2, "1.1.4"),
         ("Tobias Rook", 2, "1.2.1"),
     ]

@@ -21,7 +21,7 @@ def test_a_reply_with_its_evidence_and_candidates(document: Document, story: Pat
     assert said["reply"] == "I know a thief by his shoes. Get out."
     assert said["candidates"][0]["text"] == said["reply"]
     assert said["candidates"][0]["moment"] == "2.1.2"
-    (exchange,) = [one for one in said["evidence"] if one["kind"] == "exchange"]
+    (exchange,) = [item for item in said["evidence"] if item["kind"] == "exchange"]
     assert "key" in exchange["words"]
 
 
@@ -43,9 +43,9 @@ def test_several_messages_are_one_conversation(document: Document, story: Path) 
 
 
 def test_why_is_shown_when_asked_for(run: Run, story: Path) -> None:
-    asked = ("chat", story, "Ines", "--say", "I am sorry about the key.")
-    assert run(*asked).stdout == "I know a thief by his shoes. Get out.\n"
-    assert "because of" in run(*asked, "--why").stdout
+    command = ("chat", story, "Ines", "--say", "I am sorry about the key.")
+    assert run(*command).stdout == "I know a thief by his shoes. Get out.\n"
+    assert "because of" in run(*command, "--why").stdout
 
 
 def test_an_unknown_agent_names_those_there_are(run: Run, story: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_mistake_in_a_command_does_not_end_the_chat(run: Run, story: Path) -> 
     typed = "/at 9.9\n/at\n/facing Hugo\n/facing\n/save\n/dance\n/undo\n/why\n/help\nHello\n"
     chat = run("chat", story, "Ines", "--agent", "scripted", stdin=typed)
     assert chat.stdout == "Line 1.\n"
-    for told in (
+    for note in (
         "after the story's last line",
         "/at 2.3",
         "'Hugo'",
@@ -110,7 +110,7 @@ def test_a_mistake_in_a_command_does_not_end_the_chat(run: Run, story: Path) -> 
         "nothing to take back",
         "/quit",
     ):
-        assert told in chat.stderr
+        assert note in chat.stderr
 
 
 def test_a_file_that_can_have_no_such_name_does_not_end_the_chat(run: Run, story: Path) -> None:

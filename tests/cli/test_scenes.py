@@ -11,12 +11,12 @@ Document = Callable[..., Any]
 
 
 def test_scenes_from_one_moment_to_another(document: Document, story: Path) -> None:
-    found = document("scenes", story, "--from", "1.2", "--to", "2.2")["scenes"]
-    assert [(scene["moment"], scene["setting"], len(scene["lines"])) for scene in found] == [
+    selected = document("scenes", story, "--from", "1.2", "--to", "2.2")["scenes"]
+    assert [(scene["moment"], scene["setting"], len(scene["lines"])) for scene in selected] == [
         ("1.2", "The quay, the same night", 2),
         ("2.1", "The chandlery, morning", 2),
     ]
-    assert found[0]["present"] == ["Tobias Rook", "Mara Quill"]
+    assert selected[0]["present"] == ["Tobias Rook", "Mara Quill"]
 
 
 def test_a_scene_is_cut_off_where_the_span_ends(document: Document, story: Path) -> None:

@@ -22,8 +22,8 @@ RULES = [Rule.parse("anachronism<=0")]
 
 @pytest.fixture
 def grounds(tmp_path: Path) -> Grounds:
-    told = read(brass_key(tmp_path / "story"))
-    return Grounds(told, situation_at(told, "Ines", "1.2"), author=True)
+    opened = read(brass_key(tmp_path / "story"))
+    return Grounds(opened, situation_at(opened, "Ines", "1.2"), author=True)
 
 
 @pytest.fixture
@@ -36,11 +36,15 @@ def job(tmp_path: Path) -> FilterJob:
 def test_lines_enter_in_order_with_scores_source_and_decision(grounds: Grounds, job: FilterJob, tmp_path: Path) -> None:
     store = open_store(tmp_path / "lines.db")
     outcome = filter_lines([LINES[:3], LINES[3:]], [grounds.metric("anachronism")], RULES, store, job)
-    kept = list(store.find())
-    assert [one.utterance.text for one in kept] == ["Good morning.", LINES[2], "Keep the key.", "The key again."]
-    assert [one.decision for one in kept] == [APPROVED, REJECTED, APPROVED, APPROVED]
-    assert kept[1].utterance.scores["anachronism"].reason.startswith("not known yet")
-    assert (kept[1].utterance.file, kept[1].utterance.line, kept[1].utterance.since) == ("lines.txt", 3, Moment((1, 2)))
+    stored = list(store.find())
+    assert [entry.utterance.text for entry in stored] == ["Good morning.", LINES[2], "Keep the key.", "The key again."]
+    assert [entry.decision for entry in stored] == [APPROVED, REJECTED, APPROVED, APPROVED]
+    assert stored[1].utterance.scores["anachronism"].reason.startswith("not known yet")
+    assert (stored[1].utterance.file, stored[1].utterance.line, stored[1].utterance.since) == (
+        "lines.txt",
+        3,
+        Moment((1, 2)),
+    )
     assert outcome.new == 4 and outcome.decided == {APPROVED: 4, REJECTED: 1}
     store.close()
 
@@ -51,13 +55,13 @@ def test_a_run_stopped_between_any_two_pieces_goes_on_to_the_same_end(
     metrics = [grounds.metric("anachronism"), grounds.metric("psprob")]
     whole = open_store(tmp_path / "whole.db")
     filter_lines([LINES], metrics, RULES, whole, job)
-    expected = [(one.utterance, one.decision) for one in whole.find()]
+    expected = [(entry.utterance, entry.decision) for entry in whole.find()]
     for stop in range(len(LINES)):
         store = open_store(tmp_path / f"{stop}.db")
 
         def until_stopped(stop: int = stop) -> Iterator[list[str]]:
-            for place, line in enumerate(LINES):
-                if place == stop:
+            for index, line in enumerate(LINES):
+                if index == stop:
                     raise KeyboardInterrupt
                 yield [line]
 
@@ -65,7 +69,7 @@ def test_a_run_stopped_between_any_two_pieces_goes_on_to_the_same_end(
             filter_lines(until_stopped(), metrics, RULES, store, job)
         outcome = filter_lines([[line] for line in LINES], metrics, RULES, store, job)
         assert outcome.before == stop
-        assert [(one.utterance, one.decision) for one in store.find()] == expected
+        assert [(entry.utterance, entry.decision) for entry in store.find()] == expected
         store.close()
     whole.close()
 
@@ -92,7 +96,7 @@ def test_only_what_is_approved_is_encoded_and_what_cannot_be_judged_waits(
     rules = [*RULES, Rule.parse("relation_fit>=0.5")]  # nobody is faced
     metrics = [grounds.metric("anachronism"), grounds.metric("relation_fit")]
     filter_lines([LINES[:4]], metrics, rules, store, job, encode)
-    assert [one.decision for one in store.find()] == [PENDING, REJECTED, PENDING] and encoded == []
+    assert [entry.decision for entry in store.find()] == [PENDING, REJECTED, PENDING] and encoded == []
     filter_lines(
         [LINES[:4]],
         metrics[:1],

@@ -21,7 +21,8 @@ def clustered(count: int, seed: int = 0) -> NDArray[np.float32]:
     random = np.random.default_rng(seed)
     centres = np.random.default_rng(0).standard_normal((20, WIDTH))
     vectors = centres[random.integers(0, len(centres), count)] + 0.6 * random.standard_normal((count, WIDTH))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 @pytest.fixture
@@ -61,9 +62,10 @@ def test_above_the_bound_an_index_is_created_and_finds_nearly_all_of_the_nearest
         (value,),
     )
     assert "utterances_by_vector_16" in str(plan)
-    for condition in ({}, {"character": "Ines"}):
+    conditions: list[dict[str, Any]] = [{}, {"character": "Ines"}]
+    for condition in conditions:
         for query in queries:
-            results = store.nearest(query, 10, **condition)  # type: ignore[arg-type]
+            results = store.nearest(query, 10, **condition)
             assert len(results) == 10
             hits += len({stored.number for stored in results} & set(exact(store, query, **condition)))
     assert hits / (2 * 10 * len(queries)) >= 0.95

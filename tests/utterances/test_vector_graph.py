@@ -27,7 +27,8 @@ def clustered(count: int, seed: int = 0) -> NDArray[np.float32]:
     random = np.random.default_rng(seed)
     centres = np.random.default_rng(0).standard_normal((40, WIDTH))
     vectors = centres[random.integers(0, len(centres), count)] + 0.6 * random.standard_normal((count, WIDTH))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def add(store: UtteranceStore, vectors: NDArray[np.float32], first: int = 0, decision: str = APPROVED) -> None:

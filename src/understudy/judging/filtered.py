@@ -1,6 +1,6 @@
 """An agent that says only what passes the rules: the best of its candidates that does.
 
-    stories = lambda title: [story for story in on_stage if story.title == title]
+    stories = lambda title: [story for story in opened if story.title == title]
     FilteredAgent(agent, rules, StoryMetrics((rule.metric for rule in rules), stories))
 
 A rule is judged within a story, which the agent itself cannot see. Where several stories bear the title of the
