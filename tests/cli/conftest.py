@@ -17,16 +17,34 @@ from understudy.cli import understudy
 Run = Callable[..., Result]
 
 
+TELLTALE = """
+from understudy.dialogue import Candidate, Reply
+
+class Telltale:
+    def reply(self, situation, history):
+        texts = ["His name is Danilo Reuss.", "I count what I carry."]
+        return Reply(texts[0], tuple(Candidate(text, 0.0) for text in texts))
+"""
+
+
+@pytest.fixture
+def telltale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An agent whose best reply tells what Zita of the demo learns only after 2.3."""
+    (tmp_path / "telltale.py").write_text(TELLTALE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "telltale:Telltale"
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in an empty folder, 80 columns wide; it must end with the status given."""
-    place = tmp_path / "place"
-    place.mkdir()
-    monkeypatch.chdir(place)
+    folder = tmp_path / "place"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
 
     def run(*arguments: str | Path, status: int = 0, stdin: str | None = None) -> Result:
-        result = CliRunner().invoke(understudy, [str(one) for one in arguments], input=stdin, prog_name="understudy")
+        result = CliRunner().invoke(understudy, list(map(str, arguments)), input=stdin, prog_name="understudy")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == status, result.output

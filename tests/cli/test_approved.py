@@ -33,18 +33,18 @@ def lines(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("agent", ["encoder", "tfidf"])
 def test_an_approved_line_is_said_from_its_moment_on(document: Document, story: Path, lines: Path, agent: str) -> None:
-    asked = ("chat", story, "Ines", "--agent", agent, "--store", lines, "--say", ASKED)
-    late = document(*asked)
+    command = ("chat", story, "Ines", "--agent", agent, "--store", lines, "--say", ASKED)
+    late = document(*command)
     assert late["reply"] == FOG
     assert late["evidence"][0]["kind"] == "approved" and late["evidence"][0]["text"] == f"utterance 1: {FOG}"
     assert late["candidates"][0]["moment"] is None
-    early = document(*asked, "--at", "1.2")
-    assert not any("gulls" in told["text"].lower() for told in early["candidates"]) and early["reply"] != FOG
+    early = document(*command, "--at", "1.2")
+    assert not any("gulls" in candidate["text"].lower() for candidate in early["candidates"]) and early["reply"] != FOG
 
 
 def test_why_shows_which_line_it_was(run: Run, story: Path, lines: Path) -> None:
-    asked = ("chat", story, "Ines", "--agent", "tfidf", "--store", lines, "--say", ASKED, "--why")
-    assert re.search(r"approved\s+utterance 1:", run(*asked).stdout)
+    command = ("chat", story, "Ines", "--agent", "tfidf", "--store", lines, "--say", ASKED, "--why")
+    assert re.search(r"approved\s+utterance 1:", run(*command).stdout)
 
 
 def test_moving_to_an_earlier_moment_leaves_it_unsaid(run: Run, story: Path, lines: Path) -> None:
@@ -69,8 +69,8 @@ def test_a_served_character_says_what_was_approved_while_it_was_served(
     )  # fmt: skip
     try:
         assert process.stdout is not None
-        url = next(found[0] for told in process.stdout if (found := re.search(r"http://[^/ ]+", told)))
-        assert "/review" in next(told for told in process.stdout)
+        url = next(match[0] for line in process.stdout if (match := re.search(r"http://[^/ ]+", line)))
+        assert "/review" in next(line for line in process.stdout)
         body = {"story": "brass-key", "character": "Ines", "at": "2.2", "message": ASKED}
         with httpx.Client(base_url=url, timeout=30) as client:
             assert client.post("/api/replies", json=body).json()["reply"] == FOG
@@ -100,9 +100,9 @@ def test_a_password_is_not_shown_and_one_on_the_command_line_is_warned_of(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = "postgresql://me:s3cr3t@127.0.0.1:1/lines"
-    told = run("utterances", "list", "--store", address, status=1)
-    assert "Warning: the password in --store can be read by others" in told.stderr
-    assert "s3cr3t" not in told.output
+    result = run("utterances", "list", "--store", address, status=1)
+    assert "Warning: the password in --store can be read by others" in result.stderr
+    assert "s3cr3t" not in result.output
     monkeypatch.setenv("UNDERSTUDY_STORE", address)
     quiet = run("utterances", "list", status=1)
     assert "Warning" not in quiet.stderr
@@ -113,9 +113,9 @@ def test_what_filter_says_at_its_end_has_no_password(
     run: Run, story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lines.txt").write_text("Good morning.\n", encoding="utf-8")
-    kept = open_store(tmp_path / "there.db")
-    monkeypatch.setattr("understudy.utterances.open_store", lambda _: kept)
+    opened = open_store(tmp_path / "there.db")
+    monkeypatch.setattr("understudy.utterances.open_store", lambda _: opened)
     monkeypatch.setenv("UNDERSTUDY_STORE", "postgresql://me:s3cr3t@host/lines")
-    asked = ("filter", tmp_path / "lines.txt", "--story", story, "--as", "Ines", "--rule", "anachronism<=0")
-    told = run(*asked, "--no-vectors")
-    assert "--store postgresql://me:***@host/lines" in told.stdout
+    command = ("filter", tmp_path / "lines.txt", "--story", story, "--as", "Ines", "--rule", "anachronism<=0")
+    result = run(*command, "--no-vectors")
+    assert "--store postgresql://me:***@host/lines" in result.stdout

@@ -31,10 +31,12 @@ def scale(request: pytest.FixtureRequest) -> None:
         pytest.importorskip("daft", reason="--engine daft needs the extra 'scale'")
 
 
-def asked(command: str, file: Path, story: Path | str, name: str = "Ines", output: str | None = None) -> list[str]:
-    verb, *rest = COMMANDS[command]
-    told = [verb, str(file), "--story", str(story), "--as", name, *rest]
-    return [*told[:-1], output] if output is not None else told
+def command_line(
+    command: str, file: Path, story: Path | str, name: str = "Ines", output: str | None = None
+) -> list[str]:
+    verb, *options = COMMANDS[command]
+    arguments = [verb, str(file), "--story", str(story), "--as", name, *options]
+    return [*arguments[:-1], output] if output is not None else arguments
 
 
 @EVERY
@@ -56,15 +58,15 @@ def test_a_file_that_cannot_be_read_is_named_with_the_line(
 ) -> None:
     file = tmp_path / name
     file.write_bytes(content)
-    stderr = run(*asked(command, file, story), status=1).stderr
+    stderr = run(*command_line(command, file, story), status=1).stderr
     assert f"{name}{said}" in stderr.replace(f"{name}: ", name) and "Traceback" not in stderr
     assert not Path("out.jsonl").exists() and not Path("out.db").exists() and not Path("out.parquet").exists()
 
 
 @EVERY
 def test_a_wrong_path_and_a_folder(run: Run, story: Path, tmp_path: Path, command: str) -> None:
-    assert "no such file" in run(*asked(command, tmp_path / "nowhere.txt", story), status=1).stderr
-    assert "is a folder" in run(*asked(command, tmp_path, story), status=1).stderr
+    assert "no such file" in run(*command_line(command, tmp_path / "nowhere.txt", story), status=1).stderr
+    assert "is a folder" in run(*command_line(command, tmp_path, story), status=1).stderr
     assert not Path("out.jsonl").exists() and not Path("out.db").exists()
 
 
@@ -76,7 +78,7 @@ def test_an_output_that_cannot_be_written(run: Run, story: Path, tmp_path: Path,
     Path("file.txt").write_text("mine")
     if command == "daft" and output.startswith("nowhere"):
         return  # it makes the folders that are missing
-    stderr = run(*asked(command, lines, story, output=output), status=1).stderr
+    stderr = run(*command_line(command, lines, story, output=output), status=1).stderr
     assert output.split("/")[0] in stderr and "Traceback" not in stderr
     assert Path("file.txt").read_text() == "mine"
 
@@ -87,8 +89,8 @@ def test_a_line_of_a_megabyte_is_a_line(
 ) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("tide " * 210_000 + "\nKeep the brass key.\n")
-    found = document(*asked(command, lines, story))
-    assert found.get("count", found.get("new")) == 2
+    report = document(*command_line(command, lines, story))
+    assert report.get("count", report.get("new")) == 2
     if command == "filter":
         shown = run("utterances", "show", "1", "--store", "out.db").stdout
         assert len(shown) < 4_000
@@ -102,13 +104,13 @@ def test_a_persona_with_two_lines_is_judged_as_far_as_that_goes(
     story, lines = tmp_path / "two.txt", tmp_path / "lines.txt"
     story.write_text("# act 1\n## scene 1\nINES: The key is gone.\nTOBIAS: Which key?\nINES: The brass one.\n")
     lines.write_text("The key is here.\n")
-    run(*asked(command, lines, story))
-    told = ("--story", story, "--as", "Ines")
-    voice = document("score", lines, *told, "--metrics", "voice")["lines"][0]
+    run(*command_line(command, lines, story))
+    arguments = ("--story", story, "--as", "Ines")
+    voice = document("score", lines, *arguments, "--metrics", "voice")["lines"][0]
     assert voice["scores"]["voice"] is None and "2 sample lines" in voice["reasons"]["voice"]
-    kept = document("filter", lines, *told, "--rule", "voice>=0.5", "--no-vectors", "--store", "voice.db")
-    assert kept["decided"] == {"pending": 1}  # for people to decide
-    wanted = ("filter", lines, *told, "--bound", "voice", "--keep", "0.5", "--no-vectors", "--store", "none.db")
+    report = document("filter", lines, *arguments, "--rule", "voice>=0.5", "--no-vectors", "--store", "voice.db")
+    assert report["decided"] == {"pending": 1}  # for people to decide
+    wanted = ("filter", lines, *arguments, "--bound", "voice", "--keep", "0.5", "--no-vectors", "--store", "none.db")
     assert "2 sample lines" in run(*wanted, status=1).stderr and not Path("none.db").exists()
 
 
@@ -119,11 +121,13 @@ def test_a_language_without_its_tokeniser_names_the_extra(
 ) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("潮\n")
-    told = asked(command, lines, story, document("cast", story)["cast"][0]["name"])
+    arguments = command_line(command, lines, story, document("cast", story)["cast"][0]["name"])
     (tmp_path / "shadow").mkdir()  # found first by every process, the workers' too
     (tmp_path / "shadow" / f"{module}.py").write_text("raise ModuleNotFoundError(__name__)\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "shadow")}
-    ended = subprocess.run([sys.executable, "-m", "understudy", *told], capture_output=True, text=True, env=environment)
+    ended = subprocess.run(
+        [sys.executable, "-m", "understudy", *arguments], capture_output=True, text=True, env=environment
+    )
     assert ended.returncode == 1 and f"understudy[{story[-2:]}]" in ended.stderr and "Traceback" not in ended.stderr
     assert not Path("out.jsonl").exists() and not Path("out.db").exists() and not Path("out.parquet").exists()
 
@@ -132,15 +136,15 @@ def test_labelled_lines_of_another_encoding(run: Run, story: Path, tmp_path: Pat
     lines, labelled = tmp_path / "lines.txt", tmp_path / "labelled.jsonl"
     lines.write_text("The tide is out.\n")
     labelled.write_bytes(json.dumps({"text": "潮が引いた", "fit": True}, ensure_ascii=False).encode("shift_jis"))
-    wanted = (*asked("filter", lines, story)[:6], "--no-vectors", "--bound", "psprob", "--precision", "0.9")
-    told = run(*wanted, "--labelled", labelled, "--store", "out.db", status=1).stderr
-    assert "labelled.jsonl" in told and "UTF-8" in told
+    wanted = (*command_line("filter", lines, story)[:6], "--no-vectors", "--bound", "psprob", "--precision", "0.9")
+    stderr = run(*wanted, "--labelled", labelled, "--store", "out.db", status=1).stderr
+    assert "labelled.jsonl" in stderr and "UTF-8" in stderr
 
 
 def test_the_database_is_not_written_over_by_its_own_export(run: Run, story: Path, tmp_path: Path) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("The tide is out.\n")
-    run(*asked("filter", lines, story))
-    told = run("utterances", "export", "--store", "out.db", "-o", "out.db", "--force", status=1).stderr
-    assert "would be lost" in told
+    run(*command_line("filter", lines, story))
+    arguments = run("utterances", "export", "--store", "out.db", "-o", "out.db", "--force", status=1).stderr
+    assert "would be lost" in arguments
     run("utterances", "show", "1", "--store", "out.db")

@@ -55,8 +55,8 @@ def test_examples_that_need_no_files_run(run: Run, example: str) -> None:
 
 def test_the_order_is_that_of_a_first_visit(run: Run) -> None:
     page = run("--help").stdout
-    places = [page.index(f"\n  {name} ") for name in ("demo", "read", "cast", "scenes", "persona", "chat", "export")]
-    assert places == sorted(places)
+    positions = [page.index(f"\n  {name} ") for name in ("demo", "read", "cast", "scenes", "persona", "chat", "export")]
+    assert positions == sorted(positions)
 
 
 def test_version(run: Run) -> None:
@@ -128,9 +128,9 @@ EVIL = "Key\x1b]0;owned\x07\x1b[2J\x9b31m"
 
 def test_what_a_file_says_of_itself_never_drives_the_terminal(run: Run, story: Path) -> None:
     cast = story / "cast.toml"
-    told = cast.read_text(encoding="utf-8")
+    text = cast.read_text(encoding="utf-8")
     title = json.dumps(EVIL)
-    cast.write_text(re.sub(r"(?m)^title = .*$", lambda _: f"title = {title}", told), encoding="utf-8")
+    cast.write_text(re.sub(r"(?m)^title = .*$", lambda _: f"title = {title}", text), encoding="utf-8")
     said = [
         run("cast", story),
         run("scenes", story),
@@ -138,5 +138,5 @@ def test_what_a_file_says_of_itself_never_drives_the_terminal(run: Run, story: P
         run("persona", story, "Nobody\x1b[31m", "--at", "1.1", status=1),
     ]
     assert "Key" in said[2].output and "Key" in said[3].output
-    for one in said:
-        assert not CONTROL.search(one.output)
+    for result in said:
+        assert not CONTROL.search(result.output)

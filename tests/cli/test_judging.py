@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 
 import judged
 from understudy.cli import Commands
-from understudy.cli.comparing import compare
+from understudy.cli.compare import compare
 from understudy.cli.judging import BENCHES
-from understudy.cli.profiling import profile
+from understudy.cli.profile import profile
 
 Run = Callable[..., Result]
 TALK = "1 hello .\thello , i mend clocks .\n2 and at night ?\ti read by the fire .\n"

@@ -18,17 +18,17 @@ LESSER_COPYLEFT = re.compile(r"\bLGPL|GNU (?:Lesser|Library) General Public", re
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Installed]:
-    return {one.name.lower().replace("_", "-"): one for one in installed()}
+def distributions() -> dict[str, Installed]:
+    return {entry.name.lower().replace("_", "-"): entry for entry in installed()}
 
 
-def test_what_runs_is_under_no_licence_that_would_bind_others(found: dict[str, Installed]) -> None:
-    assert not {name: one.licence for name, one in found.items() if COPYLEFT.search(one.licence)}
-    assert {name for name, one in found.items() if LESSER_COPYLEFT.search(one.licence)} == LESSER
+def test_what_runs_is_under_no_licence_that_would_bind_others(distributions: dict[str, Installed]) -> None:
+    assert not {name: entry.licence for name, entry in distributions.items() if COPYLEFT.search(entry.licence)}
+    assert {name for name, entry in distributions.items() if LESSER_COPYLEFT.search(entry.licence)} == LESSER
 
 
-def test_every_licence_is_stated(found: dict[str, Installed]) -> None:
-    assert [name for name, one in found.items() if one.licence == UNKNOWN] == []
+def test_every_licence_is_stated(distributions: dict[str, Installed]) -> None:
+    assert [name for name, entry in distributions.items() if entry.licence == UNKNOWN] == []
 
 
 @pytest.mark.parametrize(
@@ -37,19 +37,21 @@ def test_every_licence_is_stated(found: dict[str, Installed]) -> None:
      ("anyio", "serve"), ("daft", "scale"), ("torch", "train"), ("sympy", "train")],
 )  # fmt: skip
 def test_what_is_needed_directly_or_not_is_listed_with_what_needs_it(
-    found: dict[str, Installed], name: str, part: str
+    distributions: dict[str, Installed], name: str, part: str
 ) -> None:
-    assert part in found[name].needed_by
+    assert part in distributions[name].needed_by
 
 
-def test_tools_of_development_are_not(found: dict[str, Installed]) -> None:
-    assert {"mypy", "pytest", "hypothesis", "playwright"}.isdisjoint(found)
-    assert "base" not in found["starlette"].needed_by
+def test_tools_of_development_are_not(distributions: dict[str, Installed]) -> None:
+    assert {"mypy", "pytest", "hypothesis", "playwright"}.isdisjoint(distributions)
+    assert "base" not in distributions["starlette"].needed_by
 
 
 def test_as_a_table_and_as_a_document(run: Run) -> None:
     assert "onnxruntime" in run("licences").stdout
-    [own] = [one for one in json.loads(run("licences", "--json").stdout)["licences"] if one["name"] == "understudy"]
+    [own] = [
+        entry for entry in json.loads(run("licences", "--json").stdout)["licences"] if entry["name"] == "understudy"
+    ]
     assert own["licence"] == "Apache-2.0"
     assert own["needed_by"] == ["base"]
 

@@ -35,9 +35,9 @@ def lodger(tmp_path: Path) -> Path:
 )  # fmt: skip
 def test_an_error_lists_nobody_who_comes_later(run: Run, lodger: Path, command: tuple[str, ...]) -> None:
     Path("line.txt").write_text("The harbour.\n")
-    told = " ".join(run(*(part.format(lodger) for part in command), status=1).output.split())
-    assert "so far it has Silas Lodger, Ann Archer, Bea Moor" in told
-    assert not [name for name in LATER if name in told]
+    shown = " ".join(run(*(part.format(lodger) for part in command), status=1).output.split())
+    assert "so far it has Silas Lodger, Ann Archer, Bea Moor" in shown
+    assert not [name for name in LATER if name in shown]
 
 
 def test_a_misspelt_name_is_recognised_among_those_who_can_be_named(run: Run, lodger: Path) -> None:
@@ -54,9 +54,9 @@ def test_an_author_may_use_a_true_name_at_any_moment(document: Document, lodger:
 
 
 def test_whoever_faces_themselves_is_called_as_they_were(run: Run, lodger: Path) -> None:
-    told = run("persona", lodger, "Silas", "--at", "1.2", "--facing", "Lodger", status=1).output
-    assert "Lodger cannot stand before themselves" in told
-    assert TRUE not in told
+    shown = run("persona", lodger, "Silas", "--at", "1.2", "--facing", "Lodger", status=1).output
+    assert "Lodger cannot stand before themselves" in shown
+    assert TRUE not in shown
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_a_misspelt_agent_or_metric_is_recognised(
     run: Run, lodger: Path, command: tuple[str, ...], meant: str, status: int
 ) -> None:
     Path("line.txt").write_text("The harbour.\n")
-    told = " ".join(run(*(part.format(lodger) for part in command), status=status).output.split())
-    assert f"did you mean {meant}?" in told
+    shown = " ".join(run(*(part.format(lodger) for part in command), status=status).output.split())
+    assert f"did you mean {meant}?" in shown
 
 
 def test_a_misspelt_attribute_is_recognised(run: Run, lodger: Path) -> None:

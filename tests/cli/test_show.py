@@ -55,8 +55,8 @@ def test_whatever_is_printed_cannot_drive_a_terminal() -> None:
 def test_json_keeps_control_characters_but_prints_none(capsys: pytest.CaptureFixture[str]) -> None:
     name = "A\x1b[31m\x7f\x9b\u0085"
     print_json({"name": name})
-    told = capsys.readouterr().out
-    assert json.loads(told) == {"name": name} and not CONTROL.search(told)
+    output = capsys.readouterr().out
+    assert json.loads(output) == {"name": name} and not CONTROL.search(output)
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:

@@ -32,17 +32,17 @@ def store(tmp_path: Path) -> Iterator[UtteranceStore]:
     opened.close()
 
 
-def at(moment: Moment, *told: tuple[str | None, str, str]) -> Situation:
-    made = situation(*(told or TOLD))
-    return replace(made, persona=replace(made.persona, moment=moment))
+def at(moment: Moment, *exchanges: tuple[str | None, str, str]) -> Situation:
+    base = situation(*(exchanges or TOLD))
+    return replace(base, persona=replace(base.persona, moment=moment))
 
 
 def line(text: str, since: str = "start", until: str = "end", who: str = "Tomas") -> Utterance:
     return Utterance(text, who, Moment.parse(since), Moment.parse(until))
 
 
-def drawn(candidates: Candidates, asked: Situation) -> list[str]:
-    return [exchange.said.text for exchange in candidates(asked)]
+def drawn(candidates: Candidates, in_situation: Situation) -> list[str]:
+    return [exchange.said.text for exchange in candidates(in_situation)]
 
 
 moments = st.one_of(
@@ -55,22 +55,22 @@ spans = st.lists(st.tuples(moments, moments, st.sampled_from(DECISIONS)), max_si
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans, st.lists(moments, min_size=1, max_size=5))
 def test_an_approved_line_is_drawn_on_from_its_first_moment_until_before_its_last_and_no_other_ever(
-    told: list[tuple[Moment, Moment, str]], asked: list[Moment]
+    decided_spans: list[tuple[Moment, Moment, str]], queried: list[Moment]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "lines.db")
-        for place, (since, until, decision) in enumerate(told):
-            store.add([Utterance(f"Lamp line {place}.", "Tomas", since, until)], decision, FILTER)
+        for index, (since, until, decision) in enumerate(decided_spans):
+            store.add([Utterance(f"Lamp line {index}.", "Tomas", since, until)], decision, FILTER)
         candidates = ApprovedCandidates(store)
         agent = TfIdfAgent(candidates)
-        for moment in asked:
+        for moment in queried:
             wanted = {
-                f"Lamp line {place}."
-                for place, (since, until, decision) in enumerate(told)
+                f"Lamp line {index}."
+                for index, (since, until, decision) in enumerate(decided_spans)
                 if decision == APPROVED and since <= moment and (moment < until or until.is_end)
             }
-            found = set(drawn(candidates, at(moment)))
-            assert found - {"On the hook.", "Beside it."} == wanted
+            results = set(drawn(candidates, at(moment)))
+            assert results - {"On the hook.", "Beside it."} == wanted
             reply = agent.reply(at(moment), hearing("The lamp line, the lamp line?"))
             said = {reply.text, *(candidate.text for candidate in reply.candidates)}
             assert not {text for text in said if text.startswith("Lamp line")} - wanted
@@ -97,12 +97,12 @@ def test_what_is_decided_between_two_replies_holds_for_the_second(
     store: UtteranceStore, make: Callable[..., Agent]
 ) -> None:
     store.add([line("The lighthouse burned oil from Livorno.")], PENDING, FILTER)
-    agent, asked = make(candidates=ApprovedCandidates(store)), at(Moment.parse("3"))
+    agent, present_situation = make(candidates=ApprovedCandidates(store)), at(Moment.parse("3"))
     message = hearing("What oil did the lighthouse burn? Was it oil from Livorno?")
 
     def says_it() -> bool:
-        reply = agent.reply(asked, message)
-        return any("Livorno" in text for text in (reply.text, *(one.text for one in reply.candidates)))
+        reply = agent.reply(present_situation, message)
+        return any("Livorno" in text for text in (reply.text, *(option.text for option in reply.candidates)))
 
     assert not says_it()
     store.decide(1, APPROVED, "Mara")
@@ -126,23 +126,23 @@ def test_lines_stand_in_story_order(store: UtteranceStore) -> None:
     store.add(
         [line("Late.", "1.3"), line("Early.", "1.1"), line("Between.", "1.2"), line("Never.", "5")], APPROVED, "x"
     )
-    found = ApprovedCandidates(store)(at(Moment.parse("4")))
-    assert [one.said.text for one in found] == ["Early.", "On the hook.", "Between.", "Beside it.", "Late."]
-    assert [one.approved for one in ApprovedCandidates(store)(at(Moment.parse("4")))] == [2, None, 3, None, 1]
+    results = ApprovedCandidates(store)(at(Moment.parse("4")))
+    assert [exchange.said.text for exchange in results] == ["Early.", "On the hook.", "Between.", "Beside it.", "Late."]
+    assert [exchange.approved for exchange in ApprovedCandidates(store)(at(Moment.parse("4")))] == [2, None, 3, None, 1]
 
 
 def test_nothing_is_read_again_as_long_as_the_lines_stay_the_same(store: UtteranceStore) -> None:
     store.add([line("Ahoy."), line("Rejected already.")], APPROVED, FILTER)
     store.decide(2, REJECTED, "Mara")
-    candidates, asked = ApprovedCandidates(store), at(Moment.end())
-    past = asked.persona.past
+    candidates, present_situation = ApprovedCandidates(store), at(Moment.end())
+    past = present_situation.persona.past
     assert isinstance(past, ListPast)
-    first = candidates(asked)
+    first = candidates(present_situation)
     store.add([line("Not his.", who="Ines")], APPROVED, FILTER)
     store.decide(2, REJECTED, "Ines")
-    assert candidates(asked) is first and past.readings == 1
+    assert candidates(present_situation) is first and past.readings == 1
     store.decide(2, APPROVED, "Ines")
-    assert candidates(asked) is not first and past.readings == 2
+    assert candidates(present_situation) is not first and past.readings == 2
 
 
 def test_who_has_no_approved_line_draws_on_the_past_alone(store: UtteranceStore) -> None:
@@ -173,15 +173,15 @@ def test_agents_that_draw_on_lines_are_handed_them(store: UtteranceStore) -> Non
 
 @pytest.mark.parametrize("make", [TfIdfAgent, EncoderAgent])
 def test_a_line_approved_for_another_story_is_never_said(store: UtteranceStore, make: Callable[..., Agent]) -> None:
-    asked = at(Moment.end())
-    asked = replace(asked, persona=replace(asked.persona, story="Tides"))
+    present_situation = at(Moment.end())
+    present_situation = replace(present_situation, persona=replace(present_situation.persona, story="Tides"))
     store.add([replace(line("The lamp of the harbour."), story="Harbour")], APPROVED, FILTER)
     candidates = ApprovedCandidates(store)
-    assert drawn(candidates, asked) == ["On the hook.", "Beside it."]
-    reply = make(candidates=candidates).reply(asked, hearing("The lamp of the harbour?"))
+    assert drawn(candidates, present_situation) == ["On the hook.", "Beside it."]
+    reply = make(candidates=candidates).reply(present_situation, hearing("The lamp of the harbour?"))
     assert "The lamp of the harbour." not in {reply.text, *(candidate.text for candidate in reply.candidates)}
     store.add([replace(line("The lamp of the harbour."), story="Tides")], APPROVED, FILTER)
-    reply = make(candidates=candidates).reply(asked, hearing("The lamp of the harbour?"))
+    reply = make(candidates=candidates).reply(present_situation, hearing("The lamp of the harbour?"))
     assert reply.text == "The lamp of the harbour."
 
 

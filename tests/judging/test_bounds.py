@@ -50,8 +50,8 @@ def test_a_point_does_what_it_says(pairs: list[tuple[float, bool]], wanted: floa
         point.recall.value == pytest.approx(sum(kept) / sum(fit for _, fit in pairs)) and point.recall.value >= wanted
     )
     assert point.precision.low - 1e-9 <= point.precision.value <= point.precision.high + 1e-9
-    stricter = [one for one in curve.some(99) if one.bound > point.bound]
-    assert all(one.recall.value < wanted for one in stricter)
+    stricter = [other_point for other_point in curve.some(99) if other_point.bound > point.bound]
+    assert all(other_point.recall.value < wanted for other_point in stricter)
 
 
 def test_what_cannot_be_had_is_refused_with_the_most_there_is() -> None:

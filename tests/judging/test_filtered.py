@@ -2,9 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from understudy.dialogue import Candidate, Evidence, Reply, Score, Situation, Turn
-from understudy.judging import FilteredAgent, Rule
+import pytest
+
+from understudy.dialogue import Candidate, Evidence, Reply, Score, Situation, Turn, situation_at
+from understudy.errors import InputError
+from understudy.judging import FilteredAgent, Rule, StoryMetrics
 from understudy.persona import Persona
+from understudy.readers import read
+from understudy.storyfile import Story
 
 INES = Situation(Persona("Ines"))
 
@@ -14,14 +19,21 @@ class Offering:
         self._texts = texts
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        candidates = tuple(Candidate(text, 1.0 / place) for place, text in enumerate(self._texts, 1))
+        candidates = tuple(Candidate(text, 1.0 / rank) for rank, text in enumerate(self._texts, 1))
         return Reply(self._texts[0], candidates, (Evidence("script", self._texts[0]),))
 
 
-def length(_: Situation) -> Mapping[str, Callable[[Sequence[str]], list[Score]]]:
-    return {
-        "length": lambda texts: [Score("length", None if "?" in text else len(text), "a question") for text in texts]
-    }
+Metrics = list[Mapping[str, Callable[[Sequence[str]], list[Score]]]]
+
+
+def length(_: Situation) -> Metrics:
+    return [
+        {"length": lambda texts: [Score("length", None if "?" in text else len(text), "a question") for text in texts]}
+    ]
+
+
+def length_in_two_stories(situation: Situation) -> Metrics:
+    return [*length(situation), {"length": lambda texts: [Score("length", 2 * len(text)) for text in texts]}]
 
 
 SHORT = [Rule("length", False, 8)]
@@ -29,8 +41,8 @@ SHORT = [Rule("length", False, 8)]
 
 def test_the_best_that_passes_is_said_and_what_was_kept_back_is_told() -> None:
     reply = FilteredAgent(Offering("far too long a reply", "short", "tiny"), SHORT, length).reply(INES, ())
-    assert reply.text == "short" and [one.text for one in reply.candidates] == ["short", "tiny"]
-    assert [one.kind for one in reply.evidence] == ["notice"] and "1 of 3" in reply.evidence[0].text
+    assert reply.text == "short" and [candidate.text for candidate in reply.candidates] == ["short", "tiny"]
+    assert [evidence.kind for evidence in reply.evidence] == ["notice"] and "1 of 3" in reply.evidence[0].text
 
 
 def test_a_reply_that_passes_is_left_as_it_is() -> None:
@@ -49,3 +61,50 @@ def test_where_nothing_passes_something_harmless_that_does_is_said() -> None:
     assert len(reply.text) <= 15 and reply.evidence[0].kind == "bank"
     reply = FilteredAgent(Offering("far too long a reply"), [Rule("length", False, 1)], length).reply(INES, ())
     assert reply.text == "..."
+
+
+def test_of_several_stories_a_reply_must_pass_in_each() -> None:
+    reply = FilteredAgent(Offering("short", "tiny"), SHORT, length_in_two_stories).reply(INES, ())
+    assert reply.text == "tiny"
+
+
+def test_without_a_story_only_a_neutral_line_is_said() -> None:
+    reply = FilteredAgent(Offering("short"), SHORT, lambda _: []).reply(INES, ())
+    assert reply.text not in ("short", "...") and reply.evidence[0].kind == "bank"
+    assert reply.evidence[1].text == "1 of 1 replies were kept back by the rules"
+
+
+@pytest.fixture(scope="module")
+def demo() -> Story:
+    return read("demo")
+
+
+NO_FUTURE = [Rule.parse("anachronism<=0")]
+
+
+def test_a_line_of_the_future_is_kept_back_until_its_time(demo: Story) -> None:
+    spoiler, harmless = "His name is Danilo Reuss.", "I count what I carry."
+    metrics = StoryMetrics(["anachronism"], lambda _: [demo])
+    agent = FilteredAgent(Offering(spoiler, harmless), NO_FUTURE, metrics)
+    early = agent.reply(situation_at(demo, "Zita", "2.3"), ())
+    assert early.text == harmless and "Reuss" not in str(early)
+    assert early.evidence[-1].text == "1 of 2 replies were kept back by the rules"
+    assert agent.reply(situation_at(demo, "Zita", "end"), ()).text == spoiler
+
+
+def test_metrics_are_created_once_for_a_persona_and_again_for_another_reading_of_the_story(demo: Story) -> None:
+    stories = [demo]
+    metrics = StoryMetrics(["psprob"], lambda title: [story for story in stories if story.title == title])
+    situation = situation_at(demo, "Zita", "1.2")
+    (first,) = metrics(situation)
+    assert metrics(situation)[0] is first
+    assert metrics(situation_at(demo, "Zita", "1.2"))[0] is not first
+    stories[:] = [read("demo")]
+    assert metrics(situation)[0] is not first
+    stories.clear()
+    assert metrics(situation) == []
+
+
+def test_a_metric_that_does_not_exist_is_an_error_before_anything_is_said() -> None:
+    with pytest.raises(InputError, match="did you mean 'anachronism'"):
+        StoryMetrics(["anachronisms"], lambda _: [])

@@ -22,7 +22,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty database can be."""
     if request.param == "sqlite":
         return str(tmp_path / "lines.db")
@@ -35,7 +35,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(place: str) -> Iterator[UtteranceStore]:
-    opened = open_store(place)
+def store(location: str) -> Iterator[UtteranceStore]:
+    opened = open_store(location)
     yield opened
     opened.close()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.utterances import open_store
-from understudy.utterances.address import connection_parts, has_password, masked
+from understudy.utterances.address import connection_arguments, has_password, masked
 
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="*?&;"), min_size=4)
 
@@ -28,20 +28,20 @@ def test_a_password_is_never_shown_however_it_is_written(secret: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["lines.db", "a:b@c.db", "postgresql://me@host/lines", "postgresql:///lines?host=/tmp"]
+    "location", ["lines.db", "a:b@c.db", "postgresql://me@host/lines", "postgresql:///lines?host=/tmp"]
 )
-def test_what_has_no_password_is_shown_as_it_is(place: str) -> None:
-    assert masked(place) == place
-    assert not has_password(place)
+def test_what_has_no_password_is_shown_as_it_is(location: str) -> None:
+    assert masked(location) == location
+    assert not has_password(location)
 
 
 def test_the_password_is_the_addresses_own_or_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PGPASSWORD", raising=False)
-    assert "password" not in connection_parts("postgresql://me@host/lines")
+    assert "password" not in connection_arguments("postgresql://me@host/lines")
     monkeypatch.setenv("PGPASSWORD", "from outside")
-    assert connection_parts("postgresql://me@host/lines")["password"] == "from outside"
-    assert connection_parts("postgresql://me:a%40b@host/lines")["password"] == "a@b"
-    assert connection_parts("postgresql://me@host/lines?password=asked")["password"] == "asked"
+    assert connection_arguments("postgresql://me@host/lines")["password"] == "from outside"
+    assert connection_arguments("postgresql://me:a%40b@host/lines")["password"] == "a@b"
+    assert connection_arguments("postgresql://me@host/lines?password=asked")["password"] == "asked"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from understudy.errors import InputError, Unreachable
 from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore, open_store
-from understudy.utterances.postgres import Limits, Postgres
+from understudy.utterances.postgres import Postgres, Timeouts
 
 AHOY = Utterance("Ahoy.", "Ines")
 
@@ -44,15 +44,15 @@ def store(address: str) -> Iterator[UtteranceStore]:
 
 def cut(elsewhere: Postgres) -> None:
     """Ends every connection to the database, as a restart of the server does."""
-    question = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = 'short_lived'"
-    assert elsewhere.rows(question)[0][0] >= 1
+    statement = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = 'short_lived'"
+    assert elsewhere.rows(statement)[0][0] >= 1
 
 
 def test_a_question_is_asked_again_on_a_new_connection(store: UtteranceStore, elsewhere: Postgres) -> None:
     store.add([AHOY], APPROVED, FILTER)
     for _ in range(2):
         cut(elsewhere)
-        assert [kept.utterance for kept in store.find()] == [AHOY]
+        assert [stored.utterance for stored in store.find()] == [AHOY]
 
 
 def test_a_change_is_begun_on_a_new_connection(store: UtteranceStore, elsewhere: Postgres) -> None:
@@ -101,7 +101,7 @@ def test_one_who_changes_and_does_not_finish_holds_up_no_reader_and_no_opening(
             until_it_waits(stuck)
             assert [line.text for line in store.sayable("Ines", Moment.end())] == ["Ahoy."]
             opened = open_store(address)
-            assert [kept.utterance for kept in opened.find()] == [AHOY]
+            assert [stored.utterance for stored in opened.find()] == [AHOY]
             opened.close()
             assert not waiting.done()
             stuck.rows("COMMIT")
@@ -111,7 +111,7 @@ def test_one_who_changes_and_does_not_finish_holds_up_no_reader_and_no_opening(
 
 
 def test_a_change_does_not_wait_for_ever(store: UtteranceStore, address: str) -> None:
-    stuck, hasty = Postgres(address), UtteranceStore(Postgres(address, changing=Limits(lock_s=0.2)))
+    stuck, hasty = Postgres(address), UtteranceStore(Postgres(address, write_timeouts=Timeouts(lock_s=0.2)))
     with stuck.transaction(), pytest.raises(Unreachable, match="does not finish: nothing was changed"):
         hasty.add([AHOY], APPROVED, FILTER)
     assert hasty.add([AHOY], APPROVED, FILTER) == 1
@@ -120,7 +120,7 @@ def test_a_change_does_not_wait_for_ever(store: UtteranceStore, address: str) ->
 
 
 def test_a_question_does_not_wait_for_ever(store: UtteranceStore, address: str) -> None:
-    hasty = Postgres(address, reading=Limits(lock_s=0.2, query_s=0.5))
+    hasty = Postgres(address, read_timeouts=Timeouts(lock_s=0.2, query_s=0.5))
     with pytest.raises(Unreachable, match="took too long"):
         hasty.rows("SELECT pg_sleep(20)")
     blocking = Postgres(address)
@@ -138,7 +138,7 @@ def test_a_server_that_takes_the_call_and_says_nothing_is_not_waited_for_for_eve
         silent.bind(("127.0.0.1", 0))
         silent.listen(1)
         with pytest.raises(InputError, match="cannot be opened"):
-            Postgres(f"postgresql://127.0.0.1:{silent.getsockname()[1]}/lines", reading=Limits(connect_s=0.3))
+            Postgres(f"postgresql://127.0.0.1:{silent.getsockname()[1]}/lines", read_timeouts=Timeouts(connect_s=0.3))
 
 
 @pytest.mark.parametrize("was_kept", [True, False])
@@ -199,13 +199,13 @@ def until_it_waits(elsewhere: Postgres) -> None:
 def lose_the_answer_to_commit(
     store: UtteranceStore, elsewhere: Postgres, monkeypatch: pytest.MonkeyPatch, was_kept: bool
 ) -> None:
-    asked = Postgres._asked
+    execute = Postgres._execute
 
-    def losing(self: Postgres, connection: Any, question: str, told: Sequence[Any] = ()) -> list[Any]:
-        if question == "COMMIT" and self is store.database:
+    def losing(self: Postgres, connection: Any, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        if statement == "COMMIT" and self is store.database:
             if was_kept:
-                asked(self, connection, question, told)
+                execute(self, connection, statement, parameters)
             cut(elsewhere)
-        return asked(self, connection, question, told)
+        return execute(self, connection, statement, parameters)
 
-    monkeypatch.setattr(Postgres, "_asked", losing)
+    monkeypatch.setattr(Postgres, "_execute", losing)

@@ -16,29 +16,29 @@ from understudy.utterances import APPROVED, PENDING, REJECTED, Utterance, Uttera
 
 
 def line(text: str, who: str = "Ines", since: str = "1", until: str = "end", **scores: float | None) -> Utterance:
-    kept = {name: Score(name, value, "" if value is not None else "no lines") for name, value in scores.items()}
-    return Utterance(text, who, Moment.parse(since), Moment.parse(until), kept, "lines.txt", 7)
+    stored = {name: Score(name, value, "" if value is not None else "no lines") for name, value in scores.items()}
+    return Utterance(text, who, Moment.parse(since), Moment.parse(until), stored, "lines.txt", 7)
 
 
-def test_what_was_added_is_there_whole_also_after_a_restart(place: str) -> None:
-    told = line("The tide is out. “Ja”, 潮が引いた", since="1.2", until="2.1.3", psprob=0.25, voice=None)
-    first = open_store(place)
-    assert first.add([told], PENDING, "filter") == 1
+def test_what_was_added_is_there_whole_also_after_a_restart(location: str) -> None:
+    added = line("The tide is out. “Ja”, 潮が引いた", since="1.2", until="2.1.3", psprob=0.25, voice=None)
+    first = open_store(location)
+    assert first.add([added], PENDING, "filter") == 1
     first.close()
-    again = open_store(place)
-    (kept,) = again.find()
-    assert kept.utterance == told and kept.utterance.scores["voice"].reason == "no lines"
-    assert (kept.decision, kept.by) == (PENDING, "filter")
+    again = open_store(location)
+    (stored,) = again.find()
+    assert stored.utterance == added and stored.utterance.scores["voice"].reason == "no lines"
+    assert (stored.decision, stored.by) == (PENDING, "filter")
     again.close()
 
 
 def test_the_same_line_twice_changes_nothing(store: UtteranceStore) -> None:
     assert store.add([line("Ahoy."), line("Ahoy.")], PENDING, "filter") == 1
-    (kept,) = store.find()
-    store.decide(kept.number, APPROVED, "Mara")
+    (stored,) = store.find()
+    store.decide(stored.number, APPROVED, "Mara")
     assert store.add([line("Ahoy.", psprob=0.9)], REJECTED, "filter") == 0
-    (kept,) = store.find()
-    assert kept.decision == APPROVED and not kept.utterance.scores
+    (stored,) = store.find()
+    assert stored.decision == APPROVED and not stored.utterance.scores
     assert store.add([line("Ahoy.", since="2"), line("Ahoy.", who="Tobias")], PENDING, "filter") == 2
 
 
@@ -50,17 +50,17 @@ def test_all_or_nothing(store: UtteranceStore) -> None:
 
 def test_decisions_are_kept_and_taken_back_one_by_one(store: UtteranceStore) -> None:
     store.add([line("Ahoy.")], APPROVED, "filter")
-    (kept,) = store.find()
-    store.decide(kept.number, REJECTED, "Mara", "too short")
-    store.decide(kept.number, APPROVED, "Ines")
-    assert store.undo(kept.number, "Mara").decision == REJECTED
-    assert store.undo(kept.number, "Mara").decision == APPROVED
-    assert store.undo(kept.number, "Mara").decision == PENDING
+    (stored,) = store.find()
+    store.decide(stored.number, REJECTED, "Mara", "too short")
+    store.decide(stored.number, APPROVED, "Ines")
+    assert store.undo(stored.number, "Mara").decision == REJECTED
+    assert store.undo(stored.number, "Mara").decision == APPROVED
+    assert store.undo(stored.number, "Mara").decision == PENDING
     with pytest.raises(InputError, match="taken back"):
-        store.undo(kept.number, "Mara")
-    store.decide(kept.number, REJECTED, "Ines")
-    assert store.undo(kept.number, "Ines").decision == PENDING
-    history = store.history(kept.number)
+        store.undo(stored.number, "Mara")
+    store.decide(stored.number, REJECTED, "Ines")
+    assert store.undo(stored.number, "Ines").decision == PENDING
+    history = store.history(stored.number)
     assert [entry.decision for entry in history][:4] == [PENDING, APPROVED, REJECTED, APPROVED]
     assert len(history) == 9 and history[2].why == "too short" and history[2].by == "Mara"
 
@@ -70,8 +70,8 @@ def test_found_by_character_decision_and_moment(store: UtteranceStore) -> None:
     store.add([early, late], APPROVED, "filter")
     store.add([other], REJECTED, "filter")
 
-    def texts(**asked: object) -> list[str]:
-        return [kept.utterance.text for kept in store.find(**asked)]  # type: ignore[arg-type]
+    def texts(**conditions: object) -> list[str]:
+        return [stored.utterance.text for stored in store.find(**conditions)]  # type: ignore[arg-type]
 
     assert texts(character="Ines") == ["Early.", "Late."]
     assert texts(decision=REJECTED) == ["Other."]
@@ -84,15 +84,15 @@ def test_found_by_character_decision_and_moment(store: UtteranceStore) -> None:
 
 def test_a_long_list_comes_whole_and_in_order(store: UtteranceStore) -> None:
     store.add([line(f"Line {number}.") for number in range(1203)], PENDING, "filter")
-    assert [kept.utterance.text for kept in store.find()] == [f"Line {number}." for number in range(1203)]
+    assert [stored.utterance.text for stored in store.find()] == [f"Line {number}." for number in range(1203)]
 
 
 def test_those_near_a_bound_come_first(store: UtteranceStore) -> None:
     marks = {"Far.": 0.9, "Near.": 0.42, "Nearest.": 0.39, "Low.": 0.0}
     store.add([line(text, psprob=mark) for text, mark in marks.items()], PENDING, "filter")
     store.add([line("Unscored."), line("Missing.", psprob=None)], PENDING, "filter")
-    found = [kept.utterance.text for kept in store.find(near=("psprob", 0.4))]
-    assert found == ["Nearest.", "Near.", "Low.", "Far."]
+    results = [stored.utterance.text for stored in store.find(near=("psprob", 0.4))]
+    assert results == ["Nearest.", "Near.", "Low.", "Far."]
 
 
 def test_vectors_are_searched_in_the_store(store: UtteranceStore) -> None:
@@ -103,11 +103,13 @@ def test_vectors_are_searched_in_the_store(store: UtteranceStore) -> None:
     store.add(lines, APPROVED, "filter", list(vectors))
     store.add([line("No vector.")], APPROVED, "filter")
     likeness = vectors @ vectors[7]
-    found = store.nearest(vectors[7], 5, "Ines")
-    assert [kept.utterance.text for kept in found] == [f"Line {place}." for place in np.argsort(-likeness)[:5]]
-    assert found[0].likeness == pytest.approx(1, abs=1e-3)
+    results = store.nearest(vectors[7], 5, "Ines")
+    assert [stored.utterance.text for stored in results] == [
+        f"Line {location}." for location in np.argsort(-likeness)[:5]
+    ]
+    assert results[0].likeness == pytest.approx(1, abs=1e-3)
     before = store.nearest(vectors[7], 50, "Ines", Moment.parse("2"))
-    assert len(before) == 25 and all(kept.utterance.since == Moment.parse("1") for kept in before)
+    assert len(before) == 25 and all(stored.utterance.since == Moment.parse("1") for stored in before)
     assert store.nearest(vectors[7], 5, "Tobias") == []
 
 
@@ -115,7 +117,10 @@ def test_a_run_goes_on_where_it_was(store: UtteranceStore) -> None:
     assert store.reached("run") == 0
     store.advance("run", 2, [line("One."), line("Two.")], [APPROVED, REJECTED], "filter")
     assert store.reached("run") == 2 and store.reached("other") == 0
-    assert [(kept.utterance.text, kept.decision) for kept in store.find()] == [("One.", APPROVED), ("Two.", REJECTED)]
+    assert [(stored.utterance.text, stored.decision) for stored in store.find()] == [
+        ("One.", APPROVED),
+        ("Two.", REJECTED),
+    ]
     with pytest.raises(InputError):
         store.advance("run", 4, [line("Three."), line("\0")], [APPROVED, APPROVED], "filter")
     assert store.reached("run") == 2 and len(list(store.find())) == 2
@@ -123,25 +128,25 @@ def test_a_run_goes_on_where_it_was(store: UtteranceStore) -> None:
 
 def test_agreement_of_two_reviewers(store: UtteranceStore) -> None:
     store.add([line(f"Line {number}.") for number in range(10)], PENDING, "filter")
-    for kept in store.find():
-        store.decide(kept.number, APPROVED if kept.number % 2 else REJECTED, "Mara")
-        store.decide(kept.number, REJECTED if kept.number % 2 == 0 or kept.number % 5 == 0 else APPROVED, "Ines")
+    for stored in store.find():
+        store.decide(stored.number, APPROVED if stored.number % 2 else REJECTED, "Mara")
+        store.decide(stored.number, REJECTED if stored.number % 2 == 0 or stored.number % 5 == 0 else APPROVED, "Ines")
     number, same, kappa = store.agreement("Mara", "Ines")
     assert (number, same) == (10, 0.9)
     assert kappa == pytest.approx((0.9 - 0.5) / (1 - 0.5))
     assert store.agreement("Mara", "Nobody") == (0, None, None)
 
 
-def test_many_at_once_lose_nothing(place: str) -> None:
+def test_many_at_once_lose_nothing(location: str) -> None:
     def work(worker: int) -> None:
-        store = open_store(place)
+        store = open_store(location)
         for number in range(20):
             store.add([line(f"{worker} {number}"), line(f"shared {number}")], PENDING, str(worker))
         store.close()
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(4)))
-    store = open_store(place)
+    store = open_store(location)
     assert len(list(store.find())) == 4 * 20 + 20
     store.close()
 
@@ -183,7 +188,7 @@ def test_what_is_no_text_is_an_error_of_ours_wherever_it_stands(store: Utterance
     ):
         with pytest.raises(InputError, match=r"lines\.txt:7: .* cannot be kept"):
             store.add([one], "approved", "filter")
-    for asked in (
+    for conditions in (
         lambda: store.decide(1, "rejected", wrong),
         lambda: store.decide(1, "rejected", "Mara", wrong),
         lambda: store.advance(wrong, 1, [], [], "filter"),
@@ -191,8 +196,8 @@ def test_what_is_no_text_is_an_error_of_ours_wherever_it_stands(store: Utterance
         lambda: store.sayable("Ines", Moment.end(), wrong),
     ):
         with pytest.raises(InputError, match="clean it first"):
-            asked()
-    assert [kept.utterance for kept in store.find()] == [fine]
+            conditions()
+    assert [stored.utterance for stored in store.find()] == [fine]
     assert len(store.history(1)) == 2
 
 
@@ -214,9 +219,9 @@ def test_old_rows_that_cannot_be_read_are_named(tmp_path: Path, change: str, say
     store.add([Utterance("Ahoy.", "Ines")], "approved", "filter")
     with store.database.transaction():
         store.database.rows(change)
-    for asked in (lambda: list(store.find()), lambda: store.sayable("Ines", Moment.end())):
+    for conditions in (lambda: list(store.find()), lambda: store.sayable("Ines", Moment.end())):
         with pytest.raises(InputError, match=says):
-            asked()
+            conditions()
     store.close()
 
 
@@ -225,8 +230,8 @@ def test_one_who_changes_a_file_and_does_not_finish_holds_up_no_reader(tmp_path:
     store.add([Utterance("Ahoy.", "Ines")], "approved", "filter")
     with ThreadPoolExecutor(1) as thread, other.database.transaction():
         waiting = thread.submit(store.decide, 1, "rejected", "Mara")
-        while store.database._turn.acquire(blocking=False):  # type: ignore[attr-defined]
-            store.database._turn.release()  # type: ignore[attr-defined]
+        while store.database._write_lock.acquire(blocking=False):  # type: ignore[attr-defined]
+            store.database._write_lock.release()  # type: ignore[attr-defined]
         assert [line.text for line in store.sayable("Ines", Moment.end())] == ["Ahoy."]
         assert not waiting.done()
     assert waiting.result(30).decision == "rejected"

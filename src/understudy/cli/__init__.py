@@ -3,7 +3,7 @@
     0     done
     1     an error of ours, said on stderr with what to do
     2     the command was not understood
-    130   stopped by Ctrl-C, with nothing half-written left behind
+    130   stopped by Ctrl-C, with nothing half-written
 
 and with --json it puts one document on stdout and nothing else.
 """
@@ -20,38 +20,39 @@ import click
 
 from understudy import __version__
 from understudy.cli.benching import bench
-from understudy.cli.cards import card
-from understudy.cli.comparing import compare
-from understudy.cli.exporting import export
-from understudy.cli.filtering import filter_
+from understudy.cli.card import card
+from understudy.cli.cast import cast
+from understudy.cli.chat import chat
+from understudy.cli.compare import compare
+from understudy.cli.demo import demo
+from understudy.cli.export import export
+from understudy.cli.filter import filter_
 from understudy.cli.guesser_training import guesser
 from understudy.cli.guessing import agreement, guess, guess_bench, voices
 from understudy.cli.judging import BENCHES
 from understudy.cli.licences import licences
 from understudy.cli.line_training import causal, masked
-from understudy.cli.profiling import profile
-from understudy.cli.reading import read
+from understudy.cli.persona import persona
+from understudy.cli.profile import profile
+from understudy.cli.read import read
+from understudy.cli.scenes import scenes
 from understudy.cli.scoring import score
-from understudy.cli.serving import serve
+from understudy.cli.serve import serve
 from understudy.cli.show import clean
-from understudy.cli.stories import cast, scenes
-from understudy.cli.talking import chat
-from understudy.cli.tour import demo
 from understudy.cli.training import train
 from understudy.cli.utterances import utterances
 from understudy.cli.voicing import voice
-from understudy.cli.who import persona
 from understudy.errors import UnderstudyError
 
 __all__ = ["main", "understudy"]
 
 STOPPED = 130
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
-BROKEN_PIPE = 141  # what a program that dies of a closed pipe is said to end with
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 
 class Commands(click.Group):
-    """A group that turns our errors into a message and an exit status, and keeps the commands in the order given."""
+    """A group that turns our errors into a message and an exit status, and lists commands in the order added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
@@ -77,7 +78,7 @@ class Commands(click.Group):
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(clean(f"{where}{error.strerror or error}")) from error
         except DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) not in DAMAGED:  # text that is none has no code
+            if getattr(error, "sqlite_errorcode", SQLITE_CORRUPT) not in DAMAGED:  # invalid UTF-8 has no code
                 raise
             raise click.ClickException(clean(f"the database is damaged ({error}): make it again")) from error
         except KeyboardInterrupt:
@@ -86,13 +87,13 @@ class Commands(click.Group):
 
 
 def _stopped() -> SystemExit:
-    """How a program ends that was told to with Ctrl-C."""
+    """The exit after Ctrl-C."""
     click.echo("\nStopped.", err=True)
     return SystemExit(STOPPED)
 
 
 def _forget_stdout() -> None:
-    """Whoever read our output has gone; let the interpreter's last flush go nowhere."""
+    """The reader of our output is gone; the interpreter's last flush must not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -143,6 +144,6 @@ def main() -> None:
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed: >&-)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
-    os.environ.setdefault("TQDM_DISABLE", "1")  # no library draws its bars across ours
+            stream.reconfigure(errors="replace")  # letters that a terminal cannot show become question marks
+    os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars of libraries would mix with ours
     understudy(prog_name="understudy")

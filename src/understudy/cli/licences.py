@@ -22,7 +22,7 @@ OWN = "understudy"
 NOT_NEEDED_TO_RUN = {"dev"}
 BASE = "base"
 UNKNOWN = "not stated"
-SHORT = 100  # characters: what is longer is a licence's text and not its name
+SHORT = 100  # characters: longer metadata is a licence's text and not its name
 REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(?:\[([^]]*)\])?")
 EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 TITLES = {
@@ -46,10 +46,10 @@ class Installed:
     needed_by: set[str] = field(default_factory=set)
 
 
-@click.command(short_help="List what is installed with it, and the licences.")
+@click.command(short_help="List installed dependencies and their licences.")
 @json_option
 def licences(as_json: bool) -> None:
-    """What is installed for Understudy and its optional parts, and under which licences, as each says itself.
+    """What is installed for Understudy and its optional parts, and under which licences, as its metadata say.
 
     Tools that only its development needs are left out.
 
@@ -58,15 +58,20 @@ def licences(as_json: bool) -> None:
         understudy licences
         understudy licences --json
     """
-    found = installed()
+    distributions = installed()
     if as_json:
-        told: list[dict[str, Any]] = [
-            {"name": one.name, "version": one.version, "licence": one.licence, "needed_by": sorted(one.needed_by)}
-            for one in found
+        documents: list[dict[str, Any]] = [
+            {
+                "name": entry.name,
+                "version": entry.version,
+                "licence": entry.licence,
+                "needed_by": sorted(entry.needed_by),
+            }
+            for entry in distributions
         ]
-        print_json({"licences": told})
+        print_json({"licences": documents})
         return
-    rows = [(one.name, one.version, one.licence, ", ".join(sorted(one.needed_by))) for one in found]
+    rows = [(entry.name, entry.version, entry.licence, ", ".join(sorted(entry.needed_by))) for entry in distributions]
     screen().print(table([("name", {}), ("version", {}), ("licence", {}), ("needed by", {})], rows))
 
 
@@ -76,7 +81,7 @@ def installed() -> list[Installed]:
 
     own = distribution(OWN)
     extras = {name for name in own.metadata.get_all("Provides-Extra") or () if name not in NOT_NEEDED_TO_RUN}
-    found: dict[str, Installed] = {}
+    by_name: dict[str, Installed] = {}
     seen: set[tuple[str, str, str]] = set()
     waiting = deque([(OWN, "", BASE), *((OWN, extra, extra) for extra in sorted(extras - {"all"}))])
     while waiting:
@@ -86,20 +91,20 @@ def installed() -> list[Installed]:
             continue
         seen.add((key, extra, part))
         try:
-            one = distribution(name)
+            package = distribution(name)
         except PackageNotFoundError:
-            continue  # of an optional part, or of another system
-        licence = found.setdefault(key, Installed(one.name, one.version, licence_of(one)))
+            continue  # optional, or for another system
+        licence = by_name.setdefault(key, Installed(package.name, package.version, licence_of(package)))
         if key != OWN or not extra:
             licence.needed_by.add(part)
-        waiting.extend((needed, more, part) for needed, more in _requirements(one, extra))
-    return [found[key] for key in sorted(found)]
+        waiting.extend((needed, more, part) for needed, more in _requirements(package, extra))
+    return [by_name[key] for key in sorted(by_name)]
 
 
-def _requirements(one: Distribution, extra: str) -> Iterator[tuple[str, str]]:
-    """(name, extra) of what a distribution needs, or with an extra what that needs more; of no other marker's mind."""
-    for told in one.requires or ():
-        needed, _, marker = told.partition(";")
+def _requirements(package: Distribution, extra: str) -> Iterator[tuple[str, str]]:
+    """(name, extra) of what a distribution requires, or of what an extra of it adds; other markers are ignored."""
+    for requirement in package.requires or ():
+        needed, _, marker = requirement.partition(";")
         only_for = EXTRA.search(marker)
         match = REQUIREMENT.match(needed)
         if match is None or (only_for[1] if only_for else "") != extra:
@@ -109,18 +114,20 @@ def _requirements(one: Distribution, extra: str) -> Iterator[tuple[str, str]]:
             yield match[1], more.strip()
 
 
-def licence_of(one: Distribution) -> str:
-    """The licence that a distribution's metadata name; where they name none, what its licence file is headed."""
+def licence_of(package: Distribution) -> str:
+    """The licence in a distribution's metadata; where there is none, by the title of its licence file."""
     for name in ("License-Expression", "License"):
-        told = str((one.metadata.get_all(name) or ("",))[0]).strip()
-        if told and len(told) <= SHORT and "\n" not in told and told != "UNKNOWN":
-            return told
+        stated = str((package.metadata.get_all(name) or ("",))[0]).strip()
+        if stated and len(stated) <= SHORT and "\n" not in stated and stated != "UNKNOWN":
+            return stated
     classified = [
-        told.rpartition(" :: ")[2] for told in one.metadata.get_all("Classifier") or () if "License ::" in told
+        stated.rpartition(" :: ")[2]
+        for stated in package.metadata.get_all("Classifier") or ()
+        if "License ::" in stated
     ]
     if classified:
         return " AND ".join(classified)
-    for file in one.files or ():
+    for file in package.files or ():
         if re.match(r"(LICEN[CS]E|COPYING)", file.name, re.IGNORECASE) and ".dist-info" in str(file):
             head = " ".join(file.read_text(encoding="utf-8").split())[:500]
             for title, licence in TITLES.items():

@@ -1,38 +1,77 @@
-"""The arguments and options that several commands share, said the same way everywhere."""
+"""The arguments and options that several commands share, and what is made from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from understudy.errors import InputError
+from understudy.errors import AgentError, InputError
+
+if TYPE_CHECKING:
+    from understudy.agents.pools import Candidates
+    from understudy.dialogue import Agent
+    from understudy.storyfile import Story
 
 __all__ = [
+    "agent_option",
     "at_option",
     "existing_refused",
     "facing_option",
     "force_option",
     "json_option",
+    "load_reply_agent",
     "name_argument",
+    "rule_option",
     "story_argument",
+    "with_rules",
 ]
 
 story_argument = click.argument("story", metavar="STORY")
 name_argument = click.argument("name", metavar="NAME")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
-facing_option = click.option("--facing", metavar="OTHER", help="Whom the character stands before.")
+facing_option = click.option("--facing", metavar="OTHER", help="Whom the character faces.")
 at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
+)  # fmt: skip
+agent_option = click.option(
+    "--agent", metavar="AGENT", default="encoder", show_default=True,
+    help="Reply agent: a name, a model folder, or module:factory.",
+)  # fmt: skip
+rule_option = click.option(
+    "--rule", "rules", multiple=True, metavar="RULE",
+    help="Say only what passes, as in 'anachronism<=0'; may be repeated.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 
 
 def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> None:
-    """What stands somewhere already is not written over unasked; what is being read, never."""
+    """Raise where `path` exists and may not be overwritten; an input file never may."""
     if path.exists() and any(source.exists() and path.samefile(source) for source in sources):
         raise InputError("is what is being read, and would be lost: say with -o another place", path)
     if path.exists() and not force:
         raise InputError("is there already: say --force to replace it, or -o for another place", path)
+
+
+def load_reply_agent(spec: str, candidates: Candidates | None = None) -> Agent:
+    """The agent that `--agent` names, if it can reply."""
+    from understudy.agents import agent_named
+    from understudy.dialogue import Agent
+
+    agent = agent_named(spec, candidates)
+    if not isinstance(agent, Agent):
+        raise AgentError(f"'{spec}' ranks replies but gives none of its own: choose an agent that has `reply`")
+    return agent
+
+
+def with_rules(agent: Agent, rules: Sequence[str], stories: Callable[[str], Sequence[Story]]) -> Agent:
+    """The agent behind the rules that `--rule` gives; `stories` finds those of a title."""
+    if not rules:
+        return agent
+    from understudy.judging import FilteredAgent, Rule, StoryMetrics
+
+    parsed = [Rule.parse(rule) for rule in rules]
+    return FilteredAgent(agent, parsed, StoryMetrics((rule.metric for rule in parsed), stories))

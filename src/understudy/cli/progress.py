@@ -1,4 +1,4 @@
-"""A bar of the bytes read: on a terminal, on stderr, and nowhere else."""
+"""Progress of reading, on stderr where that is a terminal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from understudy.storyfile import Story
 
 __all__ = ["read_showing", "working"]
 
-SHORT = 1 << 20  # bytes read before a bar could be looked at
-STEP = 1 << 18  # bytes between two looks at the bar, so that watching costs nothing
+SHORT = 1 << 20  # bytes that are read too fast for a bar
+STEP = 1 << 18  # bytes between two updates of the bar
 
 
 def read_showing(what: str | Path | Sequence[str | Path], into: Path | None = None) -> Story:
@@ -27,7 +27,7 @@ def read_showing(what: str | Path | Sequence[str | Path], into: Path | None = No
 
 @contextmanager
 def working(doing: str) -> Iterator[None]:
-    """Something that takes a while and cannot say how far it is."""
+    """A spinner for work of unknown length."""
     out = Console(stderr=True)
     with out.status(doing) if out.is_terminal else nullcontext():
         yield

@@ -40,26 +40,25 @@ __all__ = [
 ]
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_red")
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a script must not drive the reader's terminal
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # text of a story must not control the terminal
 FLEXIBLE = 16  # columns that a cell which may be wrapped is given at least
 GAP = 2  # columns between two cells
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 Column = str | tuple[str, dict[str, Any]]
-"""The head of a column, or its head with how rich is to set it."""
+"""The head of a column, or the head with settings for rich."""
 
 
 class Screen(Console):
-    """A console for text that is not ours: nothing in it is taken for markup, links or numbers to colour, and nothing
-    in it drives the terminal."""
+    """A console for text that is not ours: without markup, links, coloured numbers and control characters."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=clean(segment.text))
 
     def on_broken_pipe(self) -> None:
-        raise  # the error being handled: the command group ends quietly on it
+        raise  # the error being handled: the command group exits quietly on it
 
 
 def screen() -> Screen:
@@ -72,9 +71,9 @@ def clean(text: str) -> str:
 
 
 def print_json(document: Any) -> None:
-    """One document on stdout, in letters where they can be shown."""
+    """One document on stdout, escaped where stdout cannot show all letters."""
     text = json.dumps(document, ensure_ascii=not shows_letters(), indent=2)
-    click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # JSON itself leaves some as they are
+    click.echo(CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))  # JSON does not escape all of them
 
 
 def shows_letters() -> bool:
@@ -100,13 +99,13 @@ def indented(what: Any, by: int = 2) -> Padding:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text]]) -> Table:
-    """A table whose `no_wrap` columns keep their width; where there is too little room, the others give way."""
+    """A table whose `no_wrap` columns keep their width; where there is too little room, the others wrap."""
     cells = [[Text(clean(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
     shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         head, settings = (column, {}) if isinstance(column, str) else column
         if settings.get("no_wrap") and "overflow" not in settings:
-            widest = max((row[place].cell_len for row in cells), default=0)
+            widest = max((row[index].cell_len for row in cells), default=0)
             settings = {"min_width": min(max(widest, len(head)), settings.get("max_width", widest)), **settings}
         shown.add_column(head, **{"overflow": "fold", **settings})
     for row in cells:
@@ -152,8 +151,8 @@ def short(text: str, longest: int) -> str:
 def grid(rows: Iterable[Sequence[str | Text]]) -> Table:
     """Columns without rules; the last one wraps, and the others keep to one line."""
     shown = Table.grid(padding=(0, 2, 0, 0))
-    for place, row in enumerate(rows):
-        if place == 0:
+    for index, row in enumerate(rows):
+        if index == 0:
             for _ in row[:-1]:
                 shown.add_column(no_wrap=True, max_width=20)
             shown.add_column(overflow="fold")
@@ -162,7 +161,7 @@ def grid(rows: Iterable[Sequence[str | Text]]) -> Table:
 
 
 def bar(share: float, width: int, ascii_only: bool = False) -> str:
-    """A bar that fills `share` of a width; anything above nothing is seen."""
+    """A bar that fills `share` of a width; a share above 0 is always visible."""
     if ascii_only:
         return "#" * max(round(share * width), share > 0)
     eighths = max(round(share * width * 8), share > 0)

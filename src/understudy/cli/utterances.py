@@ -1,4 +1,4 @@
-"""`understudy utterances`: look into the utterance database, decide, take back, and take out."""
+"""`understudy utterances`: list, show, approve, reject, undo and export lines of the utterance database."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from understudy.readers import EMBEDDED
 from understudy.story import Moment
 
 if TYPE_CHECKING:
-    from understudy.utterances import Decided, Kept, UtteranceStore
+    from understudy.utterances import Decision, StoredUtterance, UtteranceStore
 
-__all__ = ["opened_store", "store_option", "store_option_of", "utterances"]
+__all__ = ["opened_store", "store_option", "store_option_for", "utterances"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 Document = dict[str, Any]
 SHOWN = 50
 LONGEST = 80
-WHOLE = 2_000  # letters of a line that is shown by itself
+WHOLE = 2_000  # characters of a line that is shown by itself
 COLOURS = {"approved": "green", "rejected": "red", "pending": "yellow"}
 
 STORE = "UNDERSTUDY_STORE"
 
 
-def _told_of_password(ctx: click.Context, option: click.Parameter, store: str | None) -> str | None:
-    """Whoever lists the programs of a machine reads their command lines."""
+def _warn_of_password(ctx: click.Context, option: click.Parameter, store: str | None) -> str | None:
+    """Other users of a machine can read the command lines of its processes."""
     from understudy.utterances.address import has_password
 
-    told = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    if store is not None and told and has_password(store):
+    is_explicit = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    if store is not None and is_explicit and has_password(store):
         click.echo(
             f"Warning: the password in --store can be read by others on this machine: give the address in {STORE}, or "
             "the password in PGPASSWORD.",
@@ -51,8 +51,8 @@ def _told_of_password(ctx: click.Context, option: click.Parameter, store: str | 
     return store
 
 
-def store_option_of(what: str, required: bool = False) -> Callable[[Command], Command]:
-    """`--store`, or what the environment says."""
+def store_option_for(what: str, required: bool = False) -> Callable[[Command], Command]:
+    """`--store`, also from the environment."""
     return click.option(
         "--store",
         required=required,
@@ -60,21 +60,23 @@ def store_option_of(what: str, required: bool = False) -> Callable[[Command], Co
         envvar=STORE,
         show_envvar=True,
         help=what,
-        callback=_told_of_password,
+        callback=_warn_of_password,
     )
 
 
-store_option = store_option_of("The database: a file, or a postgresql:// address.", required=True)
+store_option = store_option_for("The database: a file, or a postgresql:// address.", required=True)
 numbers_argument = click.argument("numbers", type=int, nargs=-1, required=True, metavar="NUMBER...")
-by_option = click.option("--by", metavar="NAME", help="Who decides; you, if not said.")
+by_option = click.option("--by", metavar="NAME", help="Who decides (default: your user name).")
 character_option = click.option("--as", "character", metavar="NAME", help="Only lines of this character.")
-story_option = click.option("--story", metavar="STORY", help="Only lines of this story: its title, or the story.")
-decision_option = click.option("--decision", type=click.Choice(["pending", "approved", "rejected"]), help="Only these.")
+story_option = click.option("--story", metavar="STORY", help="Only lines of this story: a title, or the story.")
+decision_option = click.option(
+    "--decision", type=click.Choice(["pending", "approved", "rejected"]), help="Only lines with this decision."
+)
 
 
 @click.group()
 def utterances() -> None:
-    """Lines that may be said: list them, decide about them, take a decision back, take them out.
+    """The utterance database: list lines, decide about them, undo a decision, export them.
 
     \b
     Examples:
@@ -90,8 +92,8 @@ def utterances() -> None:
 @character_option
 @decision_option
 @click.option("--at", metavar="MOMENT", help="Only lines that may be said at this moment, dotted: 2.3.")
-@click.option("--near", metavar="METRIC=BOUND", help="Those whose score is closest to a bound first.")
-@click.option("--limit", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="How many.")
+@click.option("--near", metavar="METRIC=BOUND", help="Lines whose score is closest to the bound first.")
+@click.option("--limit", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="At most this many.")
 @json_option
 def list_(
     store: str, story: str | None, character: str | None, decision: str | None, at: str | None, near: str | None,
@@ -105,18 +107,18 @@ def list_(
     """
     with opened_store(store) as opened:
         title = _title(opened, story)
-        found = list(opened.find(character, decision, Moment.parse(at) if at else None, _near(near), limit, title))
+        selected = list(opened.find(character, decision, Moment.parse(at) if at else None, _near(near), limit, title))
         counts = opened.counts(title)
     if as_json:
         named = [{"character": who, "decision": what, "lines": number} for (who, what), number in counts.items()]
-        print_json({"utterances": [_document(kept) for kept in found], "counts": named})
+        print_json({"utterances": [_document(stored) for stored in selected], "counts": named})
         return
     out = screen()
     columns: list[Column] = [("", {"no_wrap": True, "justify": "right"}), ("who", {"no_wrap": True, "max_width": 16})]
     columns += ["line", ("decision", {"no_wrap": True}), ("scores", {})]
-    out.print(table(columns, (_row(kept) for kept in found)))
-    told = ", ".join(f"{number:,} {what} of {who}" for (who, what), number in counts.items())
-    out.print(f"\n{told or 'There is nothing in it yet: fill it with `understudy filter`'}.")
+    out.print(table(columns, (_row(stored) for stored in selected)))
+    summary = ", ".join(f"{number:,} {what} of {who}" for (who, what), number in counts.items())
+    out.print(f"\n{summary or 'There is nothing in it yet: fill it with `understudy filter`'}.")
 
 
 @utterances.command()
@@ -131,23 +133,25 @@ def show(number: int, store: str, as_json: bool) -> None:
         understudy utterances show 12 --store lines.db
     """
     with opened_store(store) as opened:
-        kept, history = opened.get(number), opened.history(number)
+        stored, history = opened.get(number), opened.history(number)
     if as_json:
-        print_json({**_document(kept), "history": [_entry(one) for one in history]})
+        print_json({**_document(stored), "history": [_entry(decision) for decision in history]})
         return
-    out, one = screen(), kept.utterance
-    out.print(heading(f"{number}  {one.character}: {short(one.text, WHOLE)}"))
-    rows: list[tuple[str, str]] = [("decision", _decided(kept)), ("story", one.story or "any")]
-    rows.append(("may be said", _span(kept)))
-    if one.file:
-        rows.append(("read from", f"{one.file}:{one.line}"))
+    out, utterance = screen(), stored.utterance
+    out.print(heading(f"{number}  {utterance.character}: {short(utterance.text, WHOLE)}"))
+    rows: list[tuple[str, str]] = [("decision", _decided(stored)), ("story", utterance.story or "any")]
+    rows.append(("may be said", _span(stored)))
+    if utterance.file:
+        rows.append(("read from", f"{utterance.file}:{utterance.line}"))
     rows += [
         (name, _figure(score.value) + (f"  {score.reason}" if score.reason else ""))
-        for name, score in one.scores.items()
+        for name, score in utterance.scores.items()
     ]
     out.print(indented(grid(rows)))
     out.print(heading("\nHistory"))
-    entries = ((_day(one.at), one.by, one.decision + (f" ({one.why})" if one.why else "")) for one in history)
+    entries = (
+        (_day(entry.at), entry.by, entry.decision + (f" ({entry.why})" if entry.why else "")) for entry in history
+    )
     out.print(indented(grid(entries)))
 
 
@@ -155,10 +159,10 @@ def show(number: int, store: str, as_json: bool) -> None:
 @numbers_argument
 @store_option
 @by_option
-@click.option("--why", default="", metavar="TEXT", help="A word on the reason, kept with it.")
+@click.option("--why", default="", metavar="TEXT", help="The reason, stored with the decision.")
 @json_option
 def approve(numbers: tuple[int, ...], store: str, by: str | None, why: str, as_json: bool) -> None:
-    """Let lines be said.
+    """Approve lines: they may be said.
 
     \b
     Example:
@@ -171,10 +175,10 @@ def approve(numbers: tuple[int, ...], store: str, by: str | None, why: str, as_j
 @numbers_argument
 @store_option
 @by_option
-@click.option("--why", default="", metavar="TEXT", help="A word on the reason, kept with it.")
+@click.option("--why", default="", metavar="TEXT", help="The reason, stored with the decision.")
 @json_option
 def reject(numbers: tuple[int, ...], store: str, by: str | None, why: str, as_json: bool) -> None:
-    """Keep lines from being said. They stay in the database.
+    """Reject lines: they may not be said. They stay in the database.
 
     \b
     Example:
@@ -196,8 +200,8 @@ def undo(numbers: tuple[int, ...], store: str, by: str | None, as_json: bool) ->
         understudy utterances undo 12 --store lines.db
     """
     with opened_store(store) as opened:
-        now = [opened.undo(number, by or _somebody()) for number in numbers]
-    _tell(now, as_json)
+        decided = [opened.undo(number, by or _somebody()) for number in numbers]
+    _show_decisions(decided, as_json)
 
 
 @utterances.command()
@@ -205,8 +209,10 @@ def undo(numbers: tuple[int, ...], store: str, by: str | None, as_json: bool) ->
 @story_option
 @character_option
 @click.option("--decision", type=click.Choice(["pending", "approved", "rejected", "all"]), default="approved",
-              show_default=True, help="Which to write.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .jsonl file; else stdout.")
+              show_default=True, help="Lines with this decision.")  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .jsonl file (default: stdout)."
+)
 @force_option
 def export(
     store: str, story: str | None, character: str | None, decision: str, output: Path | None, force: bool
@@ -221,15 +227,15 @@ def export(
         existing_refused(output, force, [Path(store)] if "://" not in store else [])
     with opened_store(store) as opened:
         wanted = None if decision == "all" else decision
-        found = opened.find(character, wanted, story=_title(opened, story))
+        selected = opened.find(character, wanted, story=_title(opened, story))
         if output is None:
-            for kept in found:
-                sys.stdout.write(json.dumps(_document(kept), ensure_ascii=not shows_letters()) + "\n")
+            for stored in selected:
+                sys.stdout.write(json.dumps(_document(stored), ensure_ascii=not shows_letters()) + "\n")
             return
         with output.open("w", encoding="utf-8", newline="\n") as file:
             count = 0
-            for kept in found:
-                file.write(json.dumps(_document(kept), ensure_ascii=False) + "\n")
+            for stored in selected:
+                file.write(json.dumps(_document(stored), ensure_ascii=False) + "\n")
                 count += 1
     click.echo(f"{count:,} lines are in {output}.")
 
@@ -248,14 +254,14 @@ def opened_store(store: str) -> Iterator[UtteranceStore]:
 
 
 def _title(opened: UtteranceStore, story: str | None) -> str | None:
-    """The title under which lines of a story are kept; one that is not known there may be the story itself."""
+    """The title that `--story` means: one that is in the database, or that of a story to read."""
     if story is None or story in (titles := opened.stories()):
         return story
     if story in EMBEDDED or Path(story).exists():
         return read_showing(story).title
-    kept = ", ".join(f"'{title}'" for title in titles if title) or "none"
+    known = ", ".join(f"'{title}'" for title in titles if title) or "none"
     raise InputError(
-        f"no line is of a story called '{story}', and there is no such story to read: it has lines of {kept}"
+        f"no line is of a story called '{story}', and there is no such story to read: it has lines of {known}"
     )
 
 
@@ -263,26 +269,26 @@ def _decide(store: str, numbers: tuple[int, ...], decision: str, by: str | None,
     with opened_store(store) as opened:
         for number in numbers:
             opened.get(number)  # all are there before any is decided
-        now = [opened.decide(number, decision, by or _somebody(), why) for number in numbers]
-    _tell(now, as_json)
+        decided = [opened.decide(number, decision, by or _somebody(), why) for number in numbers]
+    _show_decisions(decided, as_json)
 
 
-def _tell(now: list[Kept], as_json: bool) -> None:
+def _show_decisions(decided: list[StoredUtterance], as_json: bool) -> None:
     if as_json:
-        print_json({"utterances": [_document(kept) for kept in now]})
+        print_json({"utterances": [_document(stored) for stored in decided]})
         return
-    for kept in now:
-        click.echo(f"{kept.number}: {kept.decision}. {clean(short(kept.utterance.text, LONGEST))}")
+    for stored in decided:
+        click.echo(f"{stored.number}: {stored.decision}. {clean(short(stored.utterance.text, LONGEST))}")
 
 
-def _near(told: str | None) -> tuple[str, float] | None:
-    if told is None:
+def _near(text: str | None) -> tuple[str, float] | None:
+    if text is None:
         return None
-    metric, _, bound = told.partition("=")
+    metric, _, bound = text.partition("=")
     try:
         return metric.strip(), float(bound)
     except ValueError as error:
-        raise click.UsageError(f"--near takes a metric and a bound, as in psprob=0.2, not '{told}'") from error
+        raise click.UsageError(f"--near takes a metric and a bound, as in psprob=0.2, not '{text}'") from error
 
 
 def _somebody() -> str:
@@ -292,22 +298,22 @@ def _somebody() -> str:
         return "somebody"
 
 
-def _row(kept: Kept) -> tuple[str | Text, ...]:
-    scores = " ".join(f"{name} {_figure(score.value)}" for name, score in kept.utterance.scores.items())
-    decision = Text(kept.decision, style=COLOURS[kept.decision])
-    return str(kept.number), kept.utterance.character, short(kept.utterance.text, LONGEST), decision, scores
+def _row(stored: StoredUtterance) -> tuple[str | Text, ...]:
+    scores = " ".join(f"{name} {_figure(score.value)}" for name, score in stored.utterance.scores.items())
+    decision = Text(stored.decision, style=COLOURS[stored.decision])
+    return str(stored.number), stored.utterance.character, short(stored.utterance.text, LONGEST), decision, scores
 
 
-def _decided(kept: Kept) -> str:
-    return f"{kept.decision}, by {kept.by or 'nobody yet'}" + (f" on {_day(kept.at)}" if kept.at else "")
+def _decided(stored: StoredUtterance) -> str:
+    return f"{stored.decision}, by {stored.by or 'nobody yet'}" + (f" on {_day(stored.at)}" if stored.at else "")
 
 
 def _day(at: str) -> str:
     return at[:19].replace("T", " ")
 
 
-def _span(kept: Kept) -> str:
-    since, until = kept.utterance.since, kept.utterance.until
+def _span(stored: StoredUtterance) -> str:
+    since, until = stored.utterance.since, stored.utterance.until
     begins = "from the start" if since == Moment((0,)) else f"from {since.dotted}"
     return begins + (" on" if until.is_end else f" until {until.dotted}")
 
@@ -316,24 +322,24 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
-def _entry(entry: Decided) -> Document:
+def _entry(entry: Decision) -> Document:
     return {"decision": entry.decision, "by": entry.by, "at": entry.at, "why": entry.why}
 
 
-def _document(kept: Kept) -> Document:
-    one = kept.utterance
+def _document(stored: StoredUtterance) -> Document:
+    utterance = stored.utterance
     return {
-        "number": kept.number,
-        "text": one.text,
-        "story": one.story,
-        "character": one.character,
-        "since": one.since.dotted,
-        "until": one.until.dotted,
-        "scores": {name: score.value for name, score in one.scores.items()},
-        "reasons": {name: score.reason for name, score in one.scores.items() if score.reason},
-        "decision": kept.decision,
-        "by": kept.by,
-        "at": kept.at,
-        "file": one.file,
-        "line": one.line,
+        "number": stored.number,
+        "text": utterance.text,
+        "story": utterance.story,
+        "character": utterance.character,
+        "since": utterance.since.dotted,
+        "until": utterance.until.dotted,
+        "scores": {name: score.value for name, score in utterance.scores.items()},
+        "reasons": {name: score.reason for name, score in utterance.scores.items() if score.reason},
+        "decision": stored.decision,
+        "by": stored.by,
+        "at": stored.at,
+        "file": utterance.file,
+        "line": utterance.line,
     }

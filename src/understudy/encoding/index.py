@@ -10,7 +10,7 @@ all of the nearest ten in a few thousand comparisons.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,6 +28,7 @@ CONNECTIVITY = 16  # neighbours a vector is linked to
 EXPANSION_ADD = 96  # neighbours considered when a vector is added
 EXPANSION_SEARCH = 256  # and in a search
 SNAPSHOT = 200_000  # vectors added between two snapshots of a build
+GROWTH = 1.25  # an extended graph is saved whenever it has grown by this factor, since all of it is written
 
 Vectors = NDArray[np.float32] | NDArray[np.float16]
 
@@ -120,6 +121,34 @@ class GraphIndex:
         os.replace(partial, path)
         return cls(path)
 
+    @classmethod
+    def extend(cls, path: Path, batches: Iterable[tuple[Sequence[int], Vectors]]) -> GraphIndex:
+        """Add vectors under keys of the caller's, none of which is in the graph yet. The graph is made if need be.
+
+        It is saved now and then, so that whoever is stopped goes on after `last_key`.
+        """
+        graph, saved = None, 0
+        for keys, vectors in batches:
+            if graph is None:
+                graph = _usearch().Index.restore(str(path), view=False) if path.is_file() else _empty(vectors.shape[1])
+                saved = len(graph)
+            graph.add(np.asarray(keys, np.uint64), np.asarray(vectors, np.float32), threads=1)
+            if len(graph) >= GROWTH * saved:
+                _save(graph, path)
+                saved = len(graph)
+        if graph is not None and len(graph) > saved:
+            _save(graph, path)
+        return cls(path)
+
+    @property
+    def last_key(self) -> int:
+        return int(np.asarray(self._graph.keys).max()) if len(self) else 0
+
+    def vector(self, key: int) -> Floats | None:
+        """The vector of a key, rounded to float16; None where the graph does not have it."""
+        stored = self._graph.get(key)
+        return None if stored is None else np.asarray(stored, np.float32)
+
     def __len__(self) -> int:
         return len(self._graph)
 
@@ -141,8 +170,12 @@ def _resume(partial: Path, vectors: Vectors) -> Any:
             graph = None
         if graph is not None and len(graph) <= len(vectors) and graph.ndim == vectors.shape[1]:
             return graph
-    return library.Index(
-        ndim=vectors.shape[1],
+    return _empty(vectors.shape[1])
+
+
+def _empty(width: int) -> Any:
+    return _usearch().Index(
+        ndim=width,
         metric="ip",
         dtype="f16",
         connectivity=CONNECTIVITY,
@@ -152,7 +185,7 @@ def _resume(partial: Path, vectors: Vectors) -> Any:
 
 
 def _save(graph: Any, path: Path) -> None:
-    temporary = path.with_name(path.name + ".new")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")  # another process may save its own
     graph.save(str(temporary))
     os.replace(temporary, path)
 

@@ -1,13 +1,14 @@
 """Deciding which lines may be said: rules, the bounds that suit them, and an agent that applies them.
 
 rules = [Rule.parse("psprob>=0.2"), Rule.parse("anachronism<=0")]
+metrics = StoryMetrics((rule.metric for rule in rules), lambda title: [story])
 FilteredAgent(agent, rules, metrics)     says the best reply that passes
 """
 
 from __future__ import annotations
 
 from understudy.judging.bounds import Curve, Labelled, bound_keeping, curve_of, read_labelled
-from understudy.judging.filtered import FilteredAgent
+from understudy.judging.filtered import FilteredAgent, StoryMetrics
 from understudy.judging.rules import LOWER_IS_CLOSER, Rule, Verdict, judge
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "FilteredAgent",
     "Labelled",
     "Rule",
+    "StoryMetrics",
     "Verdict",
     "bound_keeping",
     "curve_of",

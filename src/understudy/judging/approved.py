@@ -1,9 +1,9 @@
-"""What a character may draw on besides its own past: lines of the utterance database that are approved for the moment.
+"""Candidates from the utterance database: lines that are approved for a character at a moment, beside its own past.
 
-    e is drawn on at m  iff  it was said before m, or it is approved for the story and since(e) <= m < until(e)
+    e is a candidate at m  iff  it was said before m, or it is approved for the story and since(e) <= m < until(e)
 
-in story order, an approved line where it may first be said. The database is asked whenever a reply is wanted, so that
-what was decided a moment ago holds; nothing is read or indexed again as long as the lines stay the same.
+in story order, an approved line where it may first be said. The database's version is checked at each reply, so that
+a decision holds at once; lines are read and indexed again only when they have changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ApprovedCandidates:
         )
         if not lines:
             return past
-        # Agents know a collection again by its being the same object, and index it once.
+        # Agents index a collection once and recognise it by its identity.
         return self._exchanges.get_or_create(
             (key_of(past, persona), tuple(line.number for line in lines)),
             persona,

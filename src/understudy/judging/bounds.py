@@ -1,4 +1,4 @@
-"""Finding a bound with one's eyes open: what each possible bound would keep, and how much of that is fit.
+"""Finding a bound: what each possible bound of a metric would keep, and how much of that is fit.
 
     precision(b) = fit lines kept / lines kept          of what is kept, how much should be
     recall(b)    = fit lines kept / fit lines           of what should be kept, how much is
@@ -25,7 +25,7 @@ __all__ = ["Curve", "Labelled", "Point", "bound_keeping", "curve_of", "read_labe
 
 RESAMPLES = 1000
 ROUNDING = 1e-9
-FEWEST = 10  # labelled lines of either kind
+MIN_LABELLED = 10  # lines of either kind
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class Curve:
         self._ranked = values if self.at_least else -values
         self._fit = fit
         order = np.argsort(-self._ranked, kind="stable")
-        last = np.flatnonzero(np.diff(self._ranked[order], append=-np.inf))  # of those with the same value
+        last = np.flatnonzero(np.diff(self._ranked[order], append=-np.inf))  # the last index of each distinct value
         self.bounds: Floats = self._ranked[order][last]
         right = np.cumsum(fit[order])[last]
         self.precision: Floats = right / (last + 1)
@@ -102,7 +102,7 @@ class Curve:
         return [self.point(int(index)) for index in indices]
 
     def shown(self) -> Floats:
-        """The bounds as they are written: where less is better, they are kept negated."""
+        """The bounds in the metric's own sign: where less is better, `bounds` has them negated."""
         return self.bounds if self.at_least else -self.bounds
 
 
@@ -110,10 +110,10 @@ def curve_of(metric: str, values: Sequence[float | None], labelled: Sequence[Lab
     """The curve of a metric over labelled lines; those without a value take no part."""
     pairs = [(value, label.fit) for value, label in zip(values, labelled) if value is not None]
     fit = sum(is_fit for _, is_fit in pairs)
-    if min(fit, len(pairs) - fit) < FEWEST:
+    if min(fit, len(pairs) - fit) < MIN_LABELLED:
         raise InputError(
             f"{fit} fit and {len(pairs) - fit} unfit lines have a {metric}: "
-            f"label at least {FEWEST} of each to find a bound"
+            f"label at least {MIN_LABELLED} of each to find a bound"
         )
     return Curve(metric, np.array([value for value, _ in pairs]), np.array([is_fit for _, is_fit in pairs]))
 
@@ -130,7 +130,7 @@ def shares_kept(metric: str, values: Sequence[float | None]) -> list[tuple[float
 
 
 def bound_keeping(metric: str, values: Sequence[float | None], share: float) -> Rule:
-    """The strictest bound that keeps at least a share of the lines given."""
+    """The strictest bound that keeps at least a share of the lines."""
     bound = next(bound for bound, kept in shares_kept(metric, values) if kept >= share - ROUNDING)
     return Rule(metric, metric not in LOWER_IS_CLOSER, bound)
 
@@ -139,7 +139,7 @@ def read_labelled(path: Path) -> list[Labelled]:
     """Lines of {"text": ..., "fit": true or false}."""
     labelled = []
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold the other line ends
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON strings may contain other line ends
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8: convert it first, as with iconv -f SHIFT_JIS -t UTF-8", path) from error
     except OSError as error:

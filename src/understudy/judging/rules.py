@@ -15,7 +15,7 @@ __all__ = ["LOWER_IS_CLOSER", "Rule", "Verdict", "judge"]
 LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying"})
 """Metrics of which less is better; of all others, more."""
 
-WRITTEN = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
+PATTERN = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str) -> Rule:
-        match = WRITTEN.fullmatch(text)
+        match = PATTERN.fullmatch(text)
         if match is None:
             raise InputError(f"'{text}' is not a rule: write a metric, >= or <=, and a bound, as in psprob>=0.2")
         return cls(match[1], match[2] == ">=", float(match[3]))

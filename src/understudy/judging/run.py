@@ -1,7 +1,7 @@
-"""A file of lines through the rules and into the database, some at a time: a run that is stopped goes on where it was.
+"""Judge the lines of a file by rules and add them to the database, in batches; a run that was stopped can continue.
 
-Lines enter with their scores and what the rules decided: approved, rejected, or pending where a rule could not judge.
-Blank lines are passed over. What a piece of the file brought, and how far the run has come, is written in one go.
+Lines are stored with their scores and the decision: approved, rejected, or pending where a rule could not judge. Blank
+lines are skipped. The lines of a batch and how far the run has come are written in one transaction.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from understudy.metrics.line_metric import LineMetric
 from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore
 
-__all__ = ["Entry", "Outcome", "filter_lines", "run_of"]
+__all__ = ["FilterJob", "Outcome", "filter_lines", "run_id"]
 
-HEAD = 1 << 16  # bytes of a file that, with its size, tell it from another
+HEAD = 1 << 16  # bytes of a file that identify it, with its size
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Whose lines they are, in which story, when they may be said, and which file they come from."""
+class FilterJob:
+    """The file, the story and character its lines are for, and when they may be said."""
 
     story: str
     character: str
@@ -42,44 +42,44 @@ class Entry:
 
 @dataclass
 class Outcome:
-    """How many lines were decided how in this run, how many of them were new, how many an earlier run had done."""
+    """How many lines got which decision in this run, how many are new, and how many an earlier run had done before."""
 
     decided: Counter[str] = field(default_factory=Counter)
     new: int = 0
     before: int = 0
 
 
-def run_of(entry: Entry, rules: Sequence[Rule]) -> str:
-    """Tells one run from another: the same file for the same character and time by the same rules is the same run."""
+def run_id(job: FilterJob, rules: Sequence[Rule]) -> str:
+    """Identifies a run: the same file for the same character and time by the same rules."""
     digest = blake2b(digest_size=16)
-    if entry.file.is_file():
-        with entry.file.open("rb") as file:
+    if job.file.is_file():
+        with job.file.open("rb") as file:
             digest.update(file.read(HEAD))
-        digest.update(str(entry.file.stat().st_size).encode())
-    fields = (entry.file.name, entry.story, entry.character, entry.since.dotted, entry.until.dotted, *map(str, rules))
+        digest.update(str(job.file.stat().st_size).encode())
+    fields = (job.file.name, job.story, job.character, job.since.dotted, job.until.dotted, *map(str, rules))
     digest.update("\0".join(fields).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
 def filter_lines(
-    pieces: Iterable[list[str]],
+    batches: Iterable[list[str]],
     metrics: Sequence[LineMetric],
     rules: Sequence[Rule],
     store: UtteranceStore,
-    entry: Entry,
+    job: FilterJob,
     encode: Encode | None = None,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Outcome:
-    """Judge lines and keep them. `encode` makes the vectors by which approved lines are found again."""
-    run = run_of(entry, rules)
+    """Judge lines and store them. `encode` makes the vectors of approved lines."""
+    run = run_id(job, rules)
     outcome = Outcome(before=store.reached(run))
     line = 0
-    for piece in pieces:
-        first, line = line + 1, line + len(piece)
-        left = [(first + index, text) for index, text in enumerate(piece) if first + index > outcome.before]
-        said = [(number, text.strip()) for number, text in left if text.strip()]
+    for batch in batches:
+        first, line = line + 1, line + len(batch)
+        left = [(first + index, text) for index, text in enumerate(batch) if first + index > outcome.before]
+        numbered = [(number, text.strip()) for number, text in left if text.strip()]
         if left:
-            utterances = _scored(said, metrics, entry)
+            utterances = _scored(numbered, metrics, job)
             decisions = [judge(utterance.scores, rules).decision for utterance in utterances]
             outcome.new += store.advance(
                 run, line, utterances, decisions, FILTER, _vectors(utterances, decisions, encode)
@@ -89,17 +89,17 @@ def filter_lines(
     return outcome
 
 
-def _scored(said: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], entry: Entry) -> list[Utterance]:
-    if not said:
+def _scored(numbered: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], job: FilterJob) -> list[Utterance]:
+    if not numbered:
         return []
-    cut = metrics[0].samples.tokenize([text for _, text in said])
+    cut = metrics[0].samples.tokenize([text for _, text in numbered])
     values = {metric.name: metric.values(cut).tolist() for metric in metrics}
     return [
         Utterance(
             text,
-            entry.character,
-            entry.since,
-            entry.until,
+            job.character,
+            job.since,
+            job.until,
             {
                 metric.name: Score(
                     metric.name,
@@ -108,18 +108,18 @@ def _scored(said: Sequence[tuple[int, str]], metrics: Sequence[LineMetric], entr
                 )
                 for metric in metrics
             },
-            entry.file.name,
+            job.file.name,
             number,
-            entry.story,
+            job.story,
         )
-        for index, (number, text) in enumerate(said)
+        for index, (number, text) in enumerate(numbered)
     ]
 
 
 def _vectors(
     utterances: Sequence[Utterance], decisions: Sequence[str], encode: Encode | None
 ) -> list[NDArray[np.float32] | None]:
-    """Only what may be said need be found again."""
+    """Vectors of the approved lines; the others cannot be said and need none."""
     vectors: list[NDArray[np.float32] | None] = [None] * len(utterances)
     approved = [index for index, decision in enumerate(decisions) if decision == APPROVED]
     if encode is not None and approved:

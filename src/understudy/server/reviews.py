@@ -18,7 +18,7 @@ from understudy.judging import LOWER_IS_CLOSER
 from understudy.server.context import AppContext
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
-from understudy.utterances import FILTER, Kept, UtteranceStore
+from understudy.utterances import FILTER, StoredUtterance, UtteranceStore
 from understudy.utterances.review import Near, Review
 
 __all__ = [
@@ -117,11 +117,11 @@ class QueueView:
     """The queue as a reviewer sees it, and their latest decisions."""
 
     queue: UtteranceQueue
-    latest: Sequence[Kept]
+    latest: Sequence[StoredUtterance]
     review: Review
 
 
-def utterance_document(row: Kept) -> UtteranceDocument:
+def utterance_document(row: StoredUtterance) -> UtteranceDocument:
     utterance = row.utterance
     return UtteranceDocument(
         number=row.number,
@@ -133,7 +133,7 @@ def utterance_document(row: Kept) -> UtteranceDocument:
         scores={name: ScoreDocument(score.value, score.reason) for name, score in utterance.scores.items()},
         file=utterance.file,
         line=utterance.line,
-        decision=row.decision,  # type: ignore[arg-type]  # one of the three
+        decision=row.decision,  # one of the three
         by=row.by,
         at=row.at,
     )
@@ -171,11 +171,11 @@ def view_queue(store: UtteranceStore, query: QueueQuery, skipped: Collection[int
     return QueueView(document, review.latest(LATEST), review)
 
 
-def decide(store: UtteranceStore, number: str, decision: str, by: str, why: str = "") -> Kept:
+def decide(store: UtteranceStore, number: str, decision: str, by: str, why: str = "") -> StoredUtterance:
     return store.decide(_existing_number(store, number), decision, parse_reviewer(by), why)
 
 
-def undo(store: UtteranceStore, number: str, by: str) -> Kept:
+def undo(store: UtteranceStore, number: str, by: str) -> StoredUtterance:
     existing = _existing_number(store, number)
     try:
         return store.undo(existing, parse_reviewer(by), own=True)

@@ -14,9 +14,9 @@ from understudy.utterances.record import (
     FILTER,
     PENDING,
     REJECTED,
-    Decided,
-    Kept,
+    Decision,
     Sayable,
+    StoredUtterance,
     Utterance,
 )
 from understudy.utterances.store import UtteranceStore, open_store
@@ -27,9 +27,9 @@ __all__ = [
     "FILTER",
     "PENDING",
     "REJECTED",
-    "Decided",
-    "Kept",
+    "Decision",
     "Sayable",
+    "StoredUtterance",
     "Utterance",
     "UtteranceStore",
     "open_store",

@@ -2,7 +2,7 @@
 
     postgresql://user:password@host:port/database        or ?host=/folder/of/socket
 
-A password that the address does not have is taken from PGPASSWORD, as PostgreSQL's own programs do.
+Without a password in the address, PGPASSWORD is used, as PostgreSQL's own programs do.
 """
 
 from __future__ import annotations
@@ -15,54 +15,54 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from understudy.errors import InputError
 
-__all__ = ["connection_parts", "has_password", "is_address", "is_postgres", "masked"]
+__all__ = ["connection_arguments", "has_password", "is_address", "is_postgres", "masked"]
 
 SCHEMES = ("postgresql://", "postgres://")
-IN_FRONT = re.compile(r"^([^:/?#]+://[^:@/]*):(.+)@", re.DOTALL)  # up to the last @: a password may have any letter
-ASKED_WITH = re.compile(r"((?:^|[?&;])[a-z]*password=)[^&;]*", re.IGNORECASE)
+USER_PASSWORD = re.compile(r"^([^:/?#]+://[^:@/]*):(.+)@", re.DOTALL)  # greedy: a password may have an @
+QUERY_PASSWORD = re.compile(r"((?:^|[?&;])[a-z]*password=)[^&;]*", re.IGNORECASE)
 SECRET = "***"  # noqa: S105
 
 
-def is_address(place: str | Path) -> bool:
-    return "://" in str(place)
+def is_address(location: str | Path) -> bool:
+    return "://" in str(location)
 
 
-def is_postgres(place: str | Path) -> bool:
-    return str(place).startswith(SCHEMES)
+def is_postgres(location: str | Path) -> bool:
+    return str(location).startswith(SCHEMES)
 
 
-def masked(place: str | Path) -> str:
-    """The place as it may be shown: without its password, however it is written."""
-    return ASKED_WITH.sub(rf"\1{SECRET}", IN_FRONT.sub(rf"\1:{SECRET}@", str(place)))
+def masked(location: str | Path) -> str:
+    """The location with *** for its password, in whichever way that is given."""
+    return QUERY_PASSWORD.sub(rf"\1{SECRET}", USER_PASSWORD.sub(rf"\1:{SECRET}@", str(location)))
 
 
-def has_password(place: str | Path) -> bool:
-    return is_address(place) and masked(place) != str(place)
+def has_password(location: str | Path) -> bool:
+    return is_address(location) and masked(location) != str(location)
 
 
-def connection_parts(address: str) -> dict[str, Any]:
-    """What the driver connects by."""
+def connection_arguments(address: str) -> dict[str, Any]:
+    """The driver's keyword arguments."""
     try:
-        told = urlsplit(address)
-        host, port = told.hostname, told.port
-    except ValueError as error:  # whose message may quote the password
+        url = urlsplit(address)
+        host, port = url.hostname, url.port
+    except ValueError as error:  # its message may quote the password
         raise InputError(
             "is no PostgreSQL address: write postgresql://user@host:port/database, letters like / and @ in a "
             "password as %2F and %40",
             masked(address),
         ) from error
-    asked = {key: values[-1] for key, values in parse_qs(told.query).items()}
-    parts: dict[str, Any] = {
-        "user": unquote(told.username or asked.get("user", "postgres")),
-        "database": unquote(told.path.lstrip("/")) or "postgres",
+    options = {key: values[-1] for key, values in parse_qs(url.query).items()}
+    arguments: dict[str, Any] = {
+        "user": unquote(url.username or options.get("user", "postgres")),
+        "database": unquote(url.path.lstrip("/")) or "postgres",
         "port": port or 5432,
     }
-    password = unquote(told.password or "") or asked.get("password") or os.environ.get("PGPASSWORD")
+    password = unquote(url.password or "") or options.get("password") or os.environ.get("PGPASSWORD")
     if password:
-        parts["password"] = password
-    host = host or asked.get("host", "localhost")
+        arguments["password"] = password
+    host = host or options.get("host", "localhost")
     if host.startswith("/"):
-        parts["unix_sock"] = f"{host}/.s.PGSQL.{parts['port']}"
+        arguments["unix_sock"] = f"{host}/.s.PGSQL.{arguments['port']}"
     else:
-        parts["host"] = host
-    return parts
+        arguments["host"] = host
+    return arguments

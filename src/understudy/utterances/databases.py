@@ -1,7 +1,7 @@
-"""Two databases with one manner: questions with `?` in, rows out, changes in transactions, vectors searched inside.
+"""What both databases can do (statements with `?` for parameters, transactions, vector search), and SQLite.
 
-What a database cannot do now (its disk is full, its server gone) is said as `Unreachable`, whichever it is. What is
-only read has a connection of its own, so that a change that waits for somebody else's holds up no reader.
+What a database cannot do at present (disk full, server gone) is raised as `Unreachable`, whichever database it is.
+Reads have a connection of their own, so that a transaction that waits for another program's does not block readers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock, get_ident
 from typing import Any, Protocol
@@ -17,11 +17,27 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InputError, Unreachable
+from understudy.errors import InputError, MissingExtra, Unreachable
+from understudy.utterances.vector_graph import Progress, VectorGraph
 
-__all__ = ["APPLICATION", "Database", "Row", "Sqlite", "Vector", "checked", "is_text"]
+__all__ = [
+    "APPLICATION_ID",
+    "EXACT_UP_TO",
+    "Database",
+    "Row",
+    "Sqlite",
+    "Vector",
+    "check_parameters",
+    "exceeds_exact_search",
+    "is_text",
+    "search_index",
+]
 
-APPLICATION = 0x55445554  # 'UDUT': tells an utterance database from other SQLite files
+APPLICATION_ID = 0x55445554  # 'UDUT': tells an utterance database from other SQLite files
+EXACT_UP_TO = 50_000
+"""Vectors that are all compared with the query; where more match, an index finds nearly all of the nearest."""
+FIRST_K = 4  # neighbours asked of an index for each result wanted, before the condition is checked
+LARGEST_K = 16_384  # neighbours after which the exact search is the better choice
 
 NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
@@ -30,12 +46,12 @@ Vector = NDArray[np.float32]
 
 
 def is_text(text: str) -> bool:
-    """Can any database hold it? PostgreSQL takes no NUL, and half of a surrogate pair is no letter."""
+    """Can both databases store it? PostgreSQL takes no NUL character, and a lone surrogate has no UTF-8."""
     return NOT_TEXT.search(text) is None
 
 
-def checked(told: Sequence[Any]) -> None:
-    for value in told:
+def check_parameters(parameters: Sequence[Any]) -> None:
+    for value in parameters:
         if isinstance(value, str) and not is_text(value):
             raise InputError(
                 "a text with a NUL character, or with half of a surrogate pair, can be neither kept nor looked for: "
@@ -44,93 +60,117 @@ def checked(told: Sequence[Any]) -> None:
 
 
 class Database(Protocol):
-    number: str
-    """How a column is declared that numbers the rows itself."""
-    vector: str
-    """How a column of vectors is declared."""
-    given_vector: str
-    """How a vector stands in a statement."""
+    id_type: str
+    """The column type of an id that the database assigns."""
+    vector_type: str
+    """The column type of a vector."""
+    vector_parameter: str
+    """The placeholder of a vector in a statement."""
 
-    def prepare(self, tables: Callable[[], None]) -> None:
-        """Has tables made, all or none."""
+    def prepare(self, create_tables: Callable[[], None]) -> None:
+        """Call `create_tables` in a transaction."""
 
     def has_table(self, name: str) -> bool: ...
-    def rows(self, question: str, told: Sequence[Any] = ()) -> list[Row]: ...
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]: ...
     def transaction(self) -> Any: ...
-    def as_vector(self, vector: Vector) -> Any: ...
-    def nearest(self, vector: Vector, where: str, told: Sequence[Any], count: int) -> list[tuple[int, float]]: ...
+    def vector_value(self, vector: Vector) -> Any:
+        """A vector as the value of a `vector_parameter`."""
+
+    def nearest(
+        self, vector: Vector, where: str, parameters: Sequence[Any], count: int, progress: Progress | None = None
+    ) -> list[tuple[int, float]]:
+        """(id, cosine) of the utterances most like a vector that fulfil a condition, best first."""
+
     def close(self) -> None: ...
 
 
 class Sqlite:
-    number = "INTEGER PRIMARY KEY AUTOINCREMENT"
-    vector = "BLOB"
-    given_vector = "?"
+    id_type = "INTEGER PRIMARY KEY AUTOINCREMENT"
+    vector_type = "BLOB"
+    vector_parameter = "?"
 
     def __init__(self, path: Path) -> None:
-        self._turn, self._reading, self._path = RLock(), RLock(), path
-        self._changed_by: int | None = None  # the thread whose change is under way
+        self._write_lock, self._read_lock, self._path = RLock(), RLock(), path
+        self._writing_thread: int | None = None  # the thread whose transaction is open
+        self._graph = VectorGraph(path.with_name(f"{path.name}.vectors"), self.rows)
         try:
-            self._connection = _connected(path)
-            # In this order: another program that makes the same database at the same time signs it before its tables.
+            self._connection = _connect(path)
+            # In this order: another program that creates the same database now sets the id before it creates tables.
             (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             (application,) = self._connection.execute("PRAGMA application_id").fetchone()
-            if tables and application != APPLICATION:
+            if tables and application != APPLICATION_ID:
                 raise InputError("is a database of something else: choose another --store", path)
-            if application != APPLICATION:
-                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            if application != APPLICATION_ID:
+                self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA foreign_keys = ON")
-            self._reader = _connected(path)
+            self._reader = _connect(path)
         except sqlite3.Error as error:
             why = f"cannot be opened as an utterance database ({error}): choose another --store"
             raise InputError(why, path) from error
 
-    def prepare(self, tables: Callable[[], None]) -> None:
+    def prepare(self, create_tables: Callable[[], None]) -> None:
         with self.transaction():
-            tables()
+            create_tables()
 
     def has_table(self, name: str) -> bool:
         return bool(self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
 
-    def rows(self, question: str, told: Sequence[Any] = ()) -> list[Row]:
-        checked(told)
-        if self._changed_by == get_ident():
-            with self._answering():
-                return self._connection.execute(question, told).fetchall()
-        with self._reading, self._answering():
-            return self._reader.execute(question, told).fetchall()
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        check_parameters(parameters)
+        if self._writing_thread == get_ident():
+            with self._translated_errors():
+                return self._connection.execute(statement, parameters).fetchall()
+        with self._read_lock, self._translated_errors():
+            return self._reader.execute(statement, parameters).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._turn, self._answering(), self._connection:
+        with self._write_lock, self._translated_errors(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._changed_by = get_ident()
+            self._writing_thread = get_ident()
             try:
                 yield
             finally:
-                self._changed_by = None
+                self._writing_thread = None
 
-    def as_vector(self, vector: Vector) -> bytes:
+    def vector_value(self, vector: Vector) -> bytes:
         return vector.astype("<f4").tobytes()
 
-    def nearest(self, vector: Vector, where: str, told: Sequence[Any], count: int) -> list[tuple[int, float]]:
-        rows = self.rows(f"SELECT id, vector FROM utterances WHERE vector IS NOT NULL AND {where}", told)
+    def nearest(
+        self, vector: Vector, where: str, parameters: Sequence[Any], count: int, progress: Progress | None = None
+    ) -> list[tuple[int, float]]:
+        where = f"vector IS NOT NULL AND {where}"
+        if exceeds_exact_search(self, where, parameters):
+            with suppress(MissingExtra, OSError, RuntimeError):  # no usearch, or its file cannot be written
+                results = search_index(
+                    lambda k: self._graph.search(vector, k, progress),
+                    lambda ids: self._rank(f"id IN ({ids}) AND {where}", parameters, vector, count),
+                    count,
+                    LARGEST_K,
+                )
+                if len(results) == count:
+                    return results
+        return self._rank(where, parameters, vector, count)
+
+    def _rank(self, where: str, parameters: Sequence[Any], vector: Vector, count: int) -> list[tuple[int, float]]:
+        """(id, cosine) of all utterances that fulfil a condition, best first, equals by id."""
+        rows = self.rows(f"SELECT id, vector FROM utterances WHERE {where} ORDER BY id", parameters)
         if not rows:
             return []
-        likeness = np.frombuffer(b"".join(blob for _, blob in rows), "<f4").reshape(len(rows), -1) @ vector
-        best = np.argsort(-likeness, kind="stable")[:count]
-        return [(rows[place][0], float(likeness[place])) for place in best]
+        cosine = np.frombuffer(b"".join(blob for _, blob in rows), "<f4").reshape(len(rows), -1) @ vector
+        best = np.argsort(-cosine, kind="stable")[:count]
+        return [(rows[index][0], float(cosine[index])) for index in best]
 
     def close(self) -> None:
         self._connection.close()
         self._reader.close()
 
     @contextmanager
-    def _answering(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:  # of the disk, or of somebody else at the file
+        except sqlite3.OperationalError as error:  # of the disk, or because another program uses the file
             if "decode to UTF-8" in str(error):
                 raise InputError(f"is damaged ({error}): take a copy that is whole", self._path) from error
             raise Unreachable(
@@ -143,5 +183,30 @@ class Sqlite:
             raise InputError(f"is damaged ({error}): take a copy that is whole", self._path) from error
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+
+
+def exceeds_exact_search(database: Database, where: str, parameters: Sequence[Any]) -> bool:
+    """Do more than EXACT_UP_TO utterances fulfil a condition?"""
+    ((newest,),) = database.rows("SELECT coalesce(max(id), 0) FROM utterances")
+    if newest <= EXACT_UP_TO:
+        return False
+    matching = f"SELECT 1 FROM utterances WHERE {where} LIMIT ?"  # counts no further than need be
+    ((count,),) = database.rows(f"SELECT count(*) FROM ({matching}) AS matching", (*parameters, EXACT_UP_TO + 1))
+    return int(count) > EXACT_UP_TO
+
+
+def search_index(
+    neighbours: Callable[[int], list[int]], rank: Callable[[str], list[tuple[int, float]]], count: int, largest_k: int
+) -> list[tuple[int, float]]:
+    """Ask an index for ever more neighbours, until `count` of them fulfil the condition that `rank` checks; fewer than
+    `count` where not enough of `largest_k` do. `rank` is given the ids as a list for IN (...)."""
+    k, results = FIRST_K * count, list[tuple[int, float]]()
+    while k <= largest_k:
+        ids = neighbours(k)
+        results = rank(", ".join(map(str, ids)))
+        if len(results) == count or len(ids) < k:
+            break
+        k *= FIRST_K
+    return results

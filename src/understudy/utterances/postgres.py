@@ -1,9 +1,10 @@
 """PostgreSQL with pgvector, for teams.
 
-What is only read has a connection of its own: a change that waits for somebody else's holds up no reader. Nothing is
-waited for without an end, on our side or the server's. A connection that was lost, because the server was restarted or
-a line was down, is made again once. What was only asked is asked again. A change that was under way is gone as a whole,
-and says so; one whose last word was lost is looked up by its number, and where that cannot be, is said to be in doubt.
+Reads have a connection of their own, so that a transaction that waits for another program's does not block readers.
+Every wait has a timeout, on the client and on the server. A connection that is lost, because the server was restarted
+or the network was down, is made again once. A read is then repeated; a transaction is rolled back as a whole, and the
+error says so. Where the answer to COMMIT was lost, the transaction's outcome is looked up by its id; where that cannot
+be done, the error says that it is in doubt.
 """
 
 from __future__ import annotations
@@ -16,196 +17,245 @@ from threading import Lock, RLock, get_ident
 from typing import Any
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError, Unreachable
-from understudy.utterances.address import connection_parts, masked
-from understudy.utterances.databases import APPLICATION, Row, Vector, checked
+from understudy.utterances.address import connection_arguments, masked
+from understudy.utterances.databases import (
+    APPLICATION_ID,
+    Row,
+    Vector,
+    check_parameters,
+    exceeds_exact_search,
+    search_index,
+)
+from understudy.utterances.pgvector_index import LARGEST_K, PgvectorIndex
+from understudy.utterances.vector_graph import Progress
 
-__all__ = ["Limits", "Postgres"]
+__all__ = ["Postgres", "Timeouts"]
 
-LOST = frozenset({"57P01", "57P02", "57P03", "57P04", "57P05", "25P03"})  # stopped, crashed, not up, idle for too long
-NOT_NOW = frozenset({"08", "25", "40", "53", "54", "55", "57", "58"})  # classes of what may go well another time
-NO_TEXT = frozenset({"22021", "22P05"})  # a letter that the database's encoding does not have
-LOOKS = 5  # at what became of a change
+# SQLSTATE codes: the connection is lost; classes of errors that may not happen again; no such letter in the encoding
+LOST_CODES = frozenset({"57P01", "57P02", "57P03", "57P04", "57P05", "25P03"})
+TRANSIENT_CLASSES = frozenset({"08", "25", "40", "53", "54", "55", "57", "58"})
+ENCODING_CODES = frozenset({"22021", "22P05"})
+OUTCOME_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How long anything is waited for, in seconds; `query_s` of 0 is for ever."""
+class Timeouts:
+    """The longest waits; 0 has no limit."""
 
     connect_s: float = 10
     lock_s: float = 30
     query_s: float = 60
 
 
-READING = Limits(lock_s=5, query_s=30)
-CHANGING = Limits()
-PREPARING = Limits(query_s=0)  # an index of a large table takes its time
+READ_TIMEOUTS = Timeouts(lock_s=5, query_s=30)
+WRITE_TIMEOUTS = Timeouts()
+NO_TIMEOUTS = Timeouts(lock_s=0, query_s=0)
+PREPARE_TIMEOUTS = Timeouts(query_s=0)  # building an index of a large table takes long
 
 
 class Postgres:
-    number = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
-    vector = "vector"
-    given_vector = "CAST(? AS vector)"
+    id_type = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+    vector_type = "vector"
+    vector_parameter = "CAST(? AS vector)"
 
-    def __init__(self, address: str, reading: Limits = READING, changing: Limits = CHANGING) -> None:
+    def __init__(
+        self, address: str, read_timeouts: Timeouts = READ_TIMEOUTS, write_timeouts: Timeouts = WRITE_TIMEOUTS
+    ) -> None:
         try:
             import pg8000.dbapi as driver
         except ImportError as error:
             raise MissingExtra("an utterance database on PostgreSQL", "postgres") from error
-        self._driver, self._parts, self._place = driver, connection_parts(address), masked(address)
-        self._reading, self._changing = reading, changing
-        self._reader_turn, self._writer_turn = Lock(), RLock()
-        self._writer: Any = None  # made when something is changed
-        self._changed_by: int | None = None  # the thread whose change is under way
+        self._driver, self._parts, self._address = driver, connection_arguments(address), masked(address)
+        self._read_timeouts, self._write_timeouts = read_timeouts, write_timeouts
+        self._reader_lock, self._writer_lock = Lock(), RLock()
+        self._index = PgvectorIndex(self.rows, self._run_alone)
+        self._writer: Any = None  # connected at the first transaction
+        self._writing_thread: int | None = None  # the thread whose transaction is open
         try:
-            self._reader = self._connected(reading)
+            self._reader = self._connect(read_timeouts)
         except (driver.Error, OSError, UnicodeError) as error:
             raise InputError(
-                f"cannot be opened as an utterance database ({_said(error)}): check --store", self._place
+                f"cannot be opened as an utterance database ({_reason(error)}): check --store", self._address
             ) from error
 
-    def prepare(self, tables: Callable[[], None]) -> None:
-        ordinary, self._changing = self._changing, PREPARING
+    def prepare(self, create_tables: Callable[[], None]) -> None:
+        ordinary, self._write_timeouts = self._write_timeouts, PREPARE_TIMEOUTS
         try:
             with self.transaction():
                 self.rows("CREATE EXTENSION IF NOT EXISTS vector")
-                tables()
+                create_tables()
         except self._driver.Error as error:
             raise InputError(
-                f"the database lacks pgvector, or the right to make tables ({_said(error)})", self._place
+                f"the database lacks pgvector, or the right to make tables ({_reason(error)})", self._address
             ) from error
         finally:
-            self._changing = ordinary
+            self._write_timeouts = ordinary
             self._drop_writer()
 
     def has_table(self, name: str) -> bool:
         return bool(self.rows("SELECT to_regclass(?) IS NOT NULL", (name,))[0][0])
 
-    def rows(self, question: str, told: Sequence[Any] = ()) -> list[Row]:
-        checked(told)
-        if self._changed_by == get_ident():
-            return self._asked_within(question, told)
-        with self._waited_for(self._reader_turn, self._reading):
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        check_parameters(parameters)
+        if self._writing_thread == get_ident():
+            return self._execute_in_transaction(statement, parameters)
+        with self._locked(self._reader_lock, self._read_timeouts):
             try:
-                return self._asked(self._reader, question, told)
+                return self._execute(self._reader, statement, parameters)
             except (self._driver.Error, OSError) as error:
-                self._passed_on(error)
+                self._raise_unless_lost(error)
             with suppress(Exception):  # it is gone already
                 self._reader.close()
-            with self._made_again():
-                self._reader = self._connected(self._reading)
-                return self._asked(self._reader, question, told)
+            with self._reconnecting():
+                self._reader = self._connect(self._read_timeouts)
+                return self._execute(self._reader, statement, parameters)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._waited_for(self._writer_turn, self._changing):
+        with self._locked(self._writer_lock, self._write_timeouts):
             self._begin()
-            self._changed_by = get_ident()
+            self._writing_thread = get_ident()
             try:
-                # One writer at a time, as with SQLite: entries are then numbered in the order they become visible.
-                question = "SELECT CAST(txid_current() AS text), pg_advisory_xact_lock(?)"
-                number = str(self._asked_within(question, (APPLICATION,))[0][0])
+                # One writer at a time, as with SQLite, so that ids are assigned in the order rows become visible.
+                statement = "SELECT CAST(txid_current() AS text), pg_advisory_xact_lock(?)"
+                transaction_id = str(self._execute_in_transaction(statement, (APPLICATION_ID,))[0][0])
                 yield
-                self._commit(number)
+                self._commit(transaction_id)
             except BaseException:
-                with suppress(Exception):  # nothing is to be taken back where the connection is gone
-                    self._asked(self._writer, "ROLLBACK")
+                with suppress(Exception):  # a lost connection has rolled back already
+                    self._execute(self._writer, "ROLLBACK")
                 raise
             finally:
-                self._changed_by = None
+                self._writing_thread = None
 
-    def as_vector(self, vector: Vector) -> str:
+    def vector_value(self, vector: Vector) -> str:
         return "[" + ",".join(f"{value:.7g}" for value in vector.tolist()) + "]"
 
-    def nearest(self, vector: Vector, where: str, told: Sequence[Any], count: int) -> list[tuple[int, float]]:
-        told = (self.as_vector(vector), *told, count)
-        found = self.rows(
+    def nearest(
+        self,
+        vector: Vector,
+        where: str,
+        parameters: Sequence[Any],
+        count: int,
+        progress: Progress | None = None,  # noqa: ARG002
+    ) -> list[tuple[int, float]]:
+        where = f"vector IS NOT NULL AND {where}"
+        if exceeds_exact_search(self, where, parameters) and self._index.is_ready(len(vector)):
+            results = search_index(
+                lambda k: self._index.search(vector, self.vector_value(vector), k),
+                lambda ids: self._rank(f"id IN ({ids}) AND {where}", parameters, vector, count),
+                count,
+                LARGEST_K,
+            )
+            if len(results) == count:
+                return results
+        return self._rank(where, parameters, vector, count)
+
+    def _rank(self, where: str, parameters: Sequence[Any], vector: Vector, count: int) -> list[tuple[int, float]]:
+        """(id, cosine) of all utterances that fulfil a condition, best first, equals by id."""
+        rows = self.rows(
             f"""SELECT id, distance FROM (SELECT id, vector <=> CAST(? AS vector) AS distance FROM utterances
-                WHERE vector IS NOT NULL AND {where}) AS measured ORDER BY distance, id LIMIT ?""",
-            told,
+                WHERE {where}) AS measured ORDER BY distance, id LIMIT ?""",
+            (self.vector_value(vector), *parameters, count),
         )
-        return [(number, 1 - float(distance)) for number, distance in found]
+        return [(number, 1 - float(distance)) for number, distance in rows]
 
     def close(self) -> None:
         self._drop_writer()
         with suppress(Exception):  # it may be gone already
             self._reader.close()
 
+    def _run_alone(self, statements: Sequence[str]) -> bool | None:
+        """Run statements outside a transaction; False where the server refuses, None where one of ours is open."""
+        if self._writing_thread == get_ident():
+            return None  # it would wait for itself
+        try:
+            connection = self._connect(NO_TIMEOUTS)
+            try:
+                for statement in statements:
+                    self._execute(connection, statement)
+            finally:
+                connection.close()
+        except (self._driver.Error, OSError):
+            return False
+        return True
+
     def _begin(self) -> None:
         if self._writer is not None:
             try:
-                self._asked(self._writer, "BEGIN")
+                self._execute(self._writer, "BEGIN")
             except (self._driver.Error, OSError) as error:
-                self._passed_on(error)
+                self._raise_unless_lost(error)
                 self._drop_writer()
             else:
                 return
-        with self._made_again():
-            self._writer = self._connected(self._changing)
-            self._asked(self._writer, "BEGIN")
+        with self._reconnecting():
+            self._writer = self._connect(self._write_timeouts)
+            self._execute(self._writer, "BEGIN")
 
-    def _commit(self, number: str) -> None:
-        """Keep the change. Where the answer was lost, what became of the change is asked for by its number."""
+    def _commit(self, transaction_id: str) -> None:
+        """Commit; where the answer is lost, look up the outcome by the transaction's id."""
         try:
-            self._asked(self._writer, "COMMIT")
+            self._execute(self._writer, "COMMIT")
             return
         except (self._driver.Error, OSError) as error:
-            self._passed_on(error)
-            became, cause = self._outcome(number), error
-        if became == "aborted":
-            raise _not_kept() from cause
-        if became != "committed":
+            self._raise_unless_lost(error)
+            outcome, cause = self._outcome(transaction_id), error
+        if outcome == "aborted":
+            raise _x() from cause
+        if outcome != "committed":
             raise Unreachable(
                 "the connection to the utterance database was lost while a change was being kept: it may have been "
                 "kept; look before you do it again"
             ) from cause
 
-    def _outcome(self, number: str) -> str | None:
-        for look in range(LOOKS):
+    def _outcome(self, transaction_id: str) -> str | None:
+        for attempt in range(OUTCOME_ATTEMPTS):
             self._drop_writer()
             try:
-                self._writer = self._connected(self._changing)
-                ((became,),) = self._asked(self._writer, "SELECT txid_status(CAST(? AS bigint))", (number,))
+                self._writer = self._connect(self._write_timeouts)
+                ((outcome,),) = self._execute(self._writer, "SELECT txid_status(CAST(? AS bigint))", (transaction_id,))
             except (self._driver.Error, OSError):
-                became = None
-            if became in ("committed", "aborted"):
-                return str(became)
-            time.sleep(0.1 * 2**look)
+                outcome = None
+            if outcome in ("committed", "aborted"):
+                return str(outcome)
+            time.sleep(0.1 * 2**attempt)
         return None
 
-    def _asked_within(self, question: str, told: Sequence[Any]) -> list[Row]:
-        """Ask as a part of the change that is under way."""
+    def _execute_in_transaction(self, statement: str, parameters: Sequence[Any]) -> list[Row]:
+        """Execute within the transaction that is open."""
         try:
-            return self._asked(self._writer, question, told)
+            return self._execute(self._writer, statement, parameters)
         except (self._driver.Error, OSError) as error:
-            self._passed_on(error)
+            self._raise_unless_lost(error)
             self._drop_writer()
-            raise _not_kept() from error
+            raise _x() from error
 
-    def _connected(self, limits: Limits) -> Any:
-        connection = self._driver.connect(**self._parts, timeout=limits.connect_s, application_name="understudy")
+    def _connect(self, timeouts: Timeouts) -> Any:
+        connection = self._driver.connect(**self._parts, timeout=timeouts.connect_s, application_name="understudy")
         connection.autocommit = True
-        # The driver has one limit for connecting and for answers. The server's own on answers is to come first.
-        connection._usock.settimeout(limits.query_s + limits.connect_s if limits.query_s else None)
-        query = f"{int(limits.query_s * 1000)}ms"
+        # The driver has one timeout for connecting and for answers; that of the server on answers must end first.
+        connection._usock.settimeout(timeouts.query_s + timeouts.connect_s if timeouts.query_s else None)
+        query = f"{int(timeouts.query_s * 1000)}ms"
         settings = {
             "client_encoding": "UTF8",
-            "lock_timeout": f"{int(limits.lock_s * 1000)}ms",
+            "lock_timeout": f"{int(timeouts.lock_s * 1000)}ms",
             "statement_timeout": query,
-            "idle_in_transaction_session_timeout": query,  # a program that hangs lets the others write
+            "idle_in_transaction_session_timeout": query,  # a program that hangs must not block other writers
         }
         for setting in settings.items():
-            self._asked(connection, "SELECT set_config(?, ?, false)", setting)
+            self._execute(connection, "SELECT set_config(?, ?, false)", setting)
         return connection
 
-    def _asked(self, connection: Any, question: str, told: Sequence[Any] = ()) -> list[Row]:
+    def _execute(self, connection: Any, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         cursor = connection.cursor()
         try:
-            cursor.execute(question.replace("?", "%s"), tuple(told))  # our statements have neither as text
+            cursor.execute(statement.replace("?", "%s"), tuple(parameters))  # our statements have no literal ? or %
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
         except UnicodeError as error:
-            with suppress(Exception):  # the rest of the answer is still in the line: nobody may ask on it any more
+            with suppress(Exception):  # the rest of the answer is unread: the connection cannot be used again
                 connection.close()
-            raise InputError("has text that is no UTF-8: make the database anew in UTF-8", self._place) from error
+            raise InputError("has text that is no UTF-8: make the database anew in UTF-8", self._address) from error
 
     def _drop_writer(self) -> None:
         with suppress(Exception):  # it may be gone already
@@ -213,38 +263,38 @@ class Postgres:
         self._writer = None
 
     @contextmanager
-    def _waited_for(self, turn: Any, limits: Limits) -> Iterator[None]:
-        """A turn at a connection; whoever has it is done within the limits, or others before us wait as well."""
-        if not turn.acquire(timeout=limits.lock_s + limits.query_s if limits.query_s else -1):
+    def _locked(self, lock: Any, timeouts: Timeouts) -> Iterator[None]:
+        """Hold a connection's lock; its holder is done within the timeouts, unless others wait before us."""
+        if not lock.acquire(timeout=timeouts.lock_s + timeouts.query_s if timeouts.query_s else -1):
             raise Unreachable("the utterance database is busy, and too many wait for it: try again in a moment")
         try:
             yield
         finally:
-            turn.release()
+            lock.release()
 
     @contextmanager
-    def _made_again(self) -> Iterator[None]:
+    def _reconnecting(self) -> Iterator[None]:
         try:
             yield
         except (self._driver.Error, OSError) as error:
-            if (ours := self._ours(error)) is not None and not self._is_lost(error):
-                raise ours from error
+            if (translated := self._translated(error)) is not None and not self._is_lost(error):
+                raise translated from error
             raise Unreachable(
-                f"the connection to the utterance database was lost and cannot be made again ({_said(error)}): "
+                f"the connection to the utterance database was lost and cannot be made again ({_reason(error)}): "
                 "see to its server, then try again"
             ) from error
 
-    def _passed_on(self, error: Exception) -> None:
-        """Raise what is no lost connection: as an error of ours where it is one of the database's state."""
+    def _raise_unless_lost(self, error: Exception) -> None:
+        """Raise the error unless the connection is lost; as an error of ours where there is one for it."""
         if not self._is_lost(error):
-            raise self._ours(error) or error
+            raise self._translated(error) or error
 
     def _is_lost(self, error: Exception) -> bool:
-        """Is it the connection that failed, and not what was asked?"""
-        return isinstance(error, self._driver.InterfaceError | OSError) or _told(error).get("C") in LOST
+        """Did the connection fail, and not the statement?"""
+        return isinstance(error, self._driver.InterfaceError | OSError) or _server_fields(error).get("C") in LOST_CODES
 
-    def _ours(self, error: Exception) -> UnderstudyError | None:
-        code = str(_told(error).get("C", ""))
+    def _translated(self, error: Exception) -> UnderstudyError | None:
+        code = str(_server_fields(error).get("C", ""))
         if code == "55P03":
             return Unreachable(
                 "somebody else is changing the utterance database and does not finish: nothing was changed; try again "
@@ -252,31 +302,33 @@ class Postgres:
             )
         if code == "57014":
             return Unreachable("the utterance database took too long to answer: nothing was changed; try again")
-        if code in NO_TEXT:
+        if code in ENCODING_CODES:
             return InputError(
-                f"cannot take or give this text ({_said(error)}): make the database anew in UTF-8", self._place
+                f"cannot take or give this text ({_reason(error)}): make the database anew in UTF-8", self._address
             )
         if code == "42501":
-            return InputError(f"does not allow this to you ({_said(error)}): ask who looks after it", self._place)
-        if code[:2] in NOT_NOW:
+            return InputError(f"does not allow this to you ({_reason(error)}): ask who looks after it", self._address)
+        if code[:2] in TRANSIENT_CLASSES:
             return Unreachable(
-                f"the utterance database cannot take this now ({_said(error)}): nothing was changed; see to its "
+                f"the utterance database cannot take this now ({_reason(error)}): nothing was changed; see to its "
                 "server, then try again"
             )
         return None
 
 
-def _not_kept() -> Unreachable:
+def _x() -> Unreachable:
     return Unreachable(
         "the connection to the utterance database was lost in the middle of a change, which was not kept: do it again"
     )
 
 
-def _told(error: BaseException) -> dict[str, Any]:
-    """What the server said, by the letters its messages are made of."""
+def _server_fields(error: BaseException) -> dict[str, Any]:
+    """The fields of the server's error message, by their one-letter names (C: SQLSTATE code, M: message)."""
     return error.args[0] if error.args and isinstance(error.args[0], dict) else {}
 
 
-def _said(error: BaseException) -> str:
-    why = f"{error}: {error.__cause__}" if error.__cause__ else str(error)  # the driver says only 'communication error'
-    return str(_told(error).get("M", why))
+def _reason(error: BaseException) -> str:
+    why = (
+        f"{error}: {error.__cause__}" if error.__cause__ else str(error)
+    )  # the driver's own text is only 'communication error'
+    return str(_server_fields(error).get("M", why))

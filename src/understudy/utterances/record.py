@@ -1,4 +1,4 @@
-"""What the database holds: a line with its scores, where it came from, and every decision about it."""
+"""What the database stores: a line with its scores, where it came from, and every decision about it."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ __all__ = [
     "PENDING",
     "REJECTED",
     "UNDONE",
-    "Decided",
-    "Kept",
+    "Decision",
     "Sayable",
+    "StoredUtterance",
     "Utterance",
-    "last_words",
-    "packed",
-    "standing",
-    "unpacked",
+    "last_decisions",
+    "pack_moment",
+    "standing_decisions",
+    "unpack_moment",
 ]
 
 PENDING, APPROVED, REJECTED = "pending", "approved", "rejected"
 DECISIONS = (PENDING, APPROVED, REJECTED)
 UNDONE = "taken back"
-"""Why an entry stands in a history that takes the last decision back."""
+"""The `why` of an entry that takes the last decision back."""
 FILTER = "filter"
-"""Who decides where rules do; all others are people."""
-DIGITS = 8  # of one number of a packed moment
+"""The `by` of decisions made by rules; all others are people's."""
+DIGITS = 8  # hexadecimal, of each number of a packed moment
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A line a character of a story may say from a moment on, and until before another; where it was read.
+    """A line that a character may say at moments since <= m < until, and the file it was read from.
 
-    `story` is the story's title. Blank, it is not bound to one: any character of that name may say the line.
+    `story` is the story's title. If it is blank, any character of that name may say the line.
     """
 
     text: str
@@ -55,17 +55,17 @@ class Utterance:
 
     @property
     def key(self) -> str:
-        """The same line of the same character for the same time is the same utterance, wherever it was read."""
+        """Identifies an utterance by its text, character, time and story, whichever file it is from."""
         digest = blake2b(digest_size=16)
-        parts = (self.character, self.text, packed(self.since), packed(self.until))
+        parts = (self.character, self.text, pack_moment(self.since), pack_moment(self.until))
         for part in (*parts, self.story) if self.story else parts:
-            told = part.encode("utf-8", "surrogatepass")
-            digest.update(len(told).to_bytes(8, "little") + told)
+            encoded = part.encode("utf-8", "surrogatepass")
+            digest.update(len(encoded).to_bytes(8, "little") + encoded)
         return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class Decision:
     """One entry of an utterance's history."""
 
     decision: str
@@ -74,31 +74,31 @@ class Decided:
     why: str = ""
 
 
-def standing(history: Iterable[Decided]) -> list[Decided]:
+def standing_decisions(history: Iterable[Decision]) -> list[Decision]:
     """The decisions of a history that were not taken back."""
-    found: list[Decided] = []
+    decisions: list[Decision] = []
     for entry in history:
         if entry.why != UNDONE:
-            found.append(entry)
-        elif found:
-            found.pop()
-    return found
+            decisions.append(entry)
+        elif decisions:
+            decisions.pop()
+    return decisions
 
 
-def last_words(history: Iterable[Decided]) -> dict[str, str]:
-    """What everybody who has decided, and not taken it back, decided last."""
-    found: dict[str, str] = {}
-    for entry in standing(history):
+def last_decisions(history: Iterable[Decision]) -> dict[str, str]:
+    """The last decision of each person who has made one and not taken it back."""
+    latest: dict[str, str] = {}
+    for entry in standing_decisions(history):
         if entry.decision == PENDING:
-            found.pop(entry.by, None)
+            latest.pop(entry.by, None)
         else:
-            found[entry.by] = entry.decision
-    return found
+            latest[entry.by] = entry.decision
+    return latest
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """An utterance as the database has it."""
+class StoredUtterance:
+    """An utterance with its number in the database and its present decision."""
 
     number: int
     utterance: Utterance
@@ -110,22 +110,22 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Sayable:
-    """An approved line, with as much of it as saying it takes."""
+    """An approved line, without scores and history."""
 
     number: int
     text: str
     since: Moment
 
 
-def packed(moment: Moment) -> str:
-    """Text that sorts as moments do, whatever database sorts it."""
+def pack_moment(moment: Moment) -> str:
+    """A moment as text whose order, in any collation, is that of moments."""
     return "".join(f"{number:0{DIGITS}x}" for number in moment.numbers)
 
 
 @lru_cache(4096)
-def unpacked(text: str) -> Moment:
+def unpack_moment(text: str) -> Moment:
     try:
-        numbers = tuple(int(text[place : place + DIGITS], 16) for place in range(0, len(text), DIGITS))
+        numbers = tuple(int(text[start : start + DIGITS], 16) for start in range(0, len(text), DIGITS))
     except ValueError as error:
         raise InputError(f"the utterance database has '{text}' for a moment: take a copy that is whole") from error
     return Moment.end() if numbers == (LARGEST,) else Moment(numbers)

@@ -1,11 +1,11 @@
-"""What a reviewer is shown next, what they have done, and how much is left.
+"""The review queue: which lines a reviewer is shown next, what they have decided, and how much is left.
 
-    new       nobody but the filter has decided about it
-    second    somebody else has, the reviewer has not: decided twice, two reviewers can be compared
+    new       only the filter has decided about the line
+    second    somebody else has and the reviewer has not: two decisions allow the reviewers to be compared
     mine      the reviewer has decided about it
 
-Lines whose score is nearest to a bound come first, since there a rule is most likely to be wrong; those without that
-score come last. Of those the reviewer has decided about, the latest come first.
+Lines whose score is nearest to a bound come first, since there a rule is most likely to be wrong; lines without that
+score come last. `mine` has the latest decision first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from understudy.utterances.record import APPROVED, FILTER, Decided, Kept, last_words, standing
+from understudy.utterances.record import APPROVED, FILTER, Decision, StoredUtterance, last_decisions, standing_decisions
 from understudy.utterances.store import FIELDS, UtteranceStore
 
 __all__ = ["MINE", "NEW", "SECOND", "Near", "Queue", "Review"]
@@ -23,7 +23,7 @@ NEW, SECOND, MINE = "new", "second", "mine"
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A metric, and the bound near which one looks first."""
+    """A metric, and the bound near which lines are shown first."""
 
     metric: str
     bound: float
@@ -31,71 +31,71 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`lines` are the first of what is to be decided; `left` and `done` count the reviewer's work."""
+    """The first `lines` to decide about; how many are `left` for the reviewer, and how many `done`."""
 
-    lines: list[Kept] = field(default_factory=list)
+    lines: list[StoredUtterance] = field(default_factory=list)
     left: int = 0
     done: int = 0
 
 
 class Review:
-    """One reviewer's look at the database, of one character's or story's lines or of all; made anew for each look."""
+    """One reviewer's view of the database as it is now: of the lines of a character, of a story, or of all."""
 
     def __init__(self, store: UtteranceStore, by: str, character: str | None = None, story: str | None = None) -> None:
         self._store, self._by, self._character, self._story = store, by, character, story
         self._histories = store.histories(character, story)
-        self._words = {number: _of_people(entries) for number, entries in self._histories.items()}
+        self._decisions = {number: _by_people(entries) for number, entries in self._histories.items()}
 
     def queue(self, show: str, near: Near | None, limit: int, skipped: Collection[int] = ()) -> Queue:
-        mine = [number for number, words in self._words.items() if self._by in words]
+        mine = [number for number, decisions in self._decisions.items() if self._by in decisions]
         if show == NEW:
-            left = self._total() - sum(bool(words) for words in self._words.values())
+            left = self._total() - sum(bool(decisions) for decisions in self._decisions.values())
             return Queue(self._new(near, limit, skipped), left, len(mine))
-        second = [number for number, words in self._words.items() if words and self._by not in words]
+        second = [number for number, decisions in self._decisions.items() if decisions and self._by not in decisions]
         if show == SECOND:
             wanted = [number for number in second if number not in set(skipped)]
             return Queue(self._nearest(wanted, near)[:limit], len(second), len(mine))
         return Queue(self.latest(limit), len(second), len(mine))
 
-    def latest(self, limit: int) -> list[Kept]:
-        """What the reviewer has decided about, the last decision first."""
+    def latest(self, limit: int) -> list[StoredUtterance]:
+        """The lines that the reviewer has decided about, the last decision first."""
         decided = {
-            number: max(entry.at for entry in standing(self._histories[number]) if entry.by == self._by)
-            for number, words in self._words.items()
-            if self._by in words
+            number: max(entry.at for entry in standing_decisions(self._histories[number]) if entry.by == self._by)
+            for number, decisions in self._decisions.items()
+            if self._by in decisions
         }
         latest = sorted(decided, key=lambda number: decided[number])[::-1][:limit]
-        found = {kept.number: kept for kept in self._of(latest)}
-        return [found[number] for number in latest]
+        by_number = {utterance.number: utterance for utterance in self._load(latest)}
+        return [by_number[number] for number in latest]
 
-    def words(self, number: int) -> Mapping[str, str]:
-        """What people have said of an utterance: who, what."""
-        return self._words.get(number, {})
+    def decisions(self, number: int) -> Mapping[str, str]:
+        """The last decision of each person about an utterance."""
+        return self._decisions.get(number, {})
 
     def can_undo(self, number: int) -> bool:
-        """Is the last decision about it the reviewer's own?"""
-        left = standing(self._histories.get(number, ()))
-        return len(left) > 1 and left[-1].by == self._by
+        """Is the last decision about the utterance the reviewer's own?"""
+        decisions = standing_decisions(self._histories.get(number, ()))
+        return len(decisions) > 1 and decisions[-1].by == self._by
 
     def reviewers(self) -> list[str]:
-        return sorted({who for words in self._words.values() for who in words})
+        return sorted({who for decisions in self._decisions.values() for who in decisions})
 
     def metrics(self) -> list[str]:
-        """The names of all scores there are, found without reading them all."""
-        found, after = list[str](), ""
+        """The names of all scores, by an index scan that skips from name to name."""
+        names, after = list[str](), ""
         while rows := self._store.database.rows("SELECT min(metric) FROM scores WHERE metric > ?", (after,)):
             (after,) = rows[0]
             if after is None:
                 break
-            found.append(after)
-        return found
+            names.append(after)
+        return names
 
     def bound(self, metric: str, at_least: bool) -> float:
-        """Where the filter's bound must have been: the least fit of what it let through; else the middle of all."""
-        question = f"""SELECT value FROM scores JOIN utterances ON utterances.id = utterance
+        """An estimate of the filter's bound: the worst score that it approved; where it approved none, the middle."""
+        statement = f"""SELECT value FROM scores JOIN utterances ON utterances.id = utterance
                        WHERE metric = ? AND value IS NOT NULL AND decision = ? AND decided_by = '{FILTER}'
                        ORDER BY value {"ASC" if at_least else "DESC"} LIMIT 1"""
-        if rows := self._store.database.rows(question, (metric, APPROVED)):
+        if rows := self._store.database.rows(statement, (metric, APPROVED)):
             return float(rows[0][0])
         ((least, most),) = self._store.database.rows(
             "SELECT min(value), max(value) FROM scores WHERE metric = ?", (metric,)
@@ -106,59 +106,70 @@ class Review:
         counts = self._store.counts(self._story).items()
         return sum(number for (who, _), number in counts if self._character in (None, who))
 
-    def _new(self, near: Near | None, limit: int, skipped: Collection[int]) -> list[Kept]:
-        taken_back = [number for number, words in self._words.items() if not words]
+    def _new(self, near: Near | None, limit: int, skipped: Collection[int]) -> list[StoredUtterance]:
+        taken_back = [number for number, decisions in self._decisions.items() if not decisions]
         where = f"(decided_by = '{FILTER}' OR id IN ({_numbers(taken_back)})) AND id NOT IN ({_numbers(skipped)})"
-        told: tuple[str, ...] = ()
+        parameters: tuple[str, ...] = ()
         for column, wanted in (("character", self._character), ("story", self._story)):
             if wanted is not None:
-                where, told = f"{where} AND {column} = ?", (*told, wanted)
+                where, parameters = f"{where} AND {column} = ?", (*parameters, wanted)
         rows = self._store.database.rows
         if near is None:
-            return self._kept(
-                rows(f"SELECT {FIELDS} FROM utterances WHERE {where} ORDER BY id LIMIT ?", (*told, limit))
+            return self._from_rows(
+                rows(f"SELECT {FIELDS} FROM utterances WHERE {where} ORDER BY id LIMIT ?", (*parameters, limit))
             )
-        # From the bound upwards and downwards, by the index: a million scores are not put in order for twenty.
+        # From the bound upwards and downwards by the index, so that not all scores are sorted.
         joined = f"SELECT {FIELDS}, value FROM scores JOIN utterances ON utterances.id = utterance WHERE {where}"
-        found = rows(
+        results = rows(
             f"""SELECT {FIELDS} FROM (
                     SELECT * FROM ({joined} AND metric = ? AND value >= ? ORDER BY value, utterance LIMIT ?) AS above
                     UNION ALL
                     SELECT * FROM ({joined} AND metric = ? AND value < ?
                                    ORDER BY value DESC, utterance DESC LIMIT ?) AS below
                 ) AS near_it ORDER BY abs(value - ?), id LIMIT ?""",
-            (*told, near.metric, near.bound, limit, *told, near.metric, near.bound, limit, near.bound, limit),
+            (
+                *parameters,
+                near.metric,
+                near.bound,
+                limit,
+                *parameters,
+                near.metric,
+                near.bound,
+                limit,
+                near.bound,
+                limit,
+            ),
         )
-        if len(found) < limit:
-            found += rows(
+        if len(results) < limit:
+            results += rows(
                 f"""SELECT {FIELDS} FROM utterances WHERE {where} AND NOT EXISTS (
                         SELECT 1 FROM scores WHERE utterance = utterances.id AND metric = ? AND value IS NOT NULL
                     ) ORDER BY id LIMIT ?""",
-                (*told, near.metric, limit - len(found)),
+                (*parameters, near.metric, limit - len(results)),
             )
-        return self._kept(found)
+        return self._from_rows(results)
 
-    def _nearest(self, numbers: Iterable[int], near: Near | None) -> list[Kept]:
-        def distance(kept: Kept) -> tuple[bool, float, int]:
-            score = None if near is None else kept.utterance.scores.get(near.metric)
+    def _nearest(self, numbers: Iterable[int], near: Near | None) -> list[StoredUtterance]:
+        def distance(stored: StoredUtterance) -> tuple[bool, float, int]:
+            score = None if near is None else stored.utterance.scores.get(near.metric)
             if near is None or score is None or score.value is None:
-                return True, 0.0, kept.number
-            return False, abs(score.value - near.bound), kept.number
+                return True, 0.0, stored.number
+            return False, abs(score.value - near.bound), stored.number
 
-        return sorted(self._of(numbers), key=distance)
+        return sorted(self._load(numbers), key=distance)
 
-    def _of(self, numbers: Iterable[int]) -> list[Kept]:
-        question = f"SELECT {FIELDS} FROM utterances WHERE id IN ({_numbers(numbers)})"
-        return self._kept(self._store.database.rows(question))
+    def _load(self, numbers: Iterable[int]) -> list[StoredUtterance]:
+        statement = f"SELECT {FIELDS} FROM utterances WHERE id IN ({_numbers(numbers)})"
+        return self._from_rows(self._store.database.rows(statement))
 
-    def _kept(self, rows: list[tuple[object, ...]]) -> list[Kept]:
-        return list(self._store.kept(rows))
+    def _from_rows(self, rows: list[tuple[object, ...]]) -> list[StoredUtterance]:
+        return list(self._store.from_rows(rows))
 
 
-def _of_people(entries: Iterable[Decided]) -> dict[str, str]:
-    return {who: word for who, word in last_words(entries).items() if who != FILTER}
+def _by_people(entries: Iterable[Decision]) -> dict[str, str]:
+    return {who: decision for who, decision in last_decisions(entries).items() if who != FILTER}
 
 
 def _numbers(numbers: Iterable[int]) -> str:
-    """For IN (...): our own numbers, and never nothing."""
+    """A list of ids for IN (...), which must not be empty."""
     return ", ".join(map(str, (-1, *numbers)))

@@ -1,7 +1,7 @@
-"""The tables of the utterance database: small numbered steps, each made once and remembered in the database itself.
+"""The tables of the utterance database, as numbered migrations that are recorded in the database itself.
 
-A database of any age is brought up to date when it is opened, in one go, whichever of two programs comes first. The
-first step takes what is there already as made: databases older than the numbering have those tables.
+An older database is migrated when it is opened, in one transaction. The first migration skips tables that exist:
+databases from before migrations were recorded have them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["migrate"]
 
 
 def migrate(database: Database) -> None:
-    """Make the tables, or bring older ones up to date. Those that are need no turn at writing."""
+    """Create the tables, or bring older ones up to date; a database that is up to date is only read."""
     if not database.has_table("migrations") or _done(database) != len(_steps(database)):
         database.prepare(lambda: _migrate(database))
 
@@ -45,10 +45,10 @@ def _done(database: Database) -> int:
 
 
 def _steps(database: Database) -> Sequence[tuple[str, Sequence[str]]]:
-    """What each step is called, and its statements."""
+    """The name and statements of each migration."""
     return (
         ("tables", _tables(database)),
-        # Lines that were kept before are of no story in particular.
+        # Older lines are not bound to a story.
         ("stories", ("ALTER TABLE utterances ADD COLUMN story TEXT NOT NULL DEFAULT ''",)),
     )
 
@@ -56,14 +56,15 @@ def _steps(database: Database) -> Sequence[tuple[str, Sequence[str]]]:
 def _tables(database: Database) -> Sequence[str]:
     return (
         f"""CREATE TABLE IF NOT EXISTS utterances (
-            id {database.number}, key TEXT NOT NULL UNIQUE, text TEXT NOT NULL, character TEXT NOT NULL,
+            id {database.id_type}, key TEXT NOT NULL UNIQUE, text TEXT NOT NULL, character TEXT NOT NULL,
             since TEXT NOT NULL, until TEXT NOT NULL, file TEXT NOT NULL, line BIGINT NOT NULL,
-            vector {database.vector}, decision TEXT NOT NULL, decided_by TEXT NOT NULL, decided_at TEXT NOT NULL)""",
+            vector {database.vector_type}, decision TEXT NOT NULL, decided_by TEXT NOT NULL,
+            decided_at TEXT NOT NULL)""",
         """CREATE TABLE IF NOT EXISTS scores (
             utterance BIGINT NOT NULL REFERENCES utterances, metric TEXT NOT NULL, value DOUBLE PRECISION,
             reason TEXT NOT NULL, PRIMARY KEY (utterance, metric))""",
         f"""CREATE TABLE IF NOT EXISTS decisions (
-            id {database.number}, utterance BIGINT NOT NULL REFERENCES utterances, decision TEXT NOT NULL,
+            id {database.id_type}, utterance BIGINT NOT NULL REFERENCES utterances, decision TEXT NOT NULL,
             decided_by TEXT NOT NULL, decided_at TEXT NOT NULL, why TEXT NOT NULL)""",
         "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, line BIGINT NOT NULL)",
         "CREATE INDEX IF NOT EXISTS utterances_by_character ON utterances (character, decision, id)",

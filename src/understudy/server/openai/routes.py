@@ -88,7 +88,8 @@ async def create_completion(call: Call) -> ChatCompletion | Response:
 
 def fingerprint_of(agent: Agent, version: int = 0) -> str:
     """Differs between servers that may reply differently; `version` is that of the utterance database."""
-    identity = f"{__version__} {type(agent).__module__}.{type(agent).__qualname__} {version or ''}".strip()
+    kind = f"{type(agent).__module__}.{type(agent).__qualname__} {getattr(agent, 'description', '')}"
+    identity = f"{__version__} {kind.strip()} {version or ''}".strip()
     return f"fp_{blake2b(identity.encode(), digest_size=6).hexdigest()}"
 
 

@@ -107,7 +107,7 @@ def _with(
     store: UtteranceStore, look: reviews.QueueView, lines: list[UtteranceDocument], wanted: int, state: State, by: str
 ) -> list[UtteranceDocument]:
     """What is looked at is among the lines, also where it is far from the bound: a decision was just taken back."""
-    words = look.review.words(wanted)
+    words = look.review.decisions(wanted)
     due = state.show != MINE and by not in words and bool(words) == (state.show == SECOND)
     if not due or any(one.number == wanted for one in lines):
         return lines

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.conversation import speaker_named
+from understudy.cli.options import agent_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
-from understudy.cli.utterances import opened_store, store_option_of
+from understudy.cli.utterances import opened_store, store_option_for
 from understudy.errors import InputError, MissingExtra
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
@@ -40,35 +40,37 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 @click.command(short_help="Serve characters to a page and to any chat program.")
 @click.argument("stories", metavar="[STORY]...", nargs=-1)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port; 0 takes any free one."
+)
 @click.option(
     "--host", default="127.0.0.1", show_default=True,
-    help=f"The address to serve on. Any but this machine's own needs a key, in {KEY} or a --key-file.",
+    help=f"Address to serve on. Any but this machine's own needs a key, in {KEY} or a --key-file.",
 )  # fmt: skip
 @click.option("--key-file", type=KEY_FILE, help="A file that holds the key, for authors: they may do everything.")
-@click.option("--reader-key-file", type=KEY_FILE, help="A file that holds a second key: with it one talks and reads.")
+@click.option(
+    "--reader-key-file", type=KEY_FILE, help="A file that holds a second key, for readers: they may talk and read."
+)
 @click.option(
     "--reader-key", metavar="KEY", envvar=READER_KEY, show_envvar=True,
-    help="The same as text; on the command line other users of this machine can see it.",
+    help="The readers' key as text; on the command line other users of this machine can see it.",
 )  # fmt: skip
-@click.option("--name", "names", metavar="NAME", multiple=True, help="A host name it is called by; may be repeated.")
-@click.option(
-    "--agent", metavar="AGENT", default="encoder", show_default=True,
-    help="Who finds the words: a name, a model folder, or module:factory.",
-)  # fmt: skip
-@store_option_of("An utterance database: review it on the page; approved lines are said.")
-@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Where chats and uploads are kept.")
+@click.option("--name", "names", metavar="NAME", multiple=True, help="A host name of the server; may be repeated.")
+@agent_option
+@store_option_for("An utterance database: review it on the page; approved lines are said.")
+@rule_option
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of chats and uploads.")
 @click.option(
     "--behind-proxy", is_flag=True,
-    help="Believe X-Forwarded-For and -Proto of a proxy on this machine (else at $FORWARDED_ALLOW_IPS).",
+    help="Trust X-Forwarded-For and -Proto of a proxy on this machine, or at $FORWARDED_ALLOW_IPS.",
 )  # fmt: skip
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
 def serve(
     stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
     reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agent: str, store: str | None,
-    data: Path | None, behind_proxy: bool, json_log: bool,
+    rules: tuple[str, ...], data: Path | None, behind_proxy: bool, json_log: bool,
 ) -> None:  # fmt: skip
-    """Serve the characters of one or more stories (`demo` unless told) until Ctrl-C.
+    """Serve the characters of one or more stories (default: `demo`) until Ctrl-C.
 
     There is a page to talk with them on, and an API that OpenAI's clients speak: a model is
     named story/character@moment, as in demo/Zita@2.3.
@@ -91,15 +93,22 @@ def serve(
         raise MissingExtra("serving", "serve") from error
     key = os.environ.get(KEY) if key_file is None else _key_in(key_file)
     door = Door.of(host, key, names, reader_key if reader_key_file is None else _key_in(reader_key_file))
-    with ExitStack() as open_now:
-        open_now.enter_context(private_files())
-        lines = None if store is None else open_now.enter_context(opened_store(store))
-        speaking = speaker_named(agent, None if lines is None else ApprovedCandidates(lines))
-        listening = open_now.enter_context(_listen(host, port))
-        opened = _opened(stories or EMBEDDED[:1])
-        with AppContext.open(StoryRegistry(opened), speaking, data or data_folder(), utterances=lines) as context:
+    with ExitStack() as stack:
+        stack.enter_context(private_files())
+        lines = None if store is None else stack.enter_context(opened_store(store))
+        reply_agent = load_reply_agent(agent, None if lines is None else ApprovedCandidates(lines))
+        listening = stack.enter_context(_listen(host, port))
+        opened = _open_stories(stories or EMBEDDED[:1])
+        registry = StoryRegistry(opened)
+
+        def stories_titled(title: str) -> list[Story]:
+            """Called at each reply: stories come and go while the server runs."""
+            return [story for _, story in registry if story.title == title]
+
+        filtered = with_rules(reply_agent, rules, stories_titled)
+        with AppContext.open(registry, filtered, data or data_folder(), utterances=lines) as context:
             set_up_log(json_log)
-            address = f"http://{_shown(host)}:{listening.getsockname()[1]}"
+            address = f"http://{_browsable(host)}:{listening.getsockname()[1]}"
             for name, story in opened.items():
                 click.echo(f"{clean(story.title)} is on as '{name}'.")
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")
@@ -126,7 +135,7 @@ def _key_in(path: Path) -> str:
     return key
 
 
-def _opened(stories: Sequence[str]) -> dict[str, Story]:
+def _open_stories(stories: Sequence[str]) -> dict[str, Story]:
     """Each story by the name clients use for it: its own where it came with the program, else from file or title."""
     opened: dict[str, Story] = {}
     for what in dict.fromkeys(stories):
@@ -147,12 +156,12 @@ def _listen(host: str, port: int) -> socket.socket:
     from understudy.server.connections import ListeningSocket
 
     try:
-        family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = ListeningSocket(family)
         try:
             if os.name == "posix":
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(where)
+            listening.bind(address)
             listening.listen()
         except OSError:
             listening.close()
@@ -169,7 +178,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _shown(host: str) -> str:
+def _browsable(host: str) -> str:
     """The address as a browser on this machine takes it."""
     if host in ("0.0.0.0", "::"):  # noqa: S104
         return "localhost"

@@ -1,5 +1,4 @@
-"""A bound that was found, shown before it is used: as bars in the terminal, on stderr so that --json stays one document
-on stdout, and drawn into a file where one is named."""
+"""What each bound of a metric would do, shown before one is used: as bars on stderr, and as a plot in a file."""
 
 from __future__ import annotations
 
@@ -18,30 +17,30 @@ if TYPE_CHECKING:
     from understudy.metrics.significance import Interval
     from understudy.report.bound import BoundPlot, Figure
 
-__all__ = ["plot_checked", "show_curve", "show_kept"]
+__all__ = ["check_plot_path", "show_curve", "show_shares_kept"]
 
-ROWS = 12  # bounds that are told
-BANDS = 80  # bounds whose intervals are drawn
-POINTS = 400  # of a line
+TABLE_ROWS = 12
+BAND_POINTS = 80  # bounds whose intervals are drawn
+LINE_POINTS = 400
 BAR = 16
-ENDS = (".svg", ".html")
+SUFFIXES = (".svg", ".html")
 
 
-def plot_checked(plot: Path | None, *read: Path | None) -> None:
-    """Said before anything is scored."""
+def check_plot_path(plot: Path | None, *sources: Path | None) -> None:
+    """Raise where the plot cannot be written, before anything is scored."""
     if plot is None:
         return
-    if plot.suffix.lower() not in ENDS:
+    if plot.suffix.lower() not in SUFFIXES:
         raise click.UsageError(f"--plot draws an .svg or an .html file, not '{plot.name}'")
     if not plot.parent.is_dir():
         raise InputError("cannot be written: there is no such folder", plot)
-    if plot.exists() and any(one is not None and one.exists() and plot.samefile(one) for one in read):
+    if plot.exists() and any(source is not None and source.exists() and plot.samefile(source) for source in sources):
         raise InputError("is what is being read, and would be lost: name another with --plot", plot)
 
 
 def show_curve(curve: Curve, chosen: Point, labelled: Path, plot: Path | None) -> None:
     """What each bound would do to labelled lines."""
-    points = sorted({*curve.some(ROWS), chosen}, key=lambda point: point.kept)
+    points = sorted({*curve.some(TABLE_ROWS), chosen}, key=lambda point: point.kept)
     shares = [(point.bound, (point.precision.value, point.recall.value, point.kept)) for point in points]
     _print(curve.metric, ("precision", "recall", "keeps"), shares, points.index(chosen))
     out = _stderr()
@@ -59,22 +58,30 @@ def show_curve(curve: Curve, chosen: Point, labelled: Path, plot: Path | None) -
             "How much of what a bound keeps is fit (precision), and how much it keeps of what is fit (recall) and of "
             f"everything (keeps). Judged on the lines of {labelled.name}, with 95% intervals."
         )
-        drawn = _drawn_curve(curve, chosen)
-        _write(plot, drawn, bound_page(drawn, note, figures))
+        bound_plot = _curve_plot(curve, chosen)
+        _write(plot, bound_plot, bound_page(bound_plot, note, figures))
 
 
-def show_kept(rule: Rule, kept: Sequence[tuple[float, float]], of: Path, plot: Path | None) -> None:
-    """How much of the lines each bound would keep."""
-    chosen = next(place for place, (bound, _) in enumerate(kept) if bound == rule.bound)
-    places = sorted({*_spaced(len(kept), ROWS), chosen})
-    _print(rule.metric, ("keeps",), [(kept[place][0], (kept[place][1],)) for place in places], places.index(chosen))
+def show_shares_kept(rule: Rule, shares: Sequence[tuple[float, float]], of: Path, plot: Path | None) -> None:
+    """The share of the lines that each bound would keep."""
+    chosen = next(index for index, (bound, _) in enumerate(shares) if bound == rule.bound)
+    indices = sorted({*_spaced(len(shares), TABLE_ROWS), chosen})
+    _print(
+        rule.metric, ("keeps",), [(shares[index][0], (shares[index][1],)) for index in indices], indices.index(chosen)
+    )
     if plot is not None:
         from understudy.report.bound import BoundPlot, Share, bound_page
 
-        points = [kept[place] for place in _spaced(len(kept), POINTS)]
-        drawn = BoundPlot(rule.metric, rule.at_least, rule.bound, str(rule), [Share("keeps", points, kept[chosen][1])])
-        figures = [(kept[place][0], [(kept[place][1], None)]) for place in places]
-        _write(plot, drawn, bound_page(drawn, f"How much of the first lines of {of.name} a bound keeps.", figures))
+        points = [shares[index] for index in _spaced(len(shares), LINE_POINTS)]
+        bound_plot = BoundPlot(
+            rule.metric, rule.at_least, rule.bound, str(rule), [Share("keeps", points, shares[chosen][1])]
+        )
+        figures = [(shares[index][0], [(shares[index][1], None)]) for index in indices]
+        _write(
+            plot,
+            bound_plot,
+            bound_page(bound_plot, f"How much of the first lines of {of.name} a bound keeps.", figures),
+        )
 
 
 def _print(metric: str, heads: Sequence[str], points: Sequence[tuple[float, Sequence[float]]], chosen: int) -> None:
@@ -84,27 +91,27 @@ def _print(metric: str, heads: Sequence[str], points: Sequence[tuple[float, Sequ
     columns += [(head, {"no_wrap": True}) for head in heads]
     rows = (
         (
-            ("> " if place == chosen else "") + f"{bound:.4g}",
+            ("> " if index == chosen else "") + f"{bound:.4g}",
             *(f"{share:.2f} {bar(share, BAR, out.options.ascii_only):<{BAR}}" for share in shares),
         )
-        for place, (bound, shares) in enumerate(points)
+        for index, (bound, shares) in enumerate(points)
     )
     out.print(indented(table(columns, rows)))
 
 
-def _drawn_curve(curve: Curve, chosen: Point) -> BoundPlot:
+def _curve_plot(curve: Curve, chosen: Point) -> BoundPlot:
     from understudy.report.bound import BoundPlot, Share
 
     bounds = curve.shown()
-    places, some = _spaced(len(bounds), POINTS), curve.some(BANDS)
+    indices, some = _spaced(len(bounds), LINE_POINTS), curve.some(BAND_POINTS)
 
     def line(name: str, values: Sequence[float]) -> Share:
-        points = [(float(bounds[place]), float(values[place])) for place in places]
+        points = [(float(bounds[index]), float(values[index])) for index in indices]
         if name == "keeps":
             return Share(name, points, chosen.kept)
-        found: Interval = getattr(chosen, name)
+        interval: Interval = getattr(chosen, name)
         band = [(point.bound, getattr(point, name).low, getattr(point, name).high) for point in some]
-        return Share(name, points, found.value, band, (found.low, found.high))
+        return Share(name, points, interval.value, band, (interval.low, interval.high))
 
     shares = [
         line(name, values.tolist())
@@ -113,15 +120,15 @@ def _drawn_curve(curve: Curve, chosen: Point) -> BoundPlot:
     return BoundPlot(curve.metric, curve.at_least, chosen.bound, str(curve.rule(chosen)), shares)
 
 
-def _write(path: Path, drawn: BoundPlot, page: str) -> None:
+def _write(path: Path, bound_plot: BoundPlot, page: str) -> None:
     from understudy.report.bound import bound_svg
 
-    path.write_text(bound_svg(drawn) if path.suffix.lower() == ".svg" else page, encoding="utf-8")
+    path.write_text(bound_svg(bound_plot) if path.suffix.lower() == ".svg" else page, encoding="utf-8")
     click.echo(f"Drawn in {path}.", err=True)
 
 
 def _spaced(size: int, most: int) -> list[int]:
-    """At most so many places, the first and the last among them."""
+    """At most `most` indices, evenly spaced from the first to the last."""
     return sorted({round(step * (size - 1) / max(most - 1, 1)) for step in range(most)})
 
 

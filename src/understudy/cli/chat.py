@@ -9,12 +9,21 @@ import click
 from click.core import ParameterSource
 
 from understudy.agents import draws_on_lines
-from understudy.cli.conversation import Conversation, speaker_named
-from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
+from understudy.cli.conversation import Conversation, Prompt
+from understudy.cli.options import (
+    agent_option,
+    at_option,
+    facing_option,
+    json_option,
+    load_reply_agent,
+    name_argument,
+    rule_option,
+    story_argument,
+    with_rules,
+)
 from understudy.cli.progress import read_showing
-from understudy.cli.prompt import Prompt
 from understudy.cli.show import print_json, screen
-from understudy.cli.utterances import opened_store, store_option_of
+from understudy.cli.utterances import opened_store, store_option_for
 from understudy.documents import reply_document
 
 __all__ = ["chat"]
@@ -25,21 +34,16 @@ __all__ = ["chat"]
 @name_argument
 @at_option
 @facing_option
-@click.option(
-    "--agent",
-    metavar="AGENT",
-    default="encoder",
-    show_default=True,
-    help="Who finds the words: a name, a model folder, or module:factory.",
-)
+@agent_option
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
-@store_option_of("Lines approved in this utterance database may be said too, in their time.")
+@store_option_for("Lines approved in this utterance database may be said too, in their time.")
+@rule_option
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
 @json_option
 @click.pass_context
 def chat(
     ctx: click.Context, story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...],
-    store: str | None, why: bool, as_json: bool,
+    store: str | None, rules: tuple[str, ...], why: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
@@ -50,23 +54,25 @@ def chat(
     Examples:
         understudy chat demo Zita --at 2.3 --facing Benedek
         understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
+        understudy chat demo Zita --at 2.3 --say "Hello" --rule "psprob>=0.2"
     """
     if not messages and sys.stdin is None:
         raise click.UsageError("stdin is closed, so there is nothing to answer: add --say TEXT, or pipe messages in")
-    with ExitStack() as open_now:
+    with ExitStack() as stack:
         candidates = None
-        asked_for = ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE
-        if store is not None and (asked_for or draws_on_lines(agent)):
+        is_explicit = ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE
+        if store is not None and (is_explicit or draws_on_lines(agent)):
             if not draws_on_lines(agent):
                 raise click.UsageError(
                     f"'{agent}' has words of its own: --store needs an agent that answers with lines"
                 )
             from understudy.judging.approved import ApprovedCandidates
 
-            candidates = ApprovedCandidates(open_now.enter_context(opened_store(store)))
-        speaking = speaker_named(agent, candidates)
+            candidates = ApprovedCandidates(stack.enter_context(opened_store(store)))
+        reply_agent = load_reply_agent(agent, candidates)
         opened = read_showing(story)
-        conversation = Conversation(opened, speaking, name, at, facing)
+        filtered = with_rules(reply_agent, rules, lambda _: [opened])
+        conversation = Conversation(opened, filtered, name, at, facing)
         prompt = Prompt(screen(), conversation, why)
         if as_json:
             _print_document(conversation, messages)
@@ -86,7 +92,7 @@ def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> No
         raise click.UsageError("--json needs something to answer: add --say TEXT, or pipe messages in")
     for message in messages:
         conversation.say(message)
-    document = reply_document(conversation.exchanged[-1].reply)
+    document = reply_document(conversation.answered[-1].reply)
     if len(messages) > 1:
         document["turns"] = list(conversation.turns())
     print_json(document)

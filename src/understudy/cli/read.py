@@ -1,4 +1,4 @@
-"""`understudy read`: from scripts to one story file, with an account of every source line."""
+"""`understudy read`: scripts into one story file, with an account of every source line."""
 
 from __future__ import annotations
 
@@ -26,15 +26,20 @@ MAIN_CAST = 8
 
 @click.command()
 @click.argument("paths", metavar="PATHS...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where the story file goes.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Story file to write (default: by the title).",
+)
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @force_option
 @json_option
 def read(paths: tuple[str, ...], output: Path | None, unread: int | None, force: bool, as_json: bool) -> None:
     """Read scripts into one story file.
 
-    PATHS are the scripts of one story, or one story folder (scripts and a cast.toml). Formats are told by content:
-    transcripts as text or HTML, plays in TEI XML, Understudy's own scripts, character cards and more.
+    PATHS are the scripts of one story, or one story folder (scripts and a cast.toml). Formats are recognised by
+    content: transcripts as text or HTML, plays in TEI XML, Understudy's own scripts, character cards and more.
 
     Every source line is accounted for: a line of dialogue, a description, a heading, or unread with a reason.
 
@@ -92,7 +97,7 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
 
 
 def _show_unread(out: Screen, story: Story, unread: int | None) -> None:
-    reasons = Counter(one.reason for one in story.unread())
+    reasons = Counter(item.reason for item in story.unread())
     if not reasons:
         return
     out.print()
@@ -101,8 +106,8 @@ def _show_unread(out: Screen, story: Story, unread: int | None) -> None:
         out.print(indented(f"{number:,} x {clean(reason)}"))
     if unread is None:
         out.print(indented("(--unread 20 lists the first 20 of them)"))
-    for one in islice(story.unread(), unread or 0):
-        out.print(indented(f"{one.source}: {clean(one.text)[:200]}  ({clean(one.reason)})"))
+    for item in islice(story.unread(), unread or 0):
+        out.print(indented(f"{item.source}: {clean(item.text)[:200]}  ({clean(item.reason)})"))
 
 
 def _show_cast(out: Screen, story: Story) -> None:

@@ -1,4 +1,4 @@
-"""`understudy demo`: what this is, in a minute's reading, on the story that comes with it."""
+"""`understudy demo`: a tour of the story that comes with the program, in a minute's reading."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from understudy.agents import AGENTS
+from understudy.cli.cast import cast_table
+from understudy.cli.chart import print_affection
+from understudy.cli.conversation import print_why
 from understudy.cli.options import json_option
-from understudy.cli.prompt import print_why
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
-from understudy.cli.stories import cast_table
-from understudy.cli.ties import print_affection
 from understudy.dialogue import USER_NAME, Reply, Situation, Turn, situation_at
 from understudy.documents import cast_document, line_document, reply_document
 from understudy.persona import Persona, persona_at
@@ -74,7 +74,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Something she learns later: where the story first says it, where she first hears it, how she fares before."""
+    """Something she learns later: where the story first says it, where she first hears it, what she answers before."""
 
     term: str
     first: Line
@@ -98,15 +98,15 @@ def tour(route: Route = ROUTE) -> Tour:
     story = read(route.story)
     agent = AGENTS["encoder"]()
 
-    def asked(who: str, at: str, facing: str | None, question: str) -> Answer:
+    def answer_at(who: str, at: str, facing: str | None, question: str) -> Answer:
         situation = situation_at(story, who, at, facing)
         speaker = situation.faced.name if situation.faced else USER_NAME
         return Answer(situation, question, agent.reply(situation, [Turn(speaker, question)]))
 
-    early, late = (asked(route.who, at, route.facing, route.question) for at in (route.early, route.late))
+    early, late = (answer_at(route.who, at, route.facing, route.question) for at in (route.early, route.late))
     for probe in probes_of(route.story, story):
         if probe.who == early.situation.persona.name and probe.kind == route.unknown:
-            answer = asked(probe.who, probe.at.dotted, probe.facing, probe.ask)
+            answer = answer_at(probe.who, probe.at.dotted, probe.facing, probe.ask)
             secret = _secret(story, probe, answer)
             if secret is not None and probe.violation(answer.reply.text) is None:
                 return Tour(story, route, _turning(story, route), (early, late), secret)
@@ -208,7 +208,7 @@ def _show(out: Screen, shown: Tour) -> None:
     out.print(f"{clean(who.name)} knows what she has lived through by then and nothing else.")
     for answer in shown.answers:
         _show_answer(out, answer)
-        print_why(out, answer.reply, evidence=2, others=0)
+        print_why(out, answer.reply, evidence=2, candidates=0)
 
     secret = shown.secret
     _chapter(out, "3. What she cannot know yet")
@@ -221,9 +221,9 @@ def _show(out: Screen, shown: Tour) -> None:
         + (f" It was said at {secret.first.moment.dotted}, but she was not there." if secret.first.moment < at else "")
     )
     _chapter(out, "Now you")
-    name, other = who.name.split()[0], _faced(late).split()[0]
+    name, faced = who.name.split()[0], _faced(late).split()[0]
     for command in (
-        f"understudy chat {shown.route.story} {name} --at {shown.route.late} --facing {other}",
+        f"understudy chat {shown.route.story} {name} --at {shown.route.late} --facing {faced}",
         f"understudy persona {shown.route.story} {name} --at {shown.route.early}",
         f"understudy scenes {shown.route.story} --from 1.1 --to 1.2 --text",
         "understudy read YOUR-SCRIPTS/* -o yours.story",

@@ -25,7 +25,7 @@ LONGEST = 400
 @click.argument("name", metavar="[NAME]", required=False)
 @at_option
 @facing_option
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .png or .json to write.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .png or .json file to write.")
 @click.option("--spec", type=click.Choice(["2", "3"]), help="Which version of the card format to write.")
 @click.option(
     "--picture", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A PNG to put the card into."
@@ -52,19 +52,21 @@ def card(
     if name is None and (story in EMBEDDED or Path(story).is_dir() or Path(story).suffix == ".story"):
         raise click.UsageError(f"{story} is a story: say whose card it should be, as in `card {story} NAME`")
     if name is None:
-        made, carried = read_card(Path(story)), Path(story) if Path(story).suffix.lower() == ".png" else None
-        picture = picture or carried
+        exported, source_picture = read_card(Path(story)), Path(story) if Path(story).suffix.lower() == ".png" else None
+        picture = picture or source_picture
     else:
         opened = read_showing(story)
-        made = card_at(situation_at(opened, name, at, facing), opened.title, int(spec or 3))
+        exported = card_at(situation_at(opened, name, at, facing), opened.title, int(spec or 3))
     if output is not None:
-        write_card(made, output, picture, int(spec) if spec else None)
+        write_card(exported, output, picture, int(spec) if spec else None)
     if as_json:
-        print_json({"output": str(output), "name": made.name, "version": made.version} if output else made.document)
+        print_json(
+            {"output": str(output), "name": exported.name, "version": exported.version} if output else exported.document
+        )
     elif output is not None:
-        click.echo(f"The card of {clean(made.name)} is in {output}.")
+        click.echo(f"The card of {clean(exported.name)} is in {output}.")
     else:
-        _show(made)
+        _show(exported)
 
 
 def _show(card: Card) -> None:

@@ -16,7 +16,7 @@ LINES = "Good morning.\nMara is at the lighthouse.\nKeep the brass key.\n"
 
 
 @pytest.fixture
-def asked(tmp_path: Path, story: Path) -> list[str]:
+def filter_command(tmp_path: Path, story: Path) -> list[str]:
     """The command without its rules."""
     lines = tmp_path / "lines.txt"
     lines.write_text(LINES)
@@ -29,23 +29,23 @@ def labelled(tmp_path: Path) -> Path:
     path = tmp_path / "labelled.jsonl"
     fit = [{"text": f"Keep the brass key, {number} times.", "fit": True} for number in range(12)]
     unfit = [{"text": f"Mara went to the lighthouse {number} times.", "fit": False} for number in range(12)]
-    path.write_text("".join(json.dumps(one) + "\n" for one in (*fit, *unfit)))
+    path.write_text("".join(json.dumps(record) + "\n" for record in (*fit, *unfit)))
     return path
 
 
-def test_lines_are_judged_kept_and_looked_at(document: Document, asked: list[str]) -> None:
-    told = document(*asked, "--rule", "anachronism<=0")
-    assert told["decided"] == {"approved": 2, "rejected": 1} and told["new"] == 3
-    again = document(*asked, "--rule", "anachronism<=0")
+def test_lines_are_judged_kept_and_looked_at(document: Document, filter_command: list[str]) -> None:
+    report = document(*filter_command, "--rule", "anachronism<=0")
+    assert report["decided"] == {"approved": 2, "rejected": 1} and report["new"] == 3
+    again = document(*filter_command, "--rule", "anachronism<=0")
     assert again["new"] == 0 and again["done_before"] == 3
     listed = document("utterances", "list", "--store", "lines.db", "--decision", "rejected")
-    (kept,) = listed["utterances"]
-    assert kept["text"] == "Mara is at the lighthouse." and "not known yet" in kept["reasons"]["anachronism"]
+    (utterance,) = listed["utterances"]
+    assert utterance["text"] == "Mara is at the lighthouse." and "not known yet" in utterance["reasons"]["anachronism"]
     assert {"character": "Ines Vale", "decision": "approved", "lines": 2} in listed["counts"]
 
 
-def test_a_decision_is_made_shown_and_taken_back(run: Run, document: Document, asked: list[str]) -> None:
-    run(*asked, "--rule", "anachronism<=0")
+def test_a_decision_is_made_shown_and_taken_back(run: Run, document: Document, filter_command: list[str]) -> None:
+    run(*filter_command, "--rule", "anachronism<=0")
     run("utterances", "approve", "2", "--store", "lines.db", "--by", "Mara", "--why", "it is fine")
     shown = document("utterances", "show", "2", "--store", "lines.db")
     assert shown["decision"] == "approved" and shown["by"] == "Mara"
@@ -55,29 +55,31 @@ def test_a_decision_is_made_shown_and_taken_back(run: Run, document: Document, a
     assert "it is fine" in run("utterances", "show", "2", "--store", "lines.db").stdout
 
 
-def test_nothing_is_decided_where_one_of_several_is_not_there(run: Run, document: Document, asked: list[str]) -> None:
-    run(*asked, "--rule", "anachronism<=0")
+def test_nothing_is_decided_where_one_of_several_is_not_there(
+    run: Run, document: Document, filter_command: list[str]
+) -> None:
+    run(*filter_command, "--rule", "anachronism<=0")
     assert "no utterance 99" in run("utterances", "reject", "1", "99", "--store", "lines.db", status=1).stderr
     assert document("utterances", "show", "1", "--store", "lines.db")["decision"] == "approved"
 
 
-def test_what_is_approved_is_taken_out(run: Run, asked: list[str]) -> None:
-    run(*asked, "--rule", "anachronism<=0")
+def test_what_is_approved_is_taken_out(run: Run, filter_command: list[str]) -> None:
+    run(*filter_command, "--rule", "anachronism<=0")
     run("utterances", "export", "--store", "lines.db", "-o", "out.jsonl")
     texts = [json.loads(line)["text"] for line in Path("out.jsonl").read_text().splitlines()]
     assert texts == ["Good morning.", "Keep the brass key."]
     assert "--force" in run("utterances", "export", "--store", "lines.db", "-o", "out.jsonl", status=1).stderr
 
 
-def test_a_share_to_keep_finds_its_bound(document: Document, asked: list[str]) -> None:
-    told = document(*asked, "--bound", "psprob", "--keep", "0.3")
-    assert told["decided"] == {"approved": 1, "rejected": 2} and told["rules"][0].startswith("psprob>=")
+def test_a_share_to_keep_finds_its_bound(document: Document, filter_command: list[str]) -> None:
+    report = document(*filter_command, "--bound", "psprob", "--keep", "0.3")
+    assert report["decided"] == {"approved": 1, "rejected": 2} and report["rules"][0].startswith("psprob>=")
 
 
 def test_a_bound_found_from_labelled_lines_is_shown_before_it_is_used(
-    run: Run, asked: list[str], labelled: Path
+    run: Run, filter_command: list[str], labelled: Path
 ) -> None:
-    wanted = [*asked, "--bound", "anachronism", "--precision", "0.9", "--labelled", str(labelled)]
+    wanted = [*filter_command, "--bound", "anachronism", "--precision", "0.9", "--labelled", str(labelled)]
     refused = run(*wanted, stdin="n\n", status=1)
     assert "precision 1.00" in refused.stderr and not Path("lines.db").exists()
     taken = run(*wanted, stdin="y\n")
@@ -96,8 +98,8 @@ def test_a_bound_found_from_labelled_lines_is_shown_before_it_is_used(
         (["--rule", "psprob>=0", "--until", "1.1"], 2, "not after"),
     ],
 )
-def test_what_is_wrong_is_said(run: Run, asked: list[str], more: list[str], status: int, said: str) -> None:
-    assert said in run(*asked, *more, status=status).stderr
+def test_what_is_wrong_is_said(run: Run, filter_command: list[str], more: list[str], status: int, said: str) -> None:
+    assert said in run(*filter_command, *more, status=status).stderr
     assert not Path("lines.db").exists()
 
 
@@ -107,10 +109,10 @@ def test_a_store_that_is_not_there_is_not_made_by_looking(run: Run) -> None:
 
 
 def test_lines_are_kept_listed_and_taken_out_by_story(
-    run: Run, document: Document, asked: list[str], story: Path
+    run: Run, document: Document, filter_command: list[str], story: Path
 ) -> None:
-    run(*asked, "--rule", "anachronism<=0")
-    of_demo = list(asked)
+    run(*filter_command, "--rule", "anachronism<=0")
+    of_demo = list(filter_command)
     of_demo[of_demo.index("--story") + 1], of_demo[of_demo.index("--as") + 1] = "demo", "Zita"
     run(*of_demo, "--rule", "anachronism<=0")
 
@@ -118,36 +120,36 @@ def test_lines_are_kept_listed_and_taken_out_by_story(
         return document("utterances", "list", "--store", "lines.db", *more)
 
     everything = listed()["utterances"]
-    titles = list(dict.fromkeys(kept["story"] for kept in everything))
+    titles = list(dict.fromkeys(utterance["story"] for utterance in everything))
     assert len(everything) == 6 and len(titles) == 2 and all(titles)
     for wanted in (titles[1], "demo"):
-        found = listed("--story", wanted)
-        assert [kept["story"] for kept in found["utterances"]] == [titles[1]] * 3
-        assert sum(one["lines"] for one in found["counts"]) == 3
-    assert [kept["story"] for kept in listed("--story", story)["utterances"]] == [titles[0]] * 3
+        listing = listed("--story", wanted)
+        assert [utterance["story"] for utterance in listing["utterances"]] == [titles[1]] * 3
+        assert sum(record["lines"] for record in listing["counts"]) == 3
+    assert [utterance["story"] for utterance in listed("--story", story)["utterances"]] == [titles[0]] * 3
     run("utterances", "export", "--store", "lines.db", "--story", titles[0], "--decision", "all", "-o", "out.jsonl")
     assert {json.loads(line)["story"] for line in Path("out.jsonl").read_text().splitlines()} == {titles[0]}
     assert titles[1] in run("utterances", "list", "--store", "lines.db", "--story", "Nothing", status=1).stderr
     assert titles[0] in run("utterances", "show", "1", "--store", "lines.db").stdout
 
 
-def test_the_choice_is_drawn_before_it_is_used(run: Run, asked: list[str], labelled: Path) -> None:
-    wanted = [*asked, "--bound", "psprob", "--precision", "0.9", "--labelled", str(labelled), "--plot"]
+def test_the_choice_is_drawn_before_it_is_used(run: Run, filter_command: list[str], labelled: Path) -> None:
+    wanted = [*filter_command, "--bound", "psprob", "--precision", "0.9", "--labelled", str(labelled), "--plot"]
     refused = run(*wanted, "bound.svg", stdin="n\n", status=1)
     assert "Drawn in bound.svg" in refused.stderr and not Path("lines.db").exists()
     drawing = ElementTree.fromstring(Path("bound.svg").read_text(encoding="utf-8"))
-    told = drawing.get("aria-label") or ""
-    assert told.startswith("psprob>=") and all(name in told for name in ("precision", "recall", "keeps"))
+    report = drawing.get("aria-label") or ""
+    assert report.startswith("psprob>=") and all(name in report for name in ("precision", "recall", "keeps"))
     run(*wanted, "bound.html", "--yes")
     page = Path("bound.html").read_text(encoding="utf-8")
     assert page.count("class=marked") == 1 and "labelled.jsonl" in page and "<svg" in page
 
 
-def test_a_share_to_keep_is_drawn_too(run: Run, document: Document, asked: list[str]) -> None:
-    shown = run(*asked, "--bound", "psprob", "--keep", "0.3", "--plot", "keep.html").stderr
+def test_a_share_to_keep_is_drawn_too(run: Run, document: Document, filter_command: list[str]) -> None:
+    shown = run(*filter_command, "--bound", "psprob", "--keep", "0.3", "--plot", "keep.html").stderr
     assert "What a bound on psprob would do" in shown and "> " in shown
     page = Path("keep.html").read_text(encoding="utf-8")
-    rule = document(*asked, "--bound", "psprob", "--keep", "0.3")["rules"][0].replace(">", "&gt;")
+    rule = document(*filter_command, "--bound", "psprob", "--keep", "0.3")["rules"][0].replace(">", "&gt;")
     assert f"{rule}: keeps 0.33" in page
 
 
@@ -155,13 +157,13 @@ def test_a_share_to_keep_is_drawn_too(run: Run, document: Document, asked: list[
     ("plot", "status", "said"),
     [("bound.png", 2, ".svg or an .html"), ("nowhere/bound.svg", 1, "no such folder"), ("lines.html", 1, "being read")],
 )
-def test_where_nothing_can_be_drawn(run: Run, asked: list[str], plot: str, status: int, said: str) -> None:
-    lines = Path(asked[1]).rename(Path(asked[1]).with_name("lines.html"))
-    asked[1] = str(lines)
-    told = [*asked, "--bound", "psprob", "--keep", "0.3", "--plot", str(lines.parent / plot)]
-    assert said in run(*told, status=status).stderr
+def test_where_nothing_can_be_drawn(run: Run, filter_command: list[str], plot: str, status: int, said: str) -> None:
+    lines = Path(filter_command[1]).rename(Path(filter_command[1]).with_name("lines.html"))
+    filter_command[1] = str(lines)
+    report = [*filter_command, "--bound", "psprob", "--keep", "0.3", "--plot", str(lines.parent / plot)]
+    assert said in run(*report, status=status).stderr
     assert lines.read_text() == LINES and not Path("lines.db").exists()
 
 
-def test_a_plot_needs_a_bound_to_be_found(run: Run, asked: list[str]) -> None:
-    assert "--bound" in run(*asked, "--rule", "psprob>=0", "--plot", "bound.svg", status=2).stderr
+def test_a_plot_needs_a_bound_to_be_found(run: Run, filter_command: list[str]) -> None:
+    assert "--bound" in run(*filter_command, "--rule", "psprob>=0", "--plot", "bound.svg", status=2).stderr

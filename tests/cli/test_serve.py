@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -31,12 +32,12 @@ def serve(start: Start) -> Iterator[Callable[..., tuple[subprocess.Popen[str], s
     started = []
 
     def serve(*arguments: str | Path) -> tuple[subprocess.Popen[str], str]:
-        process = start("serve", *arguments, "--port", "0", "--agent", "scripted")
+        process = start("serve", "--port", "0", "--agent", "scripted", *arguments)
         started.append(process)
         assert process.stdout is not None
         for line in process.stdout:
-            if found := re.search(r"http://[^/ ]+", line):
-                return process, found[0]
+            if address := re.search(r"http://[^/ ]+", line):
+                return process, address[0]
         raise AssertionError(process.communicate())
 
     yield serve
@@ -50,7 +51,7 @@ def test_several_stories_are_served_until_ctrl_c(
 ) -> None:
     process, url = serve("demo-zh", story)
     with httpx.Client(base_url=url, timeout=20) as client:
-        names = [one["name"] for one in client.get("/api/stories").json()["stories"]]
+        names = [entry["name"] for entry in client.get("/api/stories").json()["stories"]]
         assert names == ["demo-zh", "brass-key"]
         body = {"model": "brass-key/Ines@2.1", "messages": [{"role": "user", "content": "the secret words"}]}
         assert client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"] == "Line 1."
@@ -65,15 +66,15 @@ def test_a_taken_port_says_what_to_do(run: Run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        told = run("serve", "demo-zh", "--port", str(taken.getsockname()[1]), "--agent", "scripted", status=1).stderr
-    assert "--port 0" in told
+        error = run("serve", "demo-zh", "--port", str(taken.getsockname()[1]), "--agent", "scripted", status=1).stderr
+    assert "--port 0" in error
 
 
 def test_another_address_needs_a_key(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "UNDERSTUDY_API_KEY" in run("serve", "demo-zh", "--host", "0.0.0.0", "--port", "0", status=1).stderr
     monkeypatch.setenv("UNDERSTUDY_API_KEY", "short")
-    told = run("serve", "demo-zh", "--host", "0.0.0.0", "--port", "0", status=1).stderr
-    assert "too short" in told and "'short'" not in told
+    error = run("serve", "demo-zh", "--host", "0.0.0.0", "--port", "0", status=1).stderr
+    assert "too short" in error and "'short'" not in error
 
 
 def test_an_address_of_another_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +121,29 @@ def test_keys_are_read_from_files(
 @pytest.mark.parametrize("text", [b"", b" \n", b"a key of two lines\nand more\n", b"\xff\xfe"])
 def test_a_key_file_that_holds_no_key(run: Run, tmp_path: Path, text: bytes) -> None:
     (tmp_path / "key").write_bytes(text)
-    told = run("serve", "demo-zh", "--key-file", tmp_path / "key", status=1).stderr
-    assert "key" in told and "nothing else" in told
+    error = run("serve", "demo-zh", "--key-file", tmp_path / "key", status=1).stderr
+    assert "key" in error and "nothing else" in error
     assert "cannot be read" in run("serve", "demo-zh", "--key-file", tmp_path / "none", status=1).stderr
+
+
+def test_a_rule_keeps_replies_back_over_http(
+    serve: Callable[..., tuple[subprocess.Popen[str], str]], telltale: str
+) -> None:
+    _, url = serve("demo", "--agent", telltale, "--rule", "anachronism<=0")
+    with httpx.Client(base_url=url, timeout=20) as client:
+
+        def choice(moment: str) -> dict[str, Any]:
+            body = {"model": f"demo/Zita@{moment}", "messages": [{"role": "user", "content": "Who is he?"}]}
+            answer: dict[str, Any] = client.post("/v1/chat/completions", json=body).json()["choices"][0]
+            return answer
+
+        early, late = choice("2.3"), choice("end")
+    assert early["message"]["content"] == "I count what I carry." and "Reuss" not in str(early)
+    notices = [item["text"] for item in early["understudy"]["evidence"] if item["kind"] == "notice"]
+    assert notices == ["1 of 2 replies were kept back by the rules"]
+    assert late["message"]["content"] == "His name is Danilo Reuss."
+
+
+def test_a_rule_with_an_unknown_metric_is_an_error_at_the_start(run: Run) -> None:
+    failed = run("serve", "demo-zh", "--port", "0", "--agent", "scripted", "--rule", "anachronisms<=0", status=1)
+    assert "did you mean 'anachronism'" in failed.stderr

@@ -26,9 +26,9 @@ def test_converting_keeps_what_others_put_in(run: Run, document: Document, tmp_p
         "data": {"name": "Hugo", "description": "A clock.", "odd": [1, {"deep": None}], "extensions": {"x": {"y": 1}}},
         "also odd": True,
     }
-    given = tmp_path / "hugo.json"
-    given.write_text(json.dumps(card))
-    run("card", given, "-o", "hugo.png")
+    source = tmp_path / "hugo.json"
+    source.write_text(json.dumps(card))
+    run("card", source, "-o", "hugo.png")
     run("card", "hugo.png", "-o", "hugo.json")
     assert json.loads(Path("hugo.json").read_text()) == card
     assert document("card", "hugo.png") == card

@@ -59,8 +59,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 
 def connected(url: str) -> socket.socket:
-    place = urlsplit(url)
-    return socket.create_connection((place.hostname or "", place.port or 80), timeout=20)
+    address = urlsplit(url)
+    return socket.create_connection((address.hostname or "", address.port or 80), timeout=20)
 
 
 def test_many_half_sent_heads_keep_nobody_out(serve: Serve, tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ def test_under_nohup_a_lost_terminal_stops_nothing(serve: Serve) -> None:
 
 def wrong_keys(url: str) -> list[int]:
     with httpx.Client(base_url=url, timeout=20) as client:
-        asked = [{"Authorization": "Bearer wrong", "X-Forwarded-For": f"192.0.2.{n}"} for n in range(40)]
-        return [client.get("/api/stories", headers=one).status_code for one in asked]
+        requests = [{"Authorization": "Bearer wrong", "X-Forwarded-For": f"192.0.2.{n}"} for n in range(40)]
+        return [client.get("/api/stories", headers=header).status_code for header in requests]
 
 
 def test_a_forwarded_address_is_believed_of_a_proxy_alone(serve: Serve) -> None:
@@ -157,7 +157,7 @@ def test_what_is_kept_is_for_its_owner_alone(serve: Serve, tmp_path: Path) -> No
     script = b"[Scene: A kitchen.]\nODILE: You sold the piano, Bastien.\nBASTIEN: I sold the noise of it.\n"
     assert httpx.post(f"{url}/api/uploads", files={"file": ("a.txt", script)}, timeout=60).status_code == 201
     folder = tmp_path / "data"
-    found = {path.relative_to(folder): oct(path.stat().st_mode & 0o777) for path in folder.rglob("*")}
-    assert oct(folder.stat().st_mode & 0o777) == "0o700" and len(found) >= 3
-    for path, mode in found.items():
+    modes = {path.relative_to(folder): oct(path.stat().st_mode & 0o777) for path in folder.rglob("*")}
+    assert oct(folder.stat().st_mode & 0o777) == "0o700" and len(modes) >= 3
+    for path, mode in modes.items():
         assert mode == ("0o700" if (folder / path).is_dir() else "0o600"), path

@@ -1,4 +1,4 @@
-"""`understudy filter`: which of these lines may enter the utterance database?"""
+"""`understudy filter`: judge the lines of a file by rules, into the utterance database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from understudy.cli.bound_choice import plot_checked, show_curve, show_kept
+from understudy.cli.bound_plots import check_plot_path, show_curve, show_shares_kept
 from understudy.cli.options import at_option, facing_option, json_option
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import print_json, screen
@@ -27,39 +27,51 @@ if TYPE_CHECKING:
 
 __all__ = ["filter_"]
 
-SAMPLE = 20_000  # lines from which the bound that keeps a share is found
+SAMPLE = 20_000  # lines from which --keep finds a bound
 
 
-@click.command("filter", short_help="Which of these lines may be said? The others are kept out.")
+@click.command("filter", short_help="Decide by rules which lines of a file may be said.")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
-@click.option("--story", required=True, metavar="STORY", help="Where the character's own lines are.")
-@click.option("--as", "name", required=True, metavar="NAME", help="Whose lines they are meant to be.")
+@click.option("--story", required=True, metavar="STORY", help="The story of the character.")
+@click.option("--as", "name", required=True, metavar="NAME", help="The character who is to say the lines.")
 @at_option
 @facing_option
-@click.option("--until", default="end", show_default=True, metavar="MOMENT", help="Until when they may be said.")
-@click.option("--rule", "rules", multiple=True, metavar="RULE", help="A metric and a bound: psprob>=0.2.")
-@click.option("--bound", "metric", metavar="METRIC", help="Find the bound of this metric, by one of the next three.")
-@click.option("--keep", type=click.FloatRange(0, 1, min_open=True), help="... so much of the lines is kept.")
-@click.option("--precision", type=click.FloatRange(0, 1, min_open=True), help="... of what is kept, so much is fit.")
-@click.option("--recall", type=click.FloatRange(0, 1, min_open=True), help="... of what is fit, so much is kept.")
+@click.option(
+    "--until",
+    default="end",
+    show_default=True,
+    metavar="MOMENT",
+    help="The lines may be said until before this moment.",
+)
+@click.option(
+    "--rule", "rules", multiple=True, metavar="RULE", help="A metric and a bound, as in psprob>=0.2; may be repeated."
+)
+@click.option(
+    "--bound", "metric", metavar="METRIC", help="Find a bound of this metric, by --keep, --precision or --recall."
+)
+@click.option("--keep", type=click.FloatRange(0, 1, min_open=True), help="Share of the lines to keep.")
+@click.option("--precision", type=click.FloatRange(0, 1, min_open=True), help="Share of what is kept that is fit.")
+@click.option("--recall", type=click.FloatRange(0, 1, min_open=True), help="Share of what is fit that is kept.")
 @click.option("--labelled", type=click.Path(path_type=Path), metavar="FILE.jsonl",
-              help='Lines somebody called fit or unfit: {"text": ..., "fit": true}.')  # fmt: skip
+              help='Lines that somebody judged: {"text": ..., "fit": true} each.')  # fmt: skip
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Draw what each bound would do, as .svg or .html.")  # fmt: skip
-@click.option("--model", metavar="MODEL", help="A language model that uppl asks.")
+              help="Plot what each bound would do, into an .svg or .html file.")  # fmt: skip
+@click.option("--model", metavar="MODEL", help="Language model for uppl.")
 @store_option
-@click.option("--vectors/--no-vectors", default=True, show_default=True, help="Make what is approved searchable.")
-@click.option("--yes", is_flag=True, help="Take the bound that was found without asking.")
+@click.option(
+    "--vectors/--no-vectors", default=True, show_default=True, help="Store vectors of approved lines, to search by."
+)
+@click.option("--yes", is_flag=True, help="Use the bound without asking.")
 @json_option
 def filter_(
     file: Path, story: str, name: str, at: str, facing: str | None, until: str, rules: tuple[str, ...],
     metric: str | None, keep: float | None, precision: float | None, recall: float | None, labelled: Path | None,
     plot: Path | None, model: str | None, store: str, vectors: bool, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Judge the lines of FILE by rules, and keep them with their scores: approved, rejected, or left for people.
+    """Judge the lines of FILE by rules and store them with their scores: approved, rejected, or pending for people.
 
-    A rule is a metric and a bound. A bound can be found: from labelled lines for a wanted precision or recall, or as a
-    share to keep; what each bound would do is shown before it is used. A run that was stopped goes on where it was.
+    A rule is a metric and a bound. A bound can be found from labelled lines for a wanted precision or recall, or as a
+    share to keep; what each bound would do is shown before one is used. A run that was stopped continues when repeated.
 
     \b
     Examples:
@@ -69,58 +81,58 @@ def filter_(
             --precision 0.9 --labelled labelled.jsonl --store lines.db
     """
     from understudy.judging import Rule
-    from understudy.judging.run import Entry, filter_lines
+    from understudy.judging.run import FilterJob, filter_lines
     from understudy.metrics.registry import MetricContext
     from understudy.scoring.inputs import pieces
     from understudy.scoring.request import line_metrics
     from understudy.utterances import open_store
 
-    wanted = [Rule.parse(rule) for rule in rules]
-    plot_checked(plot, file, labelled)
+    parsed = [Rule.parse(rule) for rule in rules]
+    check_plot_path(plot, file, labelled)
     opened = read_showing(story)
     situation = situation_at(opened, name, at, facing)
     grounds = MetricContext(opened, situation, author=True)
-    names = dict.fromkeys((*(rule.metric for rule in wanted), *([] if metric is None else [metric])))
+    names = dict.fromkeys((*(rule.metric for rule in parsed), *([] if metric is None else [metric])))
     if model is not None and "uppl" not in names:
         raise click.UsageError("--model is what uppl asks: name it in a --rule, or with --bound")
     with working("Getting ready"):
-        made = dict(zip(names, line_metrics(grounds, names, model=model)))
+        by_name = dict(zip(names, line_metrics(grounds, names, model=model)))
     if metric is not None:
-        wanted.append(_found(made[metric], file, keep, precision, recall, labelled, plot, yes or as_json))
+        parsed.append(_find_bound(by_name[metric], file, keep, precision, recall, labelled, plot, yes or as_json))
     elif keep or precision or recall or labelled or plot:
         raise click.UsageError("say with --bound which metric's bound is to be found")
-    if not wanted:
+    if not parsed:
         raise click.UsageError("give at least one --rule, or --bound")
-    entry = Entry(opened.title, situation.persona.name, situation.persona.moment, opened.moment(until), file)
-    if entry.until <= entry.since and not entry.until.is_end:
+    job = FilterJob(opened.title, situation.persona.name, situation.persona.moment, opened.moment(until), file)
+    if job.until <= job.since and not job.until.is_end:
         raise click.UsageError(f"--until {until} is not after --at {at}")
-    read = pieces(file)
-    first = list(islice(read, 1))  # before the database is made: lines that cannot be read leave nothing behind
-    kept = open_store(store)
+    batches = pieces(file)
+    first = list(islice(batches, 1))  # before the database is created, so that an unreadable file leaves none behind
+    database = open_store(store)
     try:
         with Console(stderr=True).status("Judging") as status:
             outcome = filter_lines(
-                chain(first, read), list(made.values()), wanted, kept, entry, _encoder(grounds, vectors),
+                chain(first, batches), list(by_name.values()), parsed, database, job, _encoder(grounds, vectors),
                 lambda line: status.update(f"Judging: {line:,} lines"),
             )  # fmt: skip
     finally:
-        kept.close()
-    _show(outcome, wanted, entry.character, store, as_json)
+        database.close()
+    _show(outcome, parsed, job.character, store, as_json)
 
 
-def _found(
+def _find_bound(
     metric: LineMetric, file: Path, keep: float | None, precision: float | None, recall: float | None,
-    labelled: Path | None, plot: Path | None, agreed: bool,
+    labelled: Path | None, plot: Path | None, confirmed: bool,
 ) -> Rule:  # fmt: skip
     from understudy.judging import bound_keeping, curve_of, read_labelled
     from understudy.judging.bounds import shares_kept
 
-    if sum(one is not None for one in (keep, precision, recall)) != 1:
+    if sum(target is not None for target in (keep, precision, recall)) != 1:
         raise click.UsageError("say one of --keep, --precision and --recall to find a bound")
     if keep is not None:
-        values = _values(metric, _some(file))
+        values = _values(metric, _first_lines(file))
         rule = bound_keeping(metric.name, values, keep)
-        show_kept(rule, shares_kept(metric.name, values), file, plot)
+        show_shares_kept(rule, shares_kept(metric.name, values), file, plot)
         return rule
     if labelled is None:
         raise click.UsageError("--precision and --recall need lines that somebody judged: --labelled FILE.jsonl")
@@ -128,7 +140,7 @@ def _found(
     curve = curve_of(metric.name, _values(metric, [line.text for line in lines]), lines)
     point = curve.for_precision(precision) if precision is not None else curve.for_recall(recall or 0)
     show_curve(curve, point, labelled, plot)
-    if not agreed:
+    if not confirmed:
         click.confirm(f"Use {curve.rule(point)}?", abort=True, err=True)
     return curve.rule(point)
 
@@ -139,22 +151,22 @@ def _values(metric: LineMetric, texts: list[str]) -> list[float | None]:
     return [None if math.isnan(value) else value for value in metric.values(metric.samples.tokenize(texts)).tolist()]
 
 
-def _some(file: Path) -> list[str]:
+def _first_lines(file: Path) -> list[str]:
     """The first lines of a file; a pipe cannot be read twice."""
     from understudy.scoring.inputs import pieces
 
     if str(file) == "-":
         raise InputError("stdin cannot be read twice: write the lines to a file to find a bound by --keep")
-    found: list[str] = []
-    for piece in pieces(file):
-        found += piece
-        if len(found) >= SAMPLE:
+    lines: list[str] = []
+    for batch in pieces(file):
+        lines += batch
+        if len(lines) >= SAMPLE:
             break
-    return found
+    return lines
 
 
 def _encoder(grounds: MetricContext, vectors: bool) -> Any:
-    """The shipped encoder reads English; lines of other languages are kept without vectors."""
+    """The encoder that ships reads English; lines of other languages are stored without vectors."""
     if not vectors or grounds.situation.persona.language != "en":
         return None
     from understudy.encoding import SentenceEncoder
@@ -180,8 +192,8 @@ def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, a
     if outcome.before:
         out.print(f"An earlier run had judged the first {outcome.before:,} lines.")
     counts = [f"{number:,} {decision}" for decision, number in sorted(outcome.decided.items())]
-    told = ", ".join(counts) or "no lines left"
-    out.print(f"{character} by {', '.join(map(str, rules))}: {told}; {outcome.new:,} are new in the database.")
+    decided = ", ".join(counts) or "no lines left"
+    out.print(f"{character} by {', '.join(map(str, rules))}: {decided}; {outcome.new:,} are new in the database.")
     if sum(outcome.decided.values()) > outcome.new:
         out.print("Those that were in it already stay as they were decided.")
     out.print(f"Look at them with `understudy utterances list --store {masked(store)}`.", soft_wrap=True)

@@ -32,23 +32,29 @@ def test_every_source_line_is_counted_as_one_thing(document: Document, story: Pa
     assert [by_file["act-1.txt"][count] for count in COUNTS] == [5, 1, 5, 1]
     assert by_file["act-1.txt"]["reasons"] == {"a comment": 1}
     assert read["total"]["lines"] == 10
-    assert [(one["file"], one["line"], one["reason"]) for one in read["unread"]] == [("act-1.txt", 13, "a comment")]
+    assert [(entry["file"], entry["line"], entry["reason"]) for entry in read["unread"]] == [
+        ("act-1.txt", 13, "a comment")
+    ]
 
 
 def test_the_cast_and_where_it_was_written(document: Document, story: Path) -> None:
     read = document("read", story, "-o", "keys.story")
-    assert {one["name"]: one["lines"] for one in read["cast"]} == {"Ines Vale": 5, "Tobias Rook": 4, "Mara Quill": 1}
+    assert {entry["name"]: entry["lines"] for entry in read["cast"]} == {
+        "Ines Vale": 5,
+        "Tobias Rook": 4,
+        "Mara Quill": 1,
+    }
     assert read["story"] == "keys.story"
     assert Story.open(Path("keys.story")).title == read["title"] == "The Brass Key"
 
 
 def test_a_person_is_told_that_the_counts_add_up_and_what_was_not_read(run: Run, story: Path) -> None:
-    told = run("read", story, "--unread", "5").output
+    shown = run("read", story, "--unread", "5").output
     declared = sum(bool(line.strip()) for line in (story / "cast.toml").read_text().splitlines())
-    assert f"10 + 1 + {10 + declared} + 1 = {22 + declared}" in told
-    assert "1 x a comment" in told
-    assert "act-1.txt:13: % Should Mara be kinder here?" in told
-    assert "Ines Vale (5)" in told
+    assert f"10 + 1 + {10 + declared} + 1 = {22 + declared}" in shown
+    assert "1 x a comment" in shown
+    assert "act-1.txt:13: % Should Mara be kinder here?" in shown
+    assert "Ines Vale (5)" in shown
 
 
 def test_without_a_place_the_file_is_named_after_what_was_read(run: Run, story: Path) -> None:
@@ -100,9 +106,9 @@ def test_ctrl_c_leaves_no_file(start: Start, tmp_path: Path) -> None:
     reading = start("read", script, "-o", "long.story")
     _wait_until(lambda: any(path.stat().st_size > 1 << 20 for path in tmp_path.glob(".*.partial")))
     reading.send_signal(signal.SIGINT)
-    told = reading.communicate(timeout=120)
+    shown = reading.communicate(timeout=120)
     assert reading.returncode == 130
-    assert told == ("", "\nStopped: long.story was not written.\n")
+    assert shown == ("", "\nStopped: long.story was not written.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["long.txt"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.cli.tour import ROUTE, Route, Tour, tour
+from understudy.cli.demo import ROUTE, Route, Tour, tour
 from understudy.persona import persona_at
 
 Run = Callable[..., Result]
@@ -40,8 +40,8 @@ def test_the_same_question_is_answered_differently_and_from_her_past(toured: Tou
     assert early.question == late.question
     assert early.reply.text != late.reply.text
     for answer in toured.answers:
-        assert all(one.moment < answer.situation.persona.moment for one in answer.reply.evidence if one.moment)
-    late_source = max(one.moment for one in late.reply.evidence if one.moment)
+        assert all(item.moment < answer.situation.persona.moment for item in answer.reply.evidence if item.moment)
+    late_source = max(item.moment for item in late.reply.evidence if item.moment)
     assert late_source > early.situation.persona.moment
 
 
@@ -64,8 +64,8 @@ def test_the_tour_reads_in_a_minute_and_fits_80_columns(run: Run) -> None:
     shown = run("demo").stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert 150 < len(re.findall(r"[A-Za-z']{2,}", shown)) < 400
-    for told in ("A tie that turns", "One question, two moments", "What she cannot know yet", "understudy chat demo"):
-        assert told in shown
+    for title in ("A tie that turns", "One question, two moments", "What she cannot know yet", "understudy chat demo"):
+        assert title in shown
 
 
 def test_the_tour_as_a_document(document: Document) -> None:

@@ -30,18 +30,20 @@ __all__ = ["profile"]
 )  # fmt: skip
 @click.option(
     "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
-    help="PersonaChat's folder: to learn from, and to choose from where --profiles is not said.",
+    help="PersonaChat's folder: to learn from, and to choose from without --profiles.",
 )  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="How many sentences.")
+@click.option(
+    "--top", type=click.IntRange(min=1), default=5, show_default=True, help="Sentences to show of each person."
+)
 @json_option
 def profile(
     dialogue: str, names: tuple[str, ...], profiles: Path | None, data: Path | None, top: int, as_json: bool
 ) -> None:
-    """The profile sentences that fit best what somebody said in a dialogue, each with what gave it away.
+    """The profile sentences that fit best what somebody said in a dialogue, each with the line and words that show it.
 
     DIALOGUE is anything that `read` takes. Without a NAME everybody is shown, if there are only a few. With neither
-    --profiles nor --data the sentences are what they say of themselves, by how well the rest of what they say bears
-    it out.
+    --profiles nor --data the sentences are what they say of themselves, ranked by how well their other lines
+    support it.
 
     \b
     Examples:
@@ -52,39 +54,41 @@ def profile(
     story = read_showing(dialogue)
     people = _people(story, names)
     said = {name: [line.text for line in story.past(name, Moment.end(), {}).lines()] for name in people}
-    found = (
-        _of_themselves(story, said, top) if profiles is None and data is None else _chosen(said, profiles, data, top)
+    traits_by_name = (
+        _from_own_words(story, said, top)
+        if profiles is None and data is None
+        else _choose_sentences(said, profiles, data, top)
     )
     if as_json:
-        told = [
+        documents = [
             {
                 "name": name,
                 "profile": [
-                    {"sentence": one.sentence, "score": one.score, "said": one.said, "words": list(one.words)}
-                    for one in traits
+                    {"sentence": trait.sentence, "score": trait.score, "said": trait.said, "words": list(trait.words)}
+                    for trait in traits
                 ],
             }
-            for name, traits in found.items()
+            for name, traits in traits_by_name.items()
         ]
-        print_json({"people": told})
+        print_json({"people": documents})
         return
     out = screen()
-    for name, traits in found.items():
+    for name, traits in traits_by_name.items():
         out.print(heading(name))
         if traits:
-            lines = [(one.sentence, one.said, ", ".join(one.words)) for one in traits]
+            lines = [(trait.sentence, trait.said, ", ".join(trait.words)) for trait in traits]
             out.print(indented(table([("seems to be", {}), ("having said", {}), ("words", {})], lines)))
         else:
             out.print(f"  {NOTHING_CHOSEN if profiles or data else NOTHING_SAID}")
         out.print()
 
 
-FEW = 4
+FEW = 4  # people who are all shown when no name is given
 NOTHING_CHOSEN = "None of the sentences has anything to do with what was said."
 NOTHING_SAID = "Says nothing of themselves in so many words: give sentences to choose from with --profiles."
 
 
-def _of_themselves(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[ProfileTrait]]:
+def _from_own_words(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[ProfileTrait]]:
     from understudy.bench.personachat.self_descriptions import self_descriptions
 
     if story.language != "en":
@@ -93,7 +97,7 @@ def _of_themselves(story: Story, said: Mapping[str, Sequence[str]], top: int) ->
         return {name: self_descriptions(lines, top) for name, lines in said.items()}
 
 
-def _chosen(
+def _choose_sentences(
     said: Mapping[str, Sequence[str]], profiles: Path | None, data: Path | None, top: int
 ) -> dict[str, list[ProfileTrait]]:
     from understudy.bench.personachat.profiling import profile_of, sentences_in, training_in

@@ -29,8 +29,8 @@ def test_json_lines_on_stdout(run: Run, story: Path) -> None:
 
 
 def test_json_lines_in_a_file_and_a_word_about_it(document: Document, run: Run, story: Path) -> None:
-    told = document("export", story, "-o", "keys.jsonl")
-    assert told["lines"] == len(Path("keys.jsonl").read_text().splitlines()) == 11
+    report = document("export", story, "-o", "keys.jsonl")
+    assert report["lines"] == len(Path("keys.jsonl").read_text().splitlines()) == 11
     assert Path("keys.jsonl").read_text() == run("export", story).stdout
 
 

@@ -24,7 +24,7 @@ __all__ = ["export"]
     "--format", "form", type=click.Choice(["jsonl", "parquet", "folder"]), default="jsonl", show_default=True,
     help="JSON lines, a Parquet table, or a folder of scripts with a cast.toml.",
 )  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to; JSON lines go to stdout without it.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON lines: stdout).")
 @force_option
 @json_option
 def export(story: str, form: str, output: Path | None, force: bool, as_json: bool) -> None:
@@ -54,7 +54,7 @@ def export(story: str, form: str, output: Path | None, force: bool, as_json: boo
 def _write(story: Story, form: str, output: Path) -> int:
     if form == "folder":
         return export_folder(story, output)
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")  # a stop half-way leaves what was there before
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")  # an interrupted export leaves the old file
     try:
         if form == "parquet":
             lines = export_parquet(story, partial)

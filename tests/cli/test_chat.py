@@ -7,7 +7,8 @@ from typing import Any
 
 from click.testing import Result
 
-from understudy.cli.conversation import Conversation, speaker_named
+from understudy.cli.conversation import Conversation
+from understudy.cli.options import load_reply_agent
 from understudy.readers import read
 
 Run = Callable[..., Result]
@@ -20,7 +21,7 @@ def test_a_reply_with_its_evidence_and_candidates(document: Document, story: Pat
     assert said["reply"] == "I know a thief by his shoes. Get out."
     assert said["candidates"][0]["text"] == said["reply"]
     assert said["candidates"][0]["moment"] == "2.1.2"
-    (exchange,) = [one for one in said["evidence"] if one["kind"] == "exchange"]
+    (exchange,) = [item for item in said["evidence"] if item["kind"] == "exchange"]
     assert "key" in exchange["words"]
 
 
@@ -42,9 +43,9 @@ def test_several_messages_are_one_conversation(document: Document, story: Path) 
 
 
 def test_why_is_shown_when_asked_for(run: Run, story: Path) -> None:
-    asked = ("chat", story, "Ines", "--say", "I am sorry about the key.")
-    assert run(*asked).stdout == "I know a thief by his shoes. Get out.\n"
-    assert "because of" in run(*asked, "--why").stdout
+    command = ("chat", story, "Ines", "--say", "I am sorry about the key.")
+    assert run(*command).stdout == "I know a thief by his shoes. Get out.\n"
+    assert "because of" in run(*command, "--why").stdout
 
 
 def test_an_unknown_agent_names_those_there_are(run: Run, story: Path) -> None:
@@ -101,7 +102,7 @@ def test_a_mistake_in_a_command_does_not_end_the_chat(run: Run, story: Path) -> 
     typed = "/at 9.9\n/at\n/facing Hugo\n/facing\n/save\n/dance\n/undo\n/why\n/help\nHello\n"
     chat = run("chat", story, "Ines", "--agent", "scripted", stdin=typed)
     assert chat.stdout == "Line 1.\n"
-    for told in (
+    for note in (
         "after the story's last line",
         "/at 2.3",
         "'Hugo'",
@@ -109,7 +110,7 @@ def test_a_mistake_in_a_command_does_not_end_the_chat(run: Run, story: Path) -> 
         "nothing to take back",
         "/quit",
     ):
-        assert told in chat.stderr
+        assert note in chat.stderr
 
 
 def test_a_file_that_can_have_no_such_name_does_not_end_the_chat(run: Run, story: Path) -> None:
@@ -122,8 +123,26 @@ def test_a_file_that_can_have_no_such_name_does_not_end_the_chat(run: Run, story
 
 def test_a_message_that_is_no_text_can_be_saved(run: Run, story: Path) -> None:
     run("chat", story, "Ines", "--agent", "scripted", "--say", "caf\udce9")
-    conversation = Conversation(read(story), speaker_named("scripted"), "Ines", "end")
+    conversation = Conversation(read(story), load_reply_agent("scripted"), "Ines", "end")
     conversation.say("caf\udce9")
     assert conversation.save(Path("chat.jsonl")) == 2
     first, _ = Path("chat.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(first)["text"] == "caf\udce9"
+
+
+def test_a_rule_keeps_replies_back(run: Run, document: Document, telltale: str) -> None:
+    chat = ("chat", "demo", "Zita", "--agent", telltale, "--say", "Who is he?")
+    rule = ("--rule", "anachronism<=0")
+    assert run(*chat, "--at", "2.3").stdout == "His name is Danilo Reuss.\n"
+    kept_back = document(*chat, "--at", "2.3", *rule)
+    assert kept_back["reply"] == "I count what I carry." and "Reuss" not in str(kept_back)
+    assert kept_back["evidence"] == [
+        {"kind": "notice", "text": "1 of 2 replies were kept back by the rules", "moment": None, "words": []}
+    ]
+    assert run(*chat, *rule).stdout == "His name is Danilo Reuss.\n"  # at the end nothing is still to come
+
+
+def test_a_rule_that_cannot_be_is_an_error_before_anything_is_said(run: Run, story: Path) -> None:
+    chat = ("chat", story, "Ines", "--agent", "scripted", "--say", "Hello", "--rule")
+    assert "did you mean 'anachronism'" in run(*chat, "anachronisms<=0", status=1).stderr
+    assert "is not a rule" in run(*chat, "anachronism", status=1).stderr

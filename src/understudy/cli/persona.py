@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from rich.text import Text
 
+from understudy.cli.chart import print_affection
 from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, short, spoken, voice, when
-from understudy.cli.ties import print_affection
 from understudy.dialogue import Situation, situation_at
 from understudy.documents import persona_document, tie_document
 from understudy.persona import felt_towards
@@ -30,8 +30,8 @@ GIST = 2  # lines of a remembered scene that are shown
 @name_argument
 @at_option
 @facing_option
-@click.option("--last", type=click.IntRange(min=0), metavar="N", help="Keep the N latest lines and remembered scenes.")
-@click.option("--author", is_flag=True, help="Show also what others feel towards them, which they do not know.")
+@click.option("--last", type=click.IntRange(min=0), metavar="N", help="Show the N latest lines and remembered scenes.")
+@click.option("--author", is_flag=True, help="Also show what others feel towards the character, who does not know it.")
 @json_option
 def persona(story: str, name: str, at: str, facing: str | None, last: int | None, author: bool, as_json: bool) -> None:
     """Who a character is at a moment: what it is, owns, feels, said and lived through by then.
@@ -109,9 +109,9 @@ def _show_faced(out: Screen, situation: Situation) -> None:
 
 
 def _show_memory(out: Screen, scene: Scene) -> None:
-    place = f"{scene.moment.dotted}  {short(clean(scene.setting), LONGEST // 2)}"
+    summary = f"{scene.moment.dotted}  {short(clean(scene.setting), LONGEST // 2)}"
     number = f"{len(scene.lines)} line{'s' * (len(scene.lines) != 1)}"
-    out.print(indented(f"{place}  ({clean(', '.join(scene.present))}; {number})"))
+    out.print(indented(f"{summary}  ({clean(', '.join(scene.present))}; {number})"))
     out.print(indented(spoken(scene.lines[-GIST:], moments=False, longest=LONGEST), by=4))
 
 

@@ -20,11 +20,11 @@ RUN = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.command(short_help="Compare two saved runs of a bench, item by item.")
 @click.argument("first", type=RUN, metavar="A.json")
 @click.argument("second", type=RUN, metavar="B.json")
-@click.option("--agents", metavar="A,B", help="The agent of the first run to set against one of the second.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of intervals and p values.")
+@click.option("--agents", metavar="A,B", help="Compare this agent of the first run with this of the second.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @json_option
 def compare(first: Path, second: Path, agents: str | None, seed: int, as_json: bool) -> None:
-    """Compare two runs that `bench` saved (-o or --items): how far apart they are, and how sure that is.
+    """Compare two runs that `bench` saved (-o or --items): their differences, with intervals and p values.
 
     \b
     Example:
@@ -57,18 +57,18 @@ def _print(document: dict[str, Any]) -> None:
         shares = (f"{row['first']:.3f}", f"{row['second']:.3f}", f"{row['value']:+.3f}", spread)
         lines.append((judged, row["metric"], *shares, p_value(row), f"{row['n']:,}"))
     out.print(table(columns, lines))
-    alone = max((row["unpaired"] for row in rows), default=0)
-    if alone:
-        out.print(f"\n{alone:,} items are in one of the runs only and were left out.")
+    unpaired = max((row["unpaired"] for row in rows), default=0)
+    if unpaired:
+        out.print(f"\n{unpaired:,} items are in one of the runs only and were left out.")
     out.print(f"\n{document['differ']:,} items differ.")
     if document["differ_most"]:
         out.print(heading("They differ most in"))
-        told = (
+        differing = (
             (
-                one["item"],
-                ", ".join(str(one[key]) for key in one if key not in ("item", "first_rank", "second_rank")),
-                f"{one['first_rank']} -> {one['second_rank']}",
+                item["item"],
+                ", ".join(str(item[key]) for key in item if key not in ("item", "first_rank", "second_rank")),
+                f"{item['first_rank']} -> {item['second_rank']}",
             )
-            for one in document["differ_most"]
+            for item in document["differ_most"]
         )
-        out.print(indented(table([("item", {"no_wrap": True}), ("judged", {}), ("place", RIGHT)], told)))
+        out.print(indented(table([("item", {"no_wrap": True}), ("judged", {}), ("place", RIGHT)], differing)))
