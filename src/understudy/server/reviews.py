@@ -133,7 +133,7 @@ def utterance_document(row: StoredUtterance) -> UtteranceDocument:
         scores={name: ScoreDocument(score.value, score.reason) for name, score in utterance.scores.items()},
         file=utterance.file,
         line=utterance.line,
-        decision=row.decision,  # one of the three
+        decision=row.decision,  # type: ignore[arg-type]  # one of the three
         by=row.by,
         at=row.at,
     )
