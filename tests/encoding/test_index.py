@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -85,3 +87,16 @@ def test_a_file_that_is_not_an_index_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not an index" * 20)
     with pytest.raises(InputError, match="build it anew"):
         GraphIndex(tmp_path / "text")
+
+
+def test_an_encoder_can_be_loaded_after_a_graph(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+import numpy as np
+from understudy.encoding import GraphIndex, SentenceEncoder
+GraphIndex.build(np.eye(8, dtype=np.float32), Path(sys.argv[1]))
+print(SentenceEncoder(cache=False).encode(["The tide is out."]).shape)
+"""
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "graph")], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "(1, 384)\n"), ended.stderr

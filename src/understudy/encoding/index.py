@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.encoding.sequences import Floats
 from understudy.errors import InputError, MissingExtra
+from understudy.libraries import import_library
 
 __all__ = ["MAX_EXACT", "ExactIndex", "GraphIndex", "Index", "build_index", "search_exactly"]
 
@@ -191,6 +192,7 @@ def _save(graph: Any, path: Path) -> None:
 
 
 def _usearch() -> Any:
+    import_library("onnxruntime")  # loaded after usearch it crashes the process: each brings a C++ runtime of its own
     try:
         import usearch.index
     except ImportError as error:
