@@ -39,7 +39,6 @@ def test_exact_search_finds_what_sorting_finds(count: int, k: int, half: bool, s
 
 
 def test_a_graph_finds_nearly_all_of_the_nearest_ten(tmp_path: Path) -> None:
-    pytest.importorskip("usearch")
     vectors, queries = clouds(4_000), clouds(100, seed=1)
     graph = GraphIndex.build(vectors.astype(np.float16), tmp_path / "graph")
     true = [{index for index, _ in search_exactly(vectors, query, 10)} for query in queries]
@@ -51,7 +50,6 @@ def test_a_graph_finds_nearly_all_of_the_nearest_ten(tmp_path: Path) -> None:
 
 
 def test_a_stopped_build_goes_on_and_a_finished_one_is_opened(tmp_path: Path) -> None:
-    pytest.importorskip("usearch")
     vectors, seen = clouds(900), list[int]()
 
     def stop(done: int, _of: int) -> None:
@@ -73,7 +71,6 @@ def test_a_stopped_build_goes_on_and_a_finished_one_is_opened(tmp_path: Path) ->
 
 
 def test_the_index_depends_on_the_number_of_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("usearch")
     vectors = clouds(50)
     assert isinstance(build_index(vectors, tmp_path / "graph"), ExactIndex)
     monkeypatch.setattr(module, "MAX_EXACT", 49)
@@ -81,7 +78,6 @@ def test_the_index_depends_on_the_number_of_vectors(tmp_path: Path, monkeypatch:
 
 
 def test_a_file_that_is_not_an_index_is_an_error(tmp_path: Path) -> None:
-    pytest.importorskip("usearch")
     with pytest.raises(InputError, match="there is no index"):
         GraphIndex(tmp_path / "none")
     (tmp_path / "text").write_text("not an index" * 20)

@@ -17,8 +17,6 @@ from understudy.encoding.index import GraphIndex
 from understudy.story import Moment
 from understudy.utterances import APPROVED, REJECTED, Utterance, UtteranceStore, databases, open_store, vector_graph
 
-pytest.importorskip("usearch")
-
 WIDTH = 24
 
 
