@@ -60,6 +60,7 @@ def test_every_model_of_the_papers_table_can_be_judged(split: str) -> None:
         ("scene-pooling maxlen 1001", "did you mean 'scene-pooling maxlen 1000'"),
         ("vanilla without history", "there is no guesser"),
         ("nowhere+assigned", "there is no guesser"),
+        ("vanilla+assigned+assigned", "there is no guesser"),
         ("nowhere+nobody", "there is no guesser"),
         ("mine:guesser+assigned", "name 'mine:guesser' and add --assigned"),
         ("joint+mine:guesser", "name joint,mine:guesser and add --together"),

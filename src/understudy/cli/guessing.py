@@ -63,8 +63,8 @@ names_option = click.option(
 @click.option("--scene", metavar="MOMENT", help="One scene, with the reasons. Otherwise all later ones, in figures.")
 @click.option("--from", "since", metavar="MOMENT", help="Where the later scenes begin: the last third, if not said.")
 @click.option(
-    "--model", "models", metavar="MODEL", multiple=True, default=("joint",), show_default="joint",
-    help="A guesser, as in `bench guess --models`.",
+    "--model", "models", metavar="MODEL", multiple=True, default=("joint",),
+    help="A guesser, as in `bench guess --models` (default: joint).",
 )  # fmt: skip
 @click.option("--assigned", is_flag=True, help="One person behind each mask, for a model's folder or module:factory.")
 @click.option("--together", is_flag=True, help="Weight several models together: commas, or --model repeated.")
@@ -249,7 +249,7 @@ def guess_bench(
     Examples:
         understudy bench guess --data tvshowguess --report out.html
         understudy bench guess --data tvshowguess --models joint,mine:guesser
-        understudy bench guess --data tvshowguess --models joint,who --assigned --together
+        understudy bench guess --data tvshowguess --models joint,who --together
     """
     if together and not models:
         raise click.UsageError("--together weights the models named: name two or more with --models")
@@ -258,19 +258,9 @@ def guess_bench(
     places_checked(items, output, report)
     with watching() as watch:
         document = bench_guess(
-            data,
-            judge,
-            listed(models) or MODELS,
-            names,
-            limit,
-            seed,
-            watch,
-            items,
-            ablations,
-            curve,
-            assigned,
-            together,
-        )
+            data, judge, listed(models) or MODELS, names, limit, seed, watch, items,
+            ablations=ablations, curve=curve, assigned=assigned, together=together,
+        )  # fmt: skip
     deliver(document, "Who is speaking?", output, report, as_json, print_guess)
 
 

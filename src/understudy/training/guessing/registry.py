@@ -103,7 +103,7 @@ def weighted_guessers(guessers: Sequence[GuesserEntry]) -> GuesserEntry:
 def _advice(spec: str) -> str | None:
     """What to type instead of FOLDER+assigned or joint+FOLDER, which were understood once."""
     model = spec.removesuffix("+assigned")
-    if model != spec and _is_meant(model):
+    if model != spec and model not in GUESSERS and _is_meant(model):
         return f"'{spec}' is no model: for one person behind each mask name '{model}' and add --assigned"
     models = [part for part in model.split("+") if part != "assigned"]
     if len(models) > 1 and any(map(_is_meant, models)):
