@@ -24,12 +24,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from understudy.dialogue import Situation
 from understudy.metrics import Samples
-from understudy.metrics.registry import DEFAULT_METRICS, LINE_METRICS
+from understudy.metrics.registry import DEFAULT_METRICS, METRICS
 from understudy.persona import Persona
 from understudy.text import tokenizer
 
@@ -111,7 +113,8 @@ def japanese(data: Path) -> None:
     samples = Samples(novel, "ja")
     name = max(samples.names, key=samples.count)
     persona = Persona(name, profile=PROFILE, language="ja")
-    metrics = [LINE_METRICS[metric](samples, persona) for metric in DEFAULT_METRICS]
+    context = SimpleNamespace(samples=samples, situation=Situation(persona))  # all that these metrics need
+    metrics = [METRICS[metric](context) for metric in DEFAULT_METRICS]
     cut = tokenizer("ja")
 
     def whole() -> None:

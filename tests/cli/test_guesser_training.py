@@ -52,7 +52,7 @@ def who(data: Path, bases: dict[str, Path], tmp_path_factory: pytest.TempPathFac
     shown = " ".join(result.stdout.split())
     assert "Trained guesser on 32 scenes of The Harbour" in shown
     assert "speakers in later scenes, held back" in shown and "share it only if" in shown
-    assert f"--models {out}+assigned" in shown
+    assert f"--models {out} --assigned" in shown
     return out
 
 
@@ -71,17 +71,21 @@ def test_the_card_says_whom_it_was_taught_from_what_and_how_good_it_is(who: Path
 
 
 def test_it_is_judged_beside_others_and_together_with_them(document: Document, data: Path, who: Path) -> None:
-    models = ("random", str(who), f"{who}+assigned", f"vanilla+{who}")
-    figures = accuracy(document("bench", "guess", "--data", data, "--models", ",".join(models)))
-    assert tuple(figures) == models
-    assert min(figures[str(who)], figures[f"{who}+assigned"], figures[f"vanilla+{who}"]) > 0.8 > figures["random"]
+    command = ("bench", "guess", "--data", data, "--assigned", "--together", "--models")
+    figures = accuracy(document(*command, f"random,{who}"))
+    assert tuple(figures) == ("random", str(who), f"{who}+assigned", f"random+{who}")
+    assert min(figures[str(who)], figures[f"{who}+assigned"], figures[f"random+{who}"]) > 0.8 > figures["random"]
 
 
 def test_what_it_was_not_made_for_is_said(run: Run, data: Path, who: Path, tmp_path: Path) -> None:
-    swapped = ("bench", "guess", "--data", data, "--models", f"vanilla+{who}", "--names", "swap")
+    swapped = ("bench", "guess", "--data", data, "--models", f"vanilla,{who}", "--names", "swap")
     assert "knows people by their own names" in run(*swapped, status=1).stderr
     assert "taught no story with" in run("guess", "demo", "--model", who, status=1).stderr
-    assert "there is no guesser 'nowhere'" in run("guess", "demo", "--model", "joint+nowhere", status=1).stderr
+    together = ("guess", "demo", "--together", "--model")
+    assert "there is no guesser 'nowhere'" in run(*together, "joint,nowhere", status=1).stderr
+    for spec, option in ((f"{who}+assigned", "--assigned"), (f"joint+{who}", "--together")):
+        for old in (("guess", "demo", "--model", spec), ("bench", "guess", "--data", data, "--models", spec)):
+            assert f"and add {option}" in run(*old, status=1).stderr
     (tmp_path / "voice").mkdir()
     (tmp_path / "voice" / CARD).write_text('{"agent": "voice", "format": 1}', encoding="utf-8")
     command = ("bench", "guess", "--data", data, "--models")
@@ -101,11 +105,11 @@ def test_a_story_of_ones_own(run: Run, document: Document, bases: dict[str, Path
     guess = ("guess", "demo", "--main", "3", "--model")
     rows = document(*guess, "who", "--from", "3.4")["rows"]
     assert next(row["n"] for row in rows if row["metric"] == "accuracy") == 3 + 3 + 2 + 3
-    (first, second) = document(*guess, "who+assigned", "--scene", "3.2.2")["guesses"]
+    (first, second) = document(*guess, "who", "--assigned", "--scene", "3.2.2")["guesses"]
     for name, share in first["probabilities"].items():
         assert share == pytest.approx(1 - second["probabilities"][name])
     assert "has learned from scenes up to 2." in run(*guess, "who", "--from", "1.2", status=1).stderr
-    assert "--held-back" in run(*guess, "joint+who", "--from", "3.1", status=1).stderr
+    assert "--held-back" in run(*guess, "joint,who", "--together", "--from", "3.1", status=1).stderr
     assert "--fresh" in run(*command, "--out", "who", status=1).stderr
 
 

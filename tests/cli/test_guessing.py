@@ -88,6 +88,40 @@ def test_it_says_what_is_wrong(run: Run, harbour: Path, tmp_path: Path) -> None:
         assert "only Ann speaks in 'alone': guessing takes two speakers" in run(*command, status=1).stderr
 
 
+OWN = """
+from understudy.guessing import Vanilla
+
+def guesser(training_scenes):
+    return Vanilla(training_scenes)
+"""
+
+
+def test_a_guesser_of_ones_own_with_one_person_behind_each_mask(
+    run: Run, document: Document, harbour: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_vanilla.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    command = ("guess", harbour, "--scene", "3.2", "--model")
+    own = document(*command, "my_vanilla:guesser", "--assigned")
+    assert own["model"] == "my_vanilla:guesser+assigned"
+    assert own["guesses"] == document(*command, "vanilla+assigned")["guesses"]
+    assert (
+        "name 'my_vanilla:guesser' and add --assigned" in run(*command, "my_vanilla:guesser+assigned", status=1).stderr
+    )
+    assert "such as 'vanilla+assigned'" in run(*command, "vanilla", "--assigned", status=1).stderr
+
+
+def test_models_weighted_together(run: Run, document: Document, harbour: Path) -> None:
+    command = ("guess", harbour, "--scene", "3.2")
+    commas = document(*command, "--together", "--model", "vanilla,random")
+    assert commas["model"] == "vanilla+random"
+    assert commas == document(*command, "--together", "--model", "vanilla", "--model", "random")
+    assert "name two or more" in run(*command, "--together", status=1).stderr
+    assert "weight several with --together" in run(*command, "--model", "vanilla,random", status=2).stderr
+    assert "leave --assigned out" in run(*command, "--together", "--assigned", status=2).stderr
+    assert "name vanilla,random and add --together" in run(*command, "--model", "vanilla+random", status=1).stderr
+
+
 def test_names_inside_other_names_are_left_alone(document: Document, tmp_path: Path) -> None:
     acts = [[[("Ann", "the tide, Anna"), ("Anna", "the oven, Ann, Annabel"), ("Ann", "Annex")]] * 3] * 2
     output = document("guess", script_of(tmp_path / "names", acts), "--scene", "2.1", "--names", "mask")
@@ -173,6 +207,9 @@ def test_a_file_of_ones_own_a_limit_and_models_one_by_one(document: Document, sh
 
 def test_a_bench_says_what_is_missing(run: Run, shows: Path, tmp_path: Path) -> None:
     assert "choose from random" in run("bench", "guess", "--data", shows, "--models", "luck", status=1).stderr
+    assert "did you mean 'joint'" in run("bench", "guess", "--data", shows, "--models", "jont", status=1).stderr
+    assert "--models" in run("bench", "guess", "--data", shows, "--together", status=2).stderr
+    assert "such as 'vanilla+assigned'" in run("bench", "guess", "--data", shows, "--assigned", status=1).stderr
     assert "holds no dev.jsonl" in run("bench", "guess", "--data", tmp_path, status=1).stderr
     assert "no such folder" in run("bench", "guess", "--data", shows, "-o", "nowhere/out.json", status=1).stderr
     run("bench", "guess", "--data", "nowhere", status=2)

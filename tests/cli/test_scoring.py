@@ -11,8 +11,9 @@ from click.testing import Result
 
 from understudy.cli import score_rows
 from understudy.metrics import Samples
-from understudy.metrics.registry import DEFAULT_METRICS, LINE_METRICS
+from understudy.metrics.registry import DEFAULT_METRICS, METRICS
 from understudy.readers import read
+from understudy.registry import Need
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]
@@ -220,7 +221,8 @@ def test_the_stories_that_come_with_it(document: Document, tmp_path: Path, story
     path = tmp_path / "own.txt"
     own, theirs = samples.lines(first)[:20], samples.lines(second)[:20]
     path.write_text("\n".join(" ".join(line.split()) for line in [*own, *theirs]), encoding="utf-8")
-    found = document("score", path, "--story", story_name, "--as", first, "--metrics", ",".join(LINE_METRICS))["lines"]
+    wanted = ",".join(name for name, metric in METRICS.items() if metric.needs is Need.NOTHING)
+    found = document("score", path, "--story", story_name, "--as", first, "--metrics", wanted)["lines"]
 
     def mean(metric: str, rows: list[dict[str, Any]]) -> float:
         return statistics.fmean(row["scores"][metric] for row in rows if row["scores"][metric] is not None)

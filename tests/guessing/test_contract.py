@@ -7,7 +7,7 @@ import pytest
 from talkers import WORDS, personas, scene, scenes, training_scenes
 from understudy.dialogue import Guesser
 from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
-from understudy.guessing.registry import GUESSERS, WITHOUT_PARTS, named_guesser
+from understudy.guessing.registry import GUESSERS, UNASSIGNED
 from understudy.persona import Persona
 from understudy.story import Scene
 
@@ -24,13 +24,12 @@ def talk(*company: str, at: tuple[int, ...]) -> Scene:
 
 COMPANIES = [SIX if number % 3 else SIX[number % 5 : number % 5 + 2] for number in range(1, 13)]
 LESSONS = TrainingScenes([talk(*company, at=(1, number)) for number, company in enumerate(COMPANIES, 1)], SIX, NAMES)
-ASSIGNED = [f"{name}+assigned" for name in ("vanilla", "scene-pooling")]
-WITHOUT = [f"{name} without {part}" for name, parts in WITHOUT_PARTS.items() for part in parts]
+NAMES_TRIED = [*(entry.name for entry in UNASSIGNED), "vanilla+assigned", "scene-pooling+assigned"]
 
 
-@pytest.fixture(scope="module", params=[*GUESSERS, *ASSIGNED, *WITHOUT])
+@pytest.fixture(scope="module", params=NAMES_TRIED)
 def guesser(request: pytest.FixtureRequest) -> Guesser:
-    return named_guesser(request.param)(LESSONS)
+    return GUESSERS[request.param](LESSONS)
 
 
 def asked(guesser: Guesser, masked: Masked, known: list[Persona] | None = None) -> dict[str, dict[str, float]]:
@@ -84,5 +83,5 @@ def test_a_strange_language_and_silence_are_borne(guesser: Guesser) -> None:
 def test_lessons_are_not_changed() -> None:
     story_scenes = scenes(5)
     before = list(story_scenes)
-    named_guesser("joint")(training_scenes(story_scenes))
+    GUESSERS["joint"](training_scenes(story_scenes))
     assert story_scenes == before

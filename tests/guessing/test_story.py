@@ -9,7 +9,7 @@ import pytest
 from brasskey import brass_key
 from talkers import PEOPLE, scenes
 from understudy.errors import StoryError
-from understudy.guessing import main_characters
+from understudy.guessing import GUESSERS, main_characters
 from understudy.guessing.story import (
     GuessSettings,
     guess_later,
@@ -21,6 +21,7 @@ from understudy.readers import read
 from understudy.story import Scene
 from understudy.storyfile import Story
 
+VANILLA = GUESSERS["vanilla"]
 CAST = """title = "The Harbour"
 language = "en"
 
@@ -85,9 +86,9 @@ def test_what_comes_later_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_moment_inside_a_scene_means_that_scene_and_a_chapter_its_first(harbour: Story) -> None:
-    whole = guess_scene(harbour, "3.1", GuessSettings("vanilla"))
-    assert guess_scene(harbour, "3.1.4", GuessSettings("vanilla")) == whole
-    assert guess_scene(harbour, "3", GuessSettings("vanilla")) == whole
+    whole = guess_scene(harbour, "3.1", GuessSettings(VANILLA))
+    assert guess_scene(harbour, "3.1.4", GuessSettings(VANILLA)) == whole
+    assert guess_scene(harbour, "3", GuessSettings(VANILLA)) == whole
 
 
 @pytest.mark.parametrize("moment", ["end", "3.8"])
@@ -97,7 +98,7 @@ def test_where_no_scene_is_it_says_so(harbour: Story, moment: str) -> None:
 
 
 def test_reasons_are_jointly_told_only_by_joint(harbour: Story) -> None:
-    results = guess_scene(harbour, "3.1", GuessSettings("vanilla"))
+    results = guess_scene(harbour, "3.1", GuessSettings(VANILLA))
     assert [item["evidence"] for item in results["guesses"]] == [[], [], []]
 
 
@@ -113,14 +114,14 @@ def test_later_scenes_are_the_last_third_unless_it_is_said(harbour: Story) -> No
     assert (results["since"], results["learned_from"]) == ("4", 15)
     (row,) = [row for row in results["rows"] if row["metric"] == "accuracy" and row["show"] == "The Harbour"]
     assert row["n"] == 15 and row["value"] > 0.9
-    assert guess_later(harbour, "2.4", GuessSettings("vanilla"))["learned_from"] == 8
+    assert guess_later(harbour, "2.4", GuessSettings(VANILLA))["learned_from"] == 8
     with pytest.raises(StoryError, match="no scene has two main characters"):
-        guess_later(harbour, "end", GuessSettings("vanilla"))
+        guess_later(harbour, "end", GuessSettings(VANILLA))
 
 
 def test_a_story_of_few_scenes_gives_its_last_one(tmp_path: Path) -> None:
     story = read(brass_key(tmp_path / "key"))
-    assert guess_later(story, None, GuessSettings("vanilla"))["since"] == "2.2"
+    assert guess_later(story, None, GuessSettings(VANILLA))["since"] == "2.2"
 
 
 def test_a_story_of_two_scenes_has_too_few(tmp_path: Path) -> None:
@@ -162,8 +163,8 @@ def test_nothing_is_known_of_who_goes_by_anothers_name(harbour: Story) -> None:
 
 @pytest.mark.parametrize("names", ["mask", "swap"])
 def test_names_hidden_or_swapped_are_so_in_what_is_shown(harbour: Story, names: str) -> None:
-    results = guess_scene(harbour, "3.3", GuessSettings("vanilla", names=names, seed=2))
-    plain = guess_scene(harbour, "3.3", GuessSettings("vanilla", seed=2))
+    results = guess_scene(harbour, "3.3", GuessSettings(VANILLA, names=names, seed=2))
+    plain = guess_scene(harbour, "3.3", GuessSettings(VANILLA, seed=2))
     texts, before = (" ".join(line["text"] for line in item["lines"]) for item in (results, plain))
     assert any(who in before for who in PEOPLE)
     assert texts != before

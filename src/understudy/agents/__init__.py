@@ -1,92 +1,46 @@
-"""The reply agents by name. Each factory imports its agent when called, so that listing them imports nothing heavy."""
+"""The reply agents by name. An agent is imported when its entry is called, so that listing them imports no model."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.dialogue import Agent, Ranker
 from understudy.errors import AgentError
+from understudy.registry import Imported, Need, RegistryEntry, import_factory
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
-    from understudy.agents.cross_encoder import CrossEncoder
-    from understudy.agents.encoder import EncoderAgent
-    from understudy.agents.kv_memory import KeyValueMemory
     from understudy.agents.pools import Candidates
-    from understudy.agents.profile_memory import ProfileMemory
-    from understudy.agents.scripted import Scripted
-    from understudy.agents.starspace import Starspace
-    from understudy.agents.tfidf import TfIdfAgent
 
-__all__ = ["AGENTS", "TRAINED", "agent_named", "draws_on_lines", "factory_named"]
+__all__ = ["AGENTS", "TRAINED", "agent_named", "draws_on_lines"]
 
 
-def tfidf(**options: Any) -> TfIdfAgent:
-    from understudy.agents.tfidf import TfIdfAgent
+FROM_MODEL = Need.MODEL | Need.CANDIDATES
 
-    return TfIdfAgent(**options)
-
-
-def encoder(model: Path | None = None, **options: Any) -> EncoderAgent:
-    from understudy.agents.encoder import EncoderAgent
-
-    return EncoderAgent(model, **options)
-
-
-def scripted(replies: Iterable[str] | None = None) -> Scripted:
-    from understudy.agents.scripted import Scripted
-
-    return Scripted(replies if replies is not None else (f"Line {number}." for number in range(1, 101)))
-
-
-def starspace(model: Path, **options: Any) -> Starspace:
-    from understudy.agents.starspace import Starspace
-
-    return Starspace(model, **options)
-
-
-def profile_memory(model: Path, **options: Any) -> ProfileMemory:
-    from understudy.agents.profile_memory import ProfileMemory
-
-    return ProfileMemory(model, **options)
-
-
-def kv_memory(model: Path, **options: Any) -> KeyValueMemory:
-    from understudy.agents.kv_memory import KeyValueMemory
-
-    return KeyValueMemory(model, **options)
-
-
-def cross_encoder(model: Path, **options: Any) -> CrossEncoder:
-    from understudy.agents.cross_encoder import CrossEncoder
-
-    return CrossEncoder(model, **options)
-
-
-AGENTS: dict[str, Callable[..., Agent]] = {
-    "encoder": encoder,
-    "tfidf": tfidf,
-    "scripted": scripted,
-    "starspace": starspace,
-    "profile-memory": profile_memory,
-    "kv-memory": kv_memory,
-    "cross-encoder": cross_encoder,
+AGENTS: dict[str, RegistryEntry[Agent]] = {
+    entry.name: entry
+    for entry in (
+        RegistryEntry("encoder", Imported("understudy.agents.encoder", "EncoderAgent"), Need.CANDIDATES),
+        RegistryEntry("tfidf", Imported("understudy.agents.tfidf", "TfIdfAgent"), Need.CANDIDATES),
+        RegistryEntry("scripted", Imported("understudy.agents.scripted", "Scripted")),
+        RegistryEntry("starspace", Imported("understudy.agents.starspace", "Starspace"), FROM_MODEL),
+        RegistryEntry("profile-memory", Imported("understudy.agents.profile_memory", "ProfileMemory"), FROM_MODEL),
+        RegistryEntry("kv-memory", Imported("understudy.agents.kv_memory", "KeyValueMemory"), FROM_MODEL),
+        RegistryEntry("cross-encoder", Imported("understudy.agents.cross_encoder", "CrossEncoder"), FROM_MODEL),
+    )
 }
 
-TRAINED = frozenset({"starspace", "profile-memory", "kv-memory", "cross-encoder"})
+TRAINED = frozenset(name for name, entry in AGENTS.items() if Need.MODEL in entry.needs)
 """Agents that need a trained model; they are selected by its folder."""
-
-FIXED_REPLIES = frozenset({"scripted"})
-"""Agents whose replies are fixed, so that no candidate lines can be passed to them."""
 
 
 def draws_on_lines(spec: str) -> bool:
-    """Does the agent that a word means answer with lines, so that it can be extra more than the character's own?"""
-    return spec in AGENTS.keys() - FIXED_REPLIES or (bool(spec) and Path(spec).is_dir())
+    """Does the agent that a word means answer with lines, so that it can be given more than the character's own?"""
+    if spec in AGENTS:
+        return Need.CANDIDATES in AGENTS[spec].needs
+    return bool(spec) and Path(spec).is_dir()
 
 
 def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
@@ -105,7 +59,7 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
             f"'{spec}' needs a model: make one with 'understudy train {spec} --data DIR --out MODEL', "
             "then name its folder instead"
         )
-    if (factory := factory_named(spec, "agent")) is not None:
+    if (factory := import_factory(spec, "agent")) is not None:
         return _checked_agent(spec, factory)
     ready = ", ".join(name for name in AGENTS if name not in TRAINED)
     raise AgentError(
@@ -122,28 +76,6 @@ def _folder_agent(folder: Path, **extra: Candidates) -> Agent:
     if name not in AGENTS:
         raise AgentError(f"{folder} is a model for '{name}', an agent that this version does not have")
     return AGENTS[name](model=folder, **extra)
-
-
-def factory_named(spec: str, what: str) -> Callable[..., Any] | None:
-    """The function or class that `module:factory` means, imported from the current folder too; None for other words.
-
-    `what` says what it makes: an agent, a guesser.
-    """
-    module, colon, name = spec.partition(":")
-    if not colon or not name or not all(part.isidentifier() for part in module.split(".")):
-        return None
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # after what is installed, so that a local file cannot shadow a package
-    try:
-        function = getattr(import_module(module), name, None)
-    except ImportError as error:
-        raise AgentError(f"cannot import '{module}' for the {what} '{spec}': {error}") from error
-    if not callable(function):
-        article = "an" if what[0] in "aeiou" else "a"
-        raise AgentError(f"module '{module}' has no function or class '{name}': nothing to make {article} {what} with")
-    factory: Callable[..., Any] = function
-    return factory
 
 
 def _checked_agent(spec: str, factory: Callable[..., Any]) -> object:

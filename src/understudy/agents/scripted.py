@@ -9,6 +9,8 @@ from understudy.errors import AgentError
 
 __all__ = ["Scripted"]
 
+NUMBERED = tuple(f"Line {number}." for number in range(1, 101))
+
 
 class Scripted:
     """Gives the n-th of its replies where the character has spoken n - 1 times in the history.
@@ -16,7 +18,7 @@ class Scripted:
     It holds no state: the history says which reply is due, so one instance serves any number of chats.
     """
 
-    def __init__(self, replies: Iterable[str]) -> None:
+    def __init__(self, replies: Iterable[str] = NUMBERED) -> None:
         self.replies = tuple(replies)
         for number, reply in enumerate(self.replies, 1):
             if not reply.strip():

@@ -146,4 +146,4 @@ def _show(out: Path, card: Mapping[str, Any], data: Path | None, story: str | No
         show.print("Nothing was held back, so there are no figures.")
     show.print("It has learned from scripts: share it only if you may share them.")
     ask = ["bench", "guess", "--data", str(data), "--models"] if story is None else ["guess", story, "--model"]
-    show.print(f"Ask it with '{shlex.join(['understudy', *ask, f'{out}+assigned'])}'.")
+    show.print(f"Ask it with '{shlex.join(['understudy', *ask, str(out), '--assigned'])}'.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.text import Text
@@ -38,6 +39,9 @@ from understudy.cli.show import (
     voice,
 )
 
+if TYPE_CHECKING:
+    from understudy.guessing import GuesserEntry
+
 __all__ = ["agreement", "guess", "guess_bench", "voices"]
 
 Document = dict[str, Any]
@@ -58,14 +62,20 @@ names_option = click.option(
 @story_argument
 @click.option("--scene", metavar="MOMENT", help="One scene, with the reasons. Otherwise all later ones, in figures.")
 @click.option("--from", "since", metavar="MOMENT", help="Where the later scenes begin: the last third, if not said.")
-@click.option("--model", default="joint", show_default=True, help="A guesser, as in `bench guess --models`.")
+@click.option(
+    "--model", "models", metavar="MODEL", multiple=True, default=("joint",),
+    help="A guesser, as in `bench guess --models` (default: joint).",
+)  # fmt: skip
+@click.option("--assigned", is_flag=True, help="One person behind each mask, for a model's folder or module:factory.")
+@click.option("--together", is_flag=True, help="Weight several models together: commas, or --model repeated.")
 @most_option
 @names_option
 @seed_option
 @json_option
 def guess(
-    story: str, scene: str | None, since: str | None, model: str, most: int, names: str, seed: int, as_json: bool
-) -> None:
+    story: str, scene: str | None, since: str | None, models: tuple[str, ...], assigned: bool, together: bool,
+    most: int, names: str, seed: int, as_json: bool,
+) -> None:  # fmt: skip
     """Who is speaking? Main characters become P0, P1, ..., and what came before tells who they are.
 
     Nothing later in the story is used. For authors: the answers are shown beside the guesses.
@@ -74,26 +84,39 @@ def guess(
     Examples:
         understudy guess demo --scene 3.2.1
         understudy guess demo --from 3.1 --names mask
+        understudy guess my.story --model who --assigned
     """
     if scene is not None and since is not None:
         raise click.UsageError("--scene asks about one scene, --from about all later ones: give one of them")
     from understudy.guessing.story import GuessSettings, guess_later, guess_scene
-    from understudy.training.guessing.registry import guesser_named
 
-    settings, factory = GuessSettings(model, most, names, seed), guesser_named(model, names)
+    settings = GuessSettings(_guesser(listed(models), names, assigned, together), most, names, seed)
     opened = read_showing(story)
     if scene is not None:
         with working("Learning from what came before"):
-            document = guess_scene(opened, scene, settings, factory)
+            document = guess_scene(opened, scene, settings)
         print_json(document) if as_json else _print_scene(document)
         return
     with watching() as watch:
-        document = guess_later(opened, since, settings, factory, watch)
+        document = guess_later(opened, since, settings, watch)
     if as_json:
         print_json(document)
         return
     screen().print(f"Learned from {document['learned_from']:,} scenes before {document['since']}.")
     print_guess(document)
+
+
+def _guesser(models: Sequence[str], names: str, assigned: bool, together: bool) -> GuesserEntry:
+    """The one guesser that a story is asked with."""
+    from understudy.training.guessing.registry import find_assigned, find_guesser, weighted_guessers
+
+    if together:
+        if assigned:
+            raise click.UsageError("models weighted together have one person behind each mask: leave --assigned out")
+        return weighted_guessers([find_guesser(model, names) for model in dict.fromkeys(models)])
+    if len(models) != 1:
+        raise click.UsageError("one model is asked: name one with --model, or weight several with --together")
+    return find_assigned(models[0], names) if assigned else find_guesser(models[0], names)
 
 
 def _print_scene(document: Document) -> None:
@@ -197,9 +220,15 @@ _AS_TOLD = {"joint": "all clues", "words alone": "their words alone"}
 )  # fmt: skip
 @click.option(
     "--models", "--model", metavar="MODEL,...", multiple=True,
-    help="random, vanilla, multi-row, scene-pooling, ranker, joint; with +assigned; 'joint without history'; a folder "
-    "that `train guesser` made; several joined by +; or module:factory of your own.",
+    help="random, vanilla, vanilla+assigned, multi-row, scene-pooling, ranker, joint, 'joint without history' and "
+    "the others of docs/guessing.md; a folder that `train guesser` made; or module:factory of your own. "
+    "Commas, or repeated.",
 )  # fmt: skip
+@click.option(
+    "--assigned", is_flag=True,
+    help="Judge models named by a folder or module:factory also with one person behind each mask.",
+)  # fmt: skip
+@click.option("--together", is_flag=True, help="Judge the models named also weighted together.")
 @click.option("--ablations", is_flag=True, help="Judge joint also without each of its parts.")
 @click.option("--curve", is_flag=True, help="Judge joint also with an eighth, a quarter and half of the lessons.")
 @names_option
@@ -210,8 +239,9 @@ _AS_TOLD = {"joint": "all clues", "words alone": "their words alone"}
 @report_option
 @json_option
 def guess_bench(
-    data: Path, judge: Path | None, models: tuple[str, ...], ablations: bool, curve: bool, names: str,
-    limit: int | None, seed: int, items: Path | None, output: Path | None, report: Path | None, as_json: bool,
+    data: Path, judge: Path | None, models: tuple[str, ...], assigned: bool, together: bool, ablations: bool,
+    curve: bool, names: str, limit: int | None, seed: int, items: Path | None, output: Path | None,
+    report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Who is speaking, in shows? Guessers learn from earlier episodes and are judged on later scenes.
 
@@ -219,14 +249,18 @@ def guess_bench(
     Examples:
         understudy bench guess --data tvshowguess --report out.html
         understudy bench guess --data tvshowguess --models joint,mine:guesser
+        understudy bench guess --data tvshowguess --models joint,who --together
     """
+    if together and not models:
+        raise click.UsageError("--together weights the models named: name two or more with --models")
     from understudy.bench.guess.bench import MODELS, bench_guess
 
     places_checked(items, output, report)
     with watching() as watch:
         document = bench_guess(
-            data, judge, listed(models) or MODELS, names, limit, seed, watch, items, ablations=ablations, curve=curve
-        )
+            data, judge, listed(models) or MODELS, names, limit, seed, watch, items,
+            ablations=ablations, curve=curve, assigned=assigned, together=together,
+        )  # fmt: skip
     deliver(document, "Who is speaking?", output, report, as_json, print_guess)
 
 

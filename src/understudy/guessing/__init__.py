@@ -9,14 +9,16 @@ from understudy.guessing.masking import MOST, NAMES, Masked, Masking, main_chara
 from understudy.guessing.mentions import with_learned_names
 from understudy.guessing.names import CharacterNames
 from understudy.guessing.reasons import Reason, reasons_for
-from understudy.guessing.registry import GuesserFactory, named_guesser
+from understudy.guessing.registry import GUESSERS, GuesserEntry, GuesserFactory
 from understudy.guessing.scenes import Guesses, Remembering, TrainingScenes, guess_in_order, split_long_scenes
 
 __all__ = [
+    "GUESSERS",
     "MOST",
     "NAMES",
     "Assigned",
     "CharacterNames",
+    "GuesserEntry",
     "GuesserFactory",
     "Guesses",
     "Joint",
@@ -29,7 +31,6 @@ __all__ = [
     "Vanilla",
     "guess_in_order",
     "main_characters",
-    "named_guesser",
     "reasons_for",
     "split_long_scenes",
     "with_learned_names",

@@ -1,13 +1,15 @@
-"""Guessers by name: what a word on the command line stands for, as a factory that is given the training scenes."""
+"""Guessers by name; an entry is called with the scenes to learn from.
+
+Variants have names of their own, by which tables know them: 'vanilla+assigned', 'joint without history', 'scene-pooling
+maxlen 1000'. Trained models are opened by `understudy.training.guessing.registry`.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from understudy.agents import agent_named, factory_named
+from understudy.agents import agent_named
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing.assignment import Assigned
@@ -15,67 +17,57 @@ from understudy.guessing.baselines import RandomGuesser, RankerGuesser, Vanilla
 from understudy.guessing.encoded import multi_row, scene_pooling, shipped_encoder, vanilla_encoder
 from understudy.guessing.joint import ABLATIONS, Joint
 from understudy.guessing.scenes import TrainingScenes
+from understudy.registry import RegistryEntry, import_factory
 
-__all__ = ["ASSIGNED", "GUESSERS", "GuesserFactory", "named_guesser"]
+__all__ = ["GUESSERS", "JOINT_ABLATIONS", "UNASSIGNED", "GuesserEntry", "GuesserFactory", "assigned", "own_guesser"]
 
 GuesserFactory = Callable[[TrainingScenes], Guesser]
-ASSIGNED = "+assigned"
-WITHOUT = " without "
-MAXLEN = re.compile(r"scene-pooling maxlen (\d{2,6})")
-WORDS_PER_TOKEN = 3 / 4
-
-GUESSERS: dict[str, GuesserFactory] = {
-    "random": lambda _training: RandomGuesser(),
-    "vanilla": Vanilla,
-    "vanilla-encoder": vanilla_encoder,
-    "multi-row": multi_row,
-    "scene-pooling": scene_pooling,
-    "ranker": lambda _training: RankerGuesser(agent_named("encoder")),
-    "joint": Joint,
-    "joint-encoder": lambda training: Joint(training, encoder=shipped_encoder()),
-}
-
-WITHOUT_PARTS: dict[str, dict[str, GuesserFactory]] = {
-    "joint": {part: partial(Joint, without=(part,)) for part in ABLATIONS},
-    "multi-row": {
-        "reverse": partial(multi_row, from_end=False),
-        "fill-empty": partial(multi_row, fill_empty=False),
-        "context": partial(multi_row, alone=True),
-    },
-}
-"""What a guesser can leave out: `joint without history`."""
+GuesserEntry = RegistryEntry[Guesser]
 
 
-def named_guesser(spec: str) -> GuesserFactory:
-    """A name, perhaps with `+assigned` or ` without PART` after it, or `module:factory` of your own.
-
-    Trained models and several guessers weighted together are opened by `understudy.training.guessing.registry`.
-    """
-    if spec.endswith(ASSIGNED):
-        create = named_guesser(spec.removesuffix(ASSIGNED))
-        return lambda training: Assigned(create(training))
-    if spec in GUESSERS:
-        return GUESSERS[spec]
-    if match := MAXLEN.fullmatch(spec):
-        return partial(scene_pooling, longest=int(int(match[1]) * WORDS_PER_TOKEN))
-    name, without, part = spec.partition(WITHOUT)
-    if without and name in WITHOUT_PARTS:
-        if part not in WITHOUT_PARTS[name]:
-            raise AgentError(f"{name} can be judged without {', '.join(WITHOUT_PARTS[name])}, not without '{part}'")
-        return WITHOUT_PARTS[name][part]
-    if (factory := factory_named(spec, "guesser")) is not None:
-        return _checked(spec, factory)
-    raise AgentError(
-        f"there is no guesser '{spec}': choose from {', '.join(GUESSERS)} (with {ASSIGNED} for one person behind each "
-        "mask), a folder that 'train guesser' made, several joined by +, or a factory of your own as module:factory"
-    )
+def assigned(guesser: GuesserEntry) -> GuesserEntry:
+    """The guesser with one person behind each mask."""
+    return RegistryEntry(f"{guesser.name}+assigned", lambda training: Assigned(guesser(training)), guesser.needs)
 
 
-def _checked(spec: str, factory: Callable[..., Any]) -> GuesserFactory:
+def _scene_pooling_maxlen(tokens: int) -> GuesserFactory:
+    return partial(scene_pooling, longest=tokens * 3 // 4)  # in words: three are about four tokens
+
+
+JOINT_ABLATIONS: tuple[GuesserEntry, ...] = tuple(
+    RegistryEntry(f"joint without {part}", partial(Joint, without=(part,))) for part in ABLATIONS
+)
+
+UNASSIGNED: tuple[GuesserEntry, ...] = (
+    RegistryEntry("random", lambda _training: RandomGuesser()),
+    RegistryEntry("vanilla", Vanilla),
+    RegistryEntry("vanilla-encoder", vanilla_encoder),
+    RegistryEntry("multi-row", multi_row),
+    RegistryEntry("multi-row without reverse", partial(multi_row, from_end=False)),
+    RegistryEntry("multi-row without fill-empty", partial(multi_row, fill_empty=False)),
+    RegistryEntry("multi-row without context", partial(multi_row, alone=True)),
+    RegistryEntry("scene-pooling", scene_pooling),
+    *(RegistryEntry(f"scene-pooling maxlen {tokens}", _scene_pooling_maxlen(tokens)) for tokens in (512, 1000, 2000)),
+    RegistryEntry("ranker", lambda _training: RankerGuesser(agent_named("encoder"))),
+    RegistryEntry("joint", Joint),
+    RegistryEntry("joint-encoder", lambda training: Joint(training, encoder=shipped_encoder())),
+    *JOINT_ABLATIONS,
+)
+"""Every guesser as it is; joint gives each mask a person of its own in any case."""
+
+GUESSERS: dict[str, GuesserEntry] = {entry.name: entry for entry in (*UNASSIGNED, *map(assigned, UNASSIGNED))}
+
+
+def own_guesser(spec: str) -> GuesserEntry | None:
+    """The guesser that `module:factory` creates from the training scenes; None for other words."""
+    factory = import_factory(spec, "guesser")
+    if factory is None:
+        return None
+
     def create(training: TrainingScenes) -> Guesser:
         guesser = factory(training)
         if not isinstance(guesser, Guesser):
             raise AgentError(f"what '{spec}' gives has no guess(masked, personas)")
         return guesser
 
-    return create
+    return RegistryEntry(spec, create)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from understudy.dialogue import Guesser
 from understudy.errors import Dead, StoryError, Unborn
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
 from understudy.guessing.assignment import LEAST, best_assignment
@@ -18,7 +17,7 @@ from understudy.guessing.masking import Masking, main_characters, masks_of
 from understudy.guessing.mentions import with_learned_names
 from understudy.guessing.names import CharacterNames
 from understudy.guessing.reasons import reasons_for
-from understudy.guessing.registry import GuesserFactory, named_guesser
+from understudy.guessing.registry import GUESSERS, GuesserEntry
 from understudy.guessing.scenes import Guesses, TrainingScenes, guess_in_order, split_long_scenes
 from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
@@ -34,7 +33,7 @@ LATER = 1 / 3  # of the chapters are asked about where nobody says from when
 class GuessSettings:
     """What is asked of a story: with which model, about how many main characters, and what becomes of their names."""
 
-    model: str = "joint"
+    model: GuesserEntry = GUESSERS["joint"]
     most: int = 6
     names: str = "keep"
     seed: int = 0
@@ -46,9 +45,6 @@ class GuessSettings:
             names = with_learned_names(names, list(story.scenes()), story.language)
         return Masking(main, names, self.names, self.seed)
 
-    def guesser(self, factory: GuesserFactory | None, training: TrainingScenes) -> Guesser:
-        return (factory or named_guesser(self.model))(training)
-
 
 def training_scenes_of_story(story: Story, before: str, most: int) -> dict[str, TrainingScenes]:
     """By the story's title, what comes before a moment, with the main characters that `guess` asks about."""
@@ -57,13 +53,8 @@ def training_scenes_of_story(story: Story, before: str, most: int) -> dict[str, 
     return {story.title: TrainingScenes(scenes, masking.people, masking.names, story.language)}
 
 
-def guess_scene(
-    story: Story, moment: str, settings: GuessSettings, factory: GuesserFactory | None = None
-) -> dict[str, Any]:
-    """The scene at a moment, masked, with guesses and why; everything before it is learned from.
-
-    `factory` creates a guesser that cannot be had by the name of a model alone, such as a trained one.
-    """
+def guess_scene(story: Story, moment: str, settings: GuessSettings) -> dict[str, Any]:
+    """The scene at a moment, masked, with guesses and why; everything before it is learned from."""
     masking = settings.masking(story)
     at = story.moment(moment)
     scene = _scene_at(story, at)
@@ -72,7 +63,7 @@ def guess_scene(
         who = " and ".join(masked.answers.values()) or "none of them"
         raise StoryError(f"of the main characters {who} speaks at {at.dotted}: guessing takes a scene with two or more")
     earlier = [masking.with_names(past) for past in split_long_scenes(story.scenes(before=scene.moment))]
-    guesser = settings.guesser(factory, TrainingScenes(earlier, masking.people, masking.names, story.language))
+    guesser = settings.model(TrainingScenes(earlier, masking.people, masking.names, story.language))
     personas = personas_in(story, masking)(masked.candidates, scene)
     guesses = guesser.guess(masked.scene, personas)
     chosen = _one_each(guesses) if isinstance(guesser, Joint) else _likeliest(guesses)
@@ -81,7 +72,7 @@ def guess_scene(
         "story": story.title,
         "scene": scene.moment.dotted,
         "setting": masked.scene.setting,
-        "model": settings.model,
+        "model": settings.model.name,
         "names": settings.names,
         "learned_from": len(earlier),
         "lines": [{"speaker": line.speaker, "text": line.text} for line in masked.scene.lines],
@@ -105,7 +96,6 @@ def guess_later(
     story: Story,
     since: str | None,
     settings: GuessSettings,
-    factory: GuesserFactory | None = None,
     progress: Progress = ignore_progress,
 ) -> dict[str, Any]:
     """All scenes from a moment on, each learned from once it is over; figures as of a bench."""
@@ -115,14 +105,14 @@ def guess_later(
     if not earlier:
         raise StoryError(f"nothing comes before {start.dotted}: guess from a later moment with --from")
     progress("Learning", 0, 1)
-    guesser = settings.guesser(factory, TrainingScenes(earlier, masking.people, masking.names, story.language))
+    guesser = settings.model(TrainingScenes(earlier, masking.people, masking.names, story.language))
     later = list(split_long_scenes(story.scenes(since=start)))
     guessed: list[GuessedSpeaker] = []
     scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in later]
     results = guess_in_order(guesser, scenes_asked, masking, personas_in(story, masking))
     for done, (masked, guesses) in enumerate(results, 1):
         progress("Guessing", done, sum(is_asked for _, is_asked in scenes_asked))
-        guessed += guessed_speakers(settings.model, story.title, masked, guesses)
+        guessed += guessed_speakers(settings.model.name, story.title, masked, guesses)
     if not guessed:
         raise StoryError(f"from {start.dotted} on no scene has two main characters who speak: nothing to guess")
     return {**analyse(guessed, settings.seed), "learned_from": len(earlier), "since": start.dotted}

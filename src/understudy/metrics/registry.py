@@ -9,8 +9,8 @@ name what is later only where an author asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import cached_property
 
 from understudy.chronology import Chronology
 from understudy.dialogue import Situation
@@ -25,24 +25,11 @@ from understudy.metrics.relation_fit import relation_fit
 from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice import voice
-from understudy.persona import Persona
+from understudy.registry import Need, RegistryEntry
 from understudy.storyfile import Story
 from understudy.text import did_you_mean
 
-__all__ = ["DEFAULT_METRICS", "LINE_METRICS", "METRICS", "MetricContext"]
-
-LINE_METRICS: Mapping[str, Callable[[Samples, Persona], LineMetric]] = {
-    "psprob": lambda samples, persona: psprob(samples, persona.name),
-    "ptsal": lambda samples, persona: ptsal(samples, persona.name),
-    "uppl": lambda samples, persona: uppl(samples, persona.name),
-    "maxbleu": lambda samples, persona: maxbleu(samples, persona.name),
-    **{f"maxbleu-{order}": partial(lambda order, samples, persona: maxbleu(samples, persona.name, order), order)
-       for order in (1, 2, 4)},
-    "p_f1": lambda samples, persona: p_f1(samples, persona.profile),
-    "p_cover": lambda samples, persona: p_cover(samples, persona.profile),
-    "copying": lambda samples, persona: copying(samples, persona.profile),
-    "voice": lambda samples, persona: voice(samples, persona.name),
-}  # fmt: skip
+__all__ = ["DEFAULT_METRICS", "METRICS", "MetricContext"]
 
 DEFAULT_METRICS = ("psprob", "ptsal", "uppl", "maxbleu", "p_f1", "p_cover", "copying")
 """The metrics of `understudy score` by default."""
@@ -64,23 +51,43 @@ class MetricContext:
         return Chronology(self._story)
 
     def metric(self, name: str) -> LineMetric:
-        if name in LINE_METRICS:
-            return LINE_METRICS[name](self.samples, self.situation.persona)
-        if name not in SITUATED:
+        if name not in METRICS:
             meant = did_you_mean(name, METRICS)
             raise InputError(f"there is no metric '{name}'{meant}: choose from {', '.join(METRICS)}")
-        return SITUATED[name](self)
+        return METRICS[name](self)
 
 
-SITUATED: Mapping[str, Callable[[MetricContext], LineMetric]] = {
-    "anachronism": lambda context: anachronism(
-        context.samples, context.chronology, context.situation.persona, context.author
-    ),
-    "unwitnessed": lambda context: unwitnessed(
-        context.samples, context.chronology, context.situation.persona, context.author
-    ),
-    "relation_fit": lambda context: relation_fit(context.samples, context.situation),
+def _of_samples(create: Callable[..., LineMetric], *options: int) -> Callable[[MetricContext], LineMetric]:
+    """A metric of the character's sample lines."""
+    return lambda context: create(context.samples, context.situation.persona.name, *options)
+
+
+def _of_profile(create: Callable[..., LineMetric]) -> Callable[[MetricContext], LineMetric]:
+    """A metric of the sentences that the character is described in."""
+    return lambda context: create(context.samples, context.situation.persona.profile)
+
+
+def _of_story(create: Callable[..., LineMetric]) -> Callable[[MetricContext], LineMetric]:
+    """A metric of what the character cannot know yet."""
+    return lambda context: create(context.samples, context.chronology, context.situation.persona, context.author)
+
+
+METRICS: dict[str, RegistryEntry[LineMetric]] = {
+    entry.name: entry
+    for entry in (
+        RegistryEntry("psprob", _of_samples(psprob)),
+        RegistryEntry("ptsal", _of_samples(ptsal)),
+        RegistryEntry("uppl", _of_samples(uppl)),
+        RegistryEntry("maxbleu", _of_samples(maxbleu)),
+        *(RegistryEntry(f"maxbleu-{order}", _of_samples(maxbleu, order)) for order in (1, 2, 4)),
+        RegistryEntry("p_f1", _of_profile(p_f1)),
+        RegistryEntry("p_cover", _of_profile(p_cover)),
+        RegistryEntry("copying", _of_profile(copying)),
+        RegistryEntry("voice", _of_samples(voice)),
+        RegistryEntry("anachronism", _of_story(anachronism), Need.CHRONOLOGY),
+        RegistryEntry("unwitnessed", _of_story(unwitnessed), Need.CHRONOLOGY),
+        RegistryEntry("relation_fit", lambda context: relation_fit(context.samples, context.situation), Need.LISTENER),
+    )
 }
-"""Metrics that need more than sample lines and a profile."""
-
-METRICS = (*LINE_METRICS, *SITUATED)
+"""Every line metric, by name; an entry is called with a MetricContext. Without needs it takes only the samples and the
+persona of it."""

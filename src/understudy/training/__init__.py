@@ -8,11 +8,12 @@ A training that was stopped or killed resumes when it is called again with the s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.errors import InputError, MissingExtra
+from understudy.errors import InputError
+from understudy.registry import Imported, Need, RegistryEntry
+from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
     from understudy.model_folder import ModelFolder
@@ -20,61 +21,43 @@ if TYPE_CHECKING:
 
 __all__ = ["TRAINERS", "Trainer", "train"]
 
-PROBES = {"train": "torch"}
-"""A module that tells whether an optional part is installed."""
+LEARNED_FROM_FOLDERS = Need.DIALOGUES | Need.NOVELS
 
 
-@dataclass(frozen=True, slots=True)
-class Trainer:
-    """A model's trainer and settings, as 'module:name' in this package; looking at the list imports nothing.
+@dataclass(frozen=True, kw_only=True)
+class Trainer(RegistryEntry["ModelFolder"]):
+    """The entry of a trainer: its needs say what it learns from, `settings` creates its settings, all with defaults."""
 
-    `learns_from` is the kind of data, `extra` the optional part of the package that it needs.
-    """
-
-    function: str
-    settings_class: str
-    learns_from: str = "dialogues"
-    extra: str | None = "train"
-
-    @property
-    def settings(self) -> Any:
-        """The class of its settings; every one has defaults."""
-        return _load(self.settings_class)
+    settings: Imported
 
     def __call__(self, task: Any, progress: Progress | None = None) -> ModelFolder:
         """Run a task of the trainer's own kind."""
         from understudy.training.loop import no_progress
 
-        self.check_extra()
-        model: ModelFolder = _load(self.function)(task, progress or no_progress)
-        return model
+        return super().__call__(task, progress or no_progress)
 
-    def check_extra(self) -> None:
-        if self.extra is not None:
-            try:
-                import_module(PROBES[self.extra])
-            except ImportError as error:
-                raise MissingExtra("training", self.extra) from error
+
+def _trainer(name: str, module: str, function: str, settings: str, needs: Need) -> Trainer:
+    module = f"{__name__}.{module}"
+    return Trainer(name, Imported(module, function), needs, settings=Imported(module, settings))
 
 
 TRAINERS: dict[str, Trainer] = {
-    "starspace": Trainer("bag_rankers:train_starspace", "bag_rankers:BagSettings"),
-    "profile-memory": Trainer("bag_rankers:train_profile_memory", "bag_rankers:BagSettings"),
-    "kv-memory": Trainer("bag_rankers:train_kv_memory", "bag_rankers:BagSettings", extra=None),
-    "encoder": Trainer("encoder:train", "encoder:EncoderSettings"),
-    "cross-encoder": Trainer("cross_encoder:train", "cross_encoder:CrossEncoderSettings"),
-    "voice": Trainer("voice:train", "voice:VoiceSettings", "novels"),
-    "causal": Trainer("persona_lm:train_causal", "persona_lm:LineSettings", "lines"),
-    "masked": Trainer("persona_lm:train_masked", "persona_lm:LineSettings", "lines"),
-    "guesser": Trainer("guessing.readers:train_reader", "guessing.readers:ReaderSettings", "scenes"),
-    "naming-guesser": Trainer("guessing.naming:train_naming", "guessing.naming:NamingSettings", "scenes"),
+    trainer.name: trainer
+    for trainer in (
+        _trainer("starspace", "bag_rankers", "train_starspace", "BagSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer("profile-memory", "bag_rankers", "train_profile_memory", "BagSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer("kv-memory", "bag_rankers", "train_kv_memory", "BagSettings", Need.DIALOGUES),
+        _trainer("encoder", "encoder", "train", "EncoderSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer("cross-encoder", "cross_encoder", "train", "CrossEncoderSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer("voice", "voice", "train", "VoiceSettings", Need.NOVELS | Need.TORCH),
+        _trainer("causal", "persona_lm", "train_causal", "LineSettings", Need.LINES | Need.TORCH),
+        _trainer("masked", "persona_lm", "train_masked", "LineSettings", Need.LINES | Need.TORCH),
+        _trainer("guesser", "guessing.readers", "train_reader", "ReaderSettings", Need.SCENES | Need.TORCH),
+        _trainer("naming-guesser", "guessing.naming", "train_naming", "NamingSettings", Need.SCENES | Need.TORCH),
+    )
 }
 """Every model that can be trained, by name: the counterpart of `understudy.agents.AGENTS`."""
-
-
-def _load(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(f"{__name__}.{module}"), attribute)
 
 
 def train(
@@ -103,17 +86,19 @@ def train(
     from understudy.training.dialogues import CONDITIONS, PERSONAS
     from understudy.training.task import TrainingTask
 
-    from_folder = [name for name, trainer in TRAINERS.items() if trainer.learns_from in ("dialogues", "novels")]
+    from_folder = [name for name, trainer in TRAINERS.items() if trainer.needs & LEARNED_FROM_FOLDERS]
     for what, value, known in (
         ("model to train", agent, from_folder),
         ("kind of personas", personas, PERSONAS),
         ("condition", condition, tuple(CONDITIONS)),
     ):
         if value not in known:
-            raise InputError(f"there is no {what} '{value}': choose from {', '.join(known)}")
+            raise InputError(
+                f"there is no {what} '{value}'{did_you_mean(value, known)}: choose from {', '.join(known)}"
+            )
     trainer = TRAINERS[agent]
     chosen = trainer.settings() if settings is None else settings
-    if not isinstance(chosen, trainer.settings):
-        raise InputError(f"'{agent}' is trained with {trainer.settings.__name__}, not with {type(chosen).__name__}")
+    if not isinstance(chosen, trainer.settings.load()):
+        raise InputError(f"'{agent}' is trained with {trainer.settings.attribute}, not with {type(chosen).__name__}")
     task = TrainingTask(data, out, chosen, personas, condition, seed, device, origin, base, embeddings, fresh)
     return trainer(task, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from talkers import shows_folder
 from understudy.bench.compare import compare_runs
 from understudy.bench.guess.bench import bench_guess
 from understudy.errors import AgentError, StoryError
-from understudy.guessing import Guesses, TrainingScenes
+from understudy.guessing import GUESSERS, Guesses, TrainingScenes
 from understudy.guessing.masking import masks_of
 from understudy.persona import Persona
+from understudy.registry import RegistryEntry
 from understudy.story import Scene
 
 Row = dict[str, Any]
@@ -74,9 +76,7 @@ class Diary:
 
 
 def test_another_seed_takes_another_sample(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from understudy.guessing import registry as guessers
-
-    monkeypatch.setitem(guessers.GUESSERS, "diary", Diary)
+    monkeypatch.setitem(GUESSERS, "diary", RegistryEntry("diary", Diary))
     samples = set()
     for seed in (1, 1, 2, 3):
         bench_guess(data, models=["diary"], limit=3, seed=seed)
@@ -87,9 +87,7 @@ def test_another_seed_takes_another_sample(data: Path, monkeypatch: pytest.Monke
 def test_nothing_later_is_told_and_what_is_not_asked_is_told_all_the_same(
     data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from understudy.guessing import registry as guessers
-
-    monkeypatch.setitem(guessers.GUESSERS, "diary", Diary)
+    monkeypatch.setitem(GUESSERS, "diary", RegistryEntry("diary", Diary))
     bench_guess(data, models=["diary"], limit=3)
     moments = [moment for _, moment in Diary.pages]
     assert moments == sorted(moments)
@@ -156,10 +154,8 @@ def test_the_papers_figure_is_that_of_the_split_that_the_file_names(
     judge.write_text("".join(json.dumps({**item, "tvsg_split": split}) + "\n" for item in scenes), encoding="utf-8")
     guessers = {"scene-pooling": "random"}  # a quick model by the name of the paper's
     with pytest.MonkeyPatch.context() as patch:
-        from understudy.guessing import registry
-
         for name, quick in guessers.items():
-            patch.setitem(registry.GUESSERS, name, registry.GUESSERS[quick])
+            patch.setitem(GUESSERS, name, replace(GUESSERS[quick], name=name))
         results = bench_guess(data, judge, models=["scene-pooling"], limit=2)
     assert {row["paper"] for row in rows(results) if row["model"] == "scene-pooling"} == {paper}
 
@@ -204,7 +200,7 @@ def test_less_of_the_lessons_is_the_last_of_them_and_never_all(monkeypatch: pyte
 def test_a_wrong_name_is_said_before_anything_is_read(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="there is no guesser 'luck'"):
         bench_guess(tmp_path, models=["luck"])
-    with pytest.raises(AgentError, match="not without 'luck'"):
+    with pytest.raises(AgentError, match="no guesser 'joint without luck'"):
         bench_guess(tmp_path, models=["joint without luck"])
 
 

@@ -11,58 +11,99 @@ import pytest
 from talkers import NAMES, PEOPLE, masked, personas, scenes, training_scenes
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
-from understudy.guessing import Masking, TrainingScenes, Vanilla
-from understudy.guessing.baselines import RandomGuesser
+from understudy.guessing import GUESSERS, GuesserEntry, Masking, TrainingScenes, Vanilla
 from understudy.model_folder import CARD, FORMAT
+from understudy.registry import Need, RegistryEntry
 from understudy.training.guessing import WeightedGuessers
 from understudy.training.guessing.readers import AGENT
-from understudy.training.guessing.registry import guesser_named, weighted_guessers
+from understudy.training.guessing.registry import find_assigned, find_guesser, find_guessers, weighted_guessers
 
 
 class Noted:
-    """Makes vanilla guessers, and keeps what each was made from."""
+    """Creates vanilla guessers, and notes what each was created from."""
 
     def __init__(self) -> None:
         self.training_scenes: list[TrainingScenes] = []
 
-    def __call__(self, told: TrainingScenes) -> Guesser:
-        self.training_scenes.append(told)
-        return Vanilla(told)
+    def __call__(self, training: TrainingScenes) -> Guesser:
+        self.training_scenes.append(training)
+        return Vanilla(training)
+
+    def of_folder(self, folder: Path, last: tuple[int, ...]) -> GuesserEntry:
+        """By the name of a model folder that says until when it has learned."""
+        folder.mkdir()
+        card = {"agent": AGENT, "format": FORMAT, "casts": {"Sea": PEOPLE}, "data": {"Sea": {"last": last}}}
+        (folder / CARD).write_text(json.dumps(card), encoding="utf-8")
+        return RegistryEntry(str(folder), self, Need.MODEL)
 
 
-def folder_until(folder: Path, last: tuple[int, ...]) -> Path:
-    folder.mkdir()
-    told = {"agent": AGENT, "format": FORMAT, "casts": {"Sea": PEOPLE}, "data": {"Sea": {"last": last}}}
-    (folder / CARD).write_text(json.dumps(told), encoding="utf-8")
-    return folder
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    return Noted().of_folder(tmp_path / "who", (1, 25)).name
 
 
 def test_weights_are_learned_from_scenes_that_nobody_had_seen(tmp_path: Path) -> None:
-    made, told = Noted(), training_scenes(scenes(40))
-    weighted_guessers([made], [folder_until(tmp_path / "a", (1, 25)), folder_until(tmp_path / "b", (1, 30))])(told)
-    assert [len(one.scenes) for one in made.training_scenes] == [30, 40]
-    weighted_guessers([made], [])(told)
-    assert [len(one.scenes) for one in made.training_scenes[2:]] == [36, 40]
+    noted, training = Noted(), training_scenes(scenes(40))
+    trained = [noted.of_folder(tmp_path / "a", (1, 25)), noted.of_folder(tmp_path / "b", (1, 30))]
+    weighted_guessers(trained)(training)
+    assert [len(seen.scenes) for seen in noted.training_scenes] == [30, 30, 40, 40]
+    noted = Noted()
+    weighted_guessers([RegistryEntry("noted", noted), GUESSERS["random"]])(training)
+    assert [len(seen.scenes) for seen in noted.training_scenes] == [36, 40]
 
 
 def test_where_all_was_seen_there_is_nothing_to_weigh_by(tmp_path: Path) -> None:
+    together = weighted_guessers([Noted().of_folder(tmp_path / "a", (1, 40)), GUESSERS["vanilla"]])
     with pytest.raises(AgentError, match="--held-back"):
-        weighted_guessers([Noted()], [folder_until(tmp_path / "a", (1, 40))])(training_scenes(scenes(40)))
+        together(training_scenes(scenes(40)))
 
 
 def test_who_knows_more_is_believed_more() -> None:
-    together = weighted_guessers([Vanilla, lambda _told: RandomGuesser()], [])(training_scenes(scenes(60)))
+    together = weighted_guessers([GUESSERS["vanilla"], GUESSERS["random"]])(training_scenes(scenes(60)))
     assert isinstance(together, WeightedGuessers) and together.weights[0] > 0.7 > together.weights[1]
     hits = []
-    for one in Masking(PEOPLE, NAMES).scenes(scenes(20, seed=3)):
-        for mask, found in together.guess(one.scene, personas(one.candidates)).items():
-            hits.append(max(found, key=lambda name: found[name]) == one.answers[mask])
+    for asked in Masking(PEOPLE, NAMES).scenes(scenes(20, seed=3)):
+        for mask, shares in together.guess(asked.scene, personas(asked.candidates)).items():
+            hits.append(max(shares, key=lambda name: shares[name]) == asked.answers[mask])
     assert np.mean(hits) > 0.9
 
 
-def test_names_joined_by_plus_are_weighed_together() -> None:
-    together = guesser_named("vanilla+random")(training_scenes(scenes(30)))
-    assert isinstance(together, WeightedGuessers)
-    one = masked(scenes(1, seed=5)[0])
-    found = together.guess(one.scene, personas(one.candidates))
-    assert sum(shares["Ann"] for shares in found.values()) == pytest.approx(1)
+def test_models_together_are_one_more_named_for_all_of_them() -> None:
+    *alone, together = find_guessers(["vanilla", "random"], with_together=True)
+    assert [entry.name for entry in alone] == ["vanilla", "random"] and together.name == "vanilla+random"
+    guesser = together(training_scenes(scenes(30)))
+    assert isinstance(guesser, WeightedGuessers)
+    asked = masked(scenes(1, seed=5)[0])
+    guesses = guesser.guess(asked.scene, personas(asked.candidates))
+    assert sum(shares["Ann"] for shares in guesses.values()) == pytest.approx(1)
+
+
+def test_one_person_behind_each_mask_is_an_option_for_what_has_no_name(model: str) -> None:
+    names = [entry.name for entry in find_guessers(["joint", model, "random"], with_assigned=True, with_together=True)]
+    assert names == ["joint", model, f"{model}+assigned", "random", f"joint+{model}+random"]
+    assert find_assigned(model).name == f"{model}+assigned"
+    assert Need.MODEL in find_assigned(model).needs
+    for registered in ("joint", "vanilla+assigned"):
+        with pytest.raises(AgentError, match="have names for it, such as 'vanilla\\+assigned'"):
+            find_assigned(registered)
+    with pytest.raises(AgentError, match="have names for it"):
+        find_guessers(["joint", "random"], with_assigned=True)
+
+
+def test_one_model_is_not_weighted() -> None:
+    with pytest.raises(AgentError, match="name two or more"):
+        find_guessers(["joint", "joint"], with_together=True)
+
+
+def test_what_is_an_option_now_is_advised(model: str) -> None:
+    with pytest.raises(AgentError, match=f"name '{model}' and add --assigned"):
+        find_guesser(f"{model}+assigned")
+    with pytest.raises(AgentError, match=f"name joint,{model} and add --together"):
+        find_guesser(f"joint+{model}")
+    with pytest.raises(AgentError, match="knows people by their own names"):
+        find_guesser(model, "swap")
+
+
+def test_a_folder_may_have_a_plus_in_its_name(tmp_path: Path) -> None:
+    folder = Noted().of_folder(tmp_path / "who+assigned", (1, 25)).name
+    assert find_guesser(folder).name == folder

@@ -24,15 +24,14 @@ from understudy.errors import UnknownCharacter
 from understudy.guessing import CharacterNames, Joint, Masking, TrainingScenes, guess_in_order, with_learned_names
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
 from understudy.guessing.encoded import TextEncoder, shipped_encoder
-from understudy.guessing.joint import ABLATIONS
-from understudy.guessing.registry import GuesserFactory
+from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import Instance, read_annotations
 from understudy.readers.needed_scenes import read_needed_scenes
 from understudy.story import Scene
-from understudy.training.guessing.registry import guesser_named
+from understudy.training.guessing.registry import find_guessers
 
 __all__ = ["MODELS", "bench_guess"]
 
@@ -55,11 +54,19 @@ def bench_guess(
     items: Path | None = None,
     ablations: bool = False,
     curve: bool = False,
+    assigned: bool = False,
+    together: bool = False,
 ) -> dict[str, Any]:
-    """Rows, comparisons, confusions, flows and manifest. `ablations` and `curve` judge more models, made from joint."""
-    wanted = dict.fromkeys((*models, *((f"joint without {part}" for part in ABLATIONS) if ablations else ())))
+    """Rows, comparisons, confusions, flows and manifest.
+
+    `ablations` and `curve` judge more models, made from joint; `assigned` judges models named by a folder or
+    `module:factory` also with one person behind each mask; `together` judges the models named also weighted together.
+    """
     # a wrong name is reported before anything is read
-    factories = {model: guesser_named(model, names) for model in wanted}
+    guessers = find_guessers(models, names, assigned, together)
+    factories: dict[str, GuesserFactory] = {
+        guesser.name: guesser for guesser in (*guessers, *(JOINT_ABLATIONS if ablations else ()))
+    }
     if curve:
         factories |= {LESS.format(name): _less(share) for name, share in SHARES.items()}
     guessed: list[GuessedSpeaker] = []

@@ -1,8 +1,8 @@
-"""Guessers by name, trained ones too: a folder that `train guesser` made, or several guessers joined by `+`.
+"""Guessers by name, trained ones too: a folder that `train guesser` made, and several guessers weighted together.
 
-`joint+FOLDER` weights its guessers by how often each is right. The weights are learned from scenes that none of them
-has learned from: the training scenes after the last one a trained model saw, or the last tenth. Guessers that learn
-quickly are therefore created twice, the first time without these scenes.
+Guessers together are weighted by how often each is right. The weights are learned from scenes that none of them has
+learned from: the training scenes after the last one a trained model saw, or the last tenth. Guessers that learn quickly
+are therefore created twice, the first time without these scenes.
 """
 
 from __future__ import annotations
@@ -13,37 +13,74 @@ from pathlib import Path
 
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
-from understudy.guessing import GuesserFactory, Masking, TrainingScenes, guess_in_order, named_guesser
-from understudy.guessing.assignment import Assigned
-from understudy.guessing.registry import ASSIGNED, GUESSERS
+from understudy.guessing import GuesserEntry, Masking, TrainingScenes, guess_in_order
+from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
 from understudy.model_folder import is_model_folder
 from understudy.persona import Persona
+from understudy.registry import Need, RegistryEntry
 from understudy.story import Scene
+from understudy.text import did_you_mean
 
-__all__ = ["guesser_named", "weighted_guessers"]
+__all__ = ["find_assigned", "find_guesser", "find_guessers", "weighted_guessers"]
 
-JOINED = "+"
 UNSEEN_SHARE = 0.1  # of the scenes, where no model says which it has seen
+HAVE_NAMES = (
+    "--assigned is for a model's folder or module:factory: other models have names for it, such as 'vanilla+assigned'"
+)
 
 
-def guesser_named(spec: str, names: str = "keep") -> GuesserFactory:
-    """A guesser's name, perhaps with `+assigned` or ` without PART` after it; a trained model's folder; several joined
-    by `+`; or `module:factory` of your own. `names` says what becomes of names in the text.
+def find_guesser(spec: str, names: str = "keep") -> GuesserEntry:
+    """The guesser that a word on the command line means: a name, a trained model's folder, or `module:factory`.
+
+    `names` says what becomes of names in the text.
     """
-    if spec.endswith(ASSIGNED):
-        create = guesser_named(spec.removesuffix(ASSIGNED), names)
-        return lambda training: Assigned(create(training))
-    if spec not in GUESSERS and is_model_folder(Path(spec)):
-        return _trained(Path(spec), names)
-    if spec not in GUESSERS and JOINED in spec:
-        members = spec.split(JOINED)
-        folders = [Path(member) for member in members if is_model_folder(Path(member))]
-        return weighted_guessers([guesser_named(member, names) for member in members], folders)
-    return named_guesser(spec)
+    if spec in GUESSERS:
+        return GUESSERS[spec]
+    if is_model_folder(Path(spec)):
+        return _trained(spec, names)
+    if (advice := _advice(spec)) is not None:
+        raise AgentError(advice)
+    guesser = own_guesser(spec)
+    if guesser is None:
+        raise AgentError(
+            f"there is no guesser '{spec}'{did_you_mean(spec, GUESSERS)}: choose from "
+            f"{', '.join(entry.name for entry in UNASSIGNED)} (each also with +assigned after its name, for one person "
+            "behind each mask), a folder that 'train guesser' made, or a factory of your own as module:factory"
+        )
+    return guesser
 
 
-def weighted_guessers(factories: Sequence[GuesserFactory], folders: Sequence[Path]) -> GuesserFactory:
-    """Guessers weighted together; those that are trained models lie in `folders`."""
+def find_guessers(
+    specs: Sequence[str], names: str = "keep", with_assigned: bool = False, with_together: bool = False
+) -> list[GuesserEntry]:
+    """The guessers that words mean. `with_assigned` adds, to each that is not in the registry, the same with one person
+    behind each mask; `with_together` adds all of them weighted together.
+    """
+    guessers = [find_guesser(spec, names) for spec in dict.fromkeys(specs)]
+    results = list(guessers)
+    if with_assigned:
+        unregistered = [guesser for guesser in guessers if guesser.name not in GUESSERS]
+        if not unregistered:
+            raise AgentError(HAVE_NAMES)
+        for guesser in unregistered:
+            results.insert(results.index(guesser) + 1, assigned(guesser))
+    if with_together:
+        results.append(weighted_guessers(guessers))
+    return results
+
+
+def find_assigned(spec: str, names: str = "keep") -> GuesserEntry:
+    """The guesser of a folder or of one's own with one person behind each mask; the registry has names for its own."""
+    if spec in GUESSERS:
+        raise AgentError(HAVE_NAMES)
+    return assigned(find_guesser(spec, names))
+
+
+def weighted_guessers(guessers: Sequence[GuesserEntry]) -> GuesserEntry:
+    """Guessers weighted together as one; trained ones go by the names of their folders."""
+    if len(guessers) < 2:
+        raise AgentError("--together weights several models: name two or more")
+    folders = [Path(guesser.name) for guesser in guessers if Need.MODEL in guesser.needs]
 
     def create(training: TrainingScenes) -> Guesser:
         from understudy.training.guessing.guessers import weight_guessers
@@ -54,25 +91,40 @@ def weighted_guessers(factories: Sequence[GuesserFactory], folders: Sequence[Pat
         masking = Masking(training.main, training.names)
         scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in unseen]
         guesses = [
-            [guess for _, guess in guess_in_order(factory(earlier), scenes_asked, masking, _personas)]
-            for factory in factories
+            [guess for _, guess in guess_in_order(guesser(earlier), scenes_asked, masking, _personas)]
+            for guesser in guessers
         ]
         masked = [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
-        return weight_guessers([factory(training) for factory in factories], masked, guesses)
+        return weight_guessers([guesser(training) for guesser in guessers], masked, guesses)
 
-    return create
+    return RegistryEntry("+".join(guesser.name for guesser in guessers), create)
 
 
-def _trained(folder: Path, names: str) -> GuesserFactory:
+def _advice(spec: str) -> str | None:
+    """What to type instead of FOLDER+assigned or joint+FOLDER, which were understood once."""
+    model = spec.removesuffix("+assigned")
+    if model != spec and model not in GUESSERS and _is_meant(model):
+        return f"'{spec}' is no model: for one person behind each mask name '{model}' and add --assigned"
+    models = [part for part in model.split("+") if part != "assigned"]
+    if len(models) > 1 and any(map(_is_meant, models)):
+        return f"'{spec}' is no model: to weight several together name {','.join(models)} and add --together"
+    return None
+
+
+def _is_meant(spec: str) -> bool:
+    return spec in GUESSERS or is_model_folder(Path(spec)) or ":" in spec
+
+
+def _trained(folder: str, names: str) -> GuesserEntry:
     if names == "swap":
         raise AgentError(f"the model {folder} knows people by their own names: judge it with --names keep or mask")
 
     def create(training: TrainingScenes) -> Guesser:
         from understudy.training.guessing.guessers import open_guesser
 
-        return open_guesser(folder, training)
+        return open_guesser(Path(folder), training)
 
-    return create
+    return RegistryEntry(folder, create, Need.MODEL | Need.TORCH)
 
 
 def _scenes_seen(training: TrainingScenes, folders: Sequence[Path]) -> int:
