@@ -14,7 +14,7 @@ from understudy.server.datafolder import DataFolder
 from understudy.server.executor import AgentExecutor
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry
-from understudy.server.uploads.stories import Uploads
+from understudy.server.uploads.service import UploadService
 from understudy.utterances import UtteranceStore
 
 __all__ = ["AppContext", "context_of"]
@@ -32,7 +32,7 @@ class AppContext:
     telemetry: Telemetry
     chats: Chats
     folder: DataFolder
-    uploads: Uploads
+    uploads: UploadService
     """Opened and closed by the application, when it starts and stops."""
     utterances: UtteranceStore | None = None
     """Lines to be reviewed, where there are any; whoever opened it closes it."""
@@ -61,7 +61,7 @@ class AppContext:
             telemetry=Telemetry(executor),
             chats=Chats(database, stories, executor),
             folder=folder,
-            uploads=Uploads(database, stories, data),
+            uploads=UploadService(database, stories, data),
             utterances=utterances,
         )
 

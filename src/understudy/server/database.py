@@ -19,7 +19,7 @@ from typing import TypeVar
 from understudy.errors import InputError
 from understudy.server.chats.tables import AS_SAID, CHATS
 from understudy.server.problems import Refused
-from understudy.server.uploads.tables import UPLOADS
+from understudy.server.uploads.store import TABLES as UPLOADS
 
 __all__ = ["Database"]
 

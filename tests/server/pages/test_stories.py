@@ -12,7 +12,7 @@ from brasskey import ACT_1, ACT_2, CAST
 from samples import TRANSCRIPT
 from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
-from understudy.server.uploads.answers import Total
+from understudy.server.uploads.schemas import Total
 from uploading import FORM, File, form
 
 Ask = Callable[..., httpx.Response]

@@ -23,10 +23,10 @@ from understudy.server.pages import page
 from understudy.server.pages.timeline import moment_asked
 from understudy.server.problems import Refused, status_of
 from understudy.server.standing import heard_so_far
-from understudy.server.uploads.answers import Total, Upload, UploadReport
 from understudy.server.uploads.fixes import Fix
 from understudy.server.uploads.limits import MIB
-from understudy.server.uploads.routes import told_all, told_fully
+from understudy.server.uploads.routes import all_uploads, upload_report
+from understudy.server.uploads.schemas import Total, Upload, UploadReport
 from understudy.storyfile import Story
 
 __all__ = ["ROUTES"]
@@ -96,7 +96,7 @@ def _reasons(report: UploadReport) -> list[tuple[str, int]]:
 
 async def stories(request: Request, problem: UnderstudyError | None = None) -> Response:
     context = context_of(request)
-    uploads = await told_all(context.uploads)
+    uploads = await all_uploads(context.uploads)
     by_story = {one.story: one for one in uploads if one.story is not None}
     cards = [await to_thread.run_sync(_card, name, story, by_story) for name, story in context.stories]
     return page(
@@ -109,13 +109,13 @@ async def stories(request: Request, problem: UnderstudyError | None = None) -> R
         failed=[one for one in uploads if one.state == "failed"],
         deleted=[one for one in uploads if one.state == "deleted"],
         problem=problem,
-        megabytes=context.uploads.limits.upload // MIB,
+        megabytes=context.uploads.limits.upload_bytes // MIB,
     )
 
 
 async def upload(request: Request, problem: UnderstudyError | None = None) -> Response:
     try:
-        found = await told_fully(context_of(request).uploads, request.path_params["upload"])
+        found = await upload_report(context_of(request).uploads, request.path_params["upload"])
     except Refused as refused:
         return await stories(request, refused)
     total = found.report.total if found.report else Total(0, 0, 0, 0, 0)
@@ -141,8 +141,8 @@ async def send(request: Request) -> Response:
     """The form without scripts: sent, read, and on to its report."""
     uploads = context_of(request).uploads
     try:
-        sent, _ = await uploads.take(request.headers.get("content-type", ""), request.stream())
-        await uploads.readings.wait(sent)
+        sent, _ = await uploads.receive(request.headers.get("content-type", ""), request.stream())
+        await uploads.jobs.wait(sent)
     except UnderstudyError as error:
         return await stories(request, error)
     return RedirectResponse(f"/stories/{sent}", 303)
