@@ -16,9 +16,9 @@ from understudy.errors import Dead, StoryError
 from understudy.names import shown_names_at
 from understudy.server.context import context_of
 from understudy.server.drawing.bonds import Bond
-from understudy.server.drawing.courses import sparkline
-from understudy.server.drawing.portrayal import portrayed
-from understudy.server.drawing.relations import signed
+from understudy.server.drawing.course_chart import sparkline
+from understudy.server.drawing.portrayal import portray
+from understudy.server.drawing.ties_graph import signed
 from understudy.server.outward import situation_as_shown
 from understudy.server.pages import address, page
 from understudy.server.pages.knowledge import (
@@ -172,9 +172,9 @@ def _last_alive(story: Story, who: str, at: Moment) -> Moment | None:
 def _portrait(story: Story, situation: Situation, asked: Asked, heard: set[str]) -> Portrait:
     """`heard` are those who can be visited in their turn."""
     persona = situation.persona
-    drawn = portrayed(story, persona)
+    drawn = portray(story, persona)
     shown = situation_as_shown(situation, shown_names_at(story, persona.moment))
-    towards = shown.faced.name if shown.faced else drawn.watched()
+    towards = shown.faced.name if shown.faced else drawn.default_target()
     if asked.to is not None and drawn.has_course(asked.to):
         towards = asked.to
     remembered = memories(drawn.persona, None if asked.all_scenes else LATEST + 1)
