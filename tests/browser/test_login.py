@@ -17,7 +17,7 @@ from server.conftest import serving
 from understudy.agents.scripted import Scripted
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import Door
+from understudy.server.guard import AccessPolicy
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 
@@ -35,7 +35,7 @@ def keyed(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[str]:
         opened = AppContext.open(StoryRegistry(on_stage), Scripted(SCRIPT), tmp_path / "data", utterances=lines)
         with (
             opened as context,
-            serving(make_app(context, Door.of("127.0.0.1", KEY, reader_key=READERS), FREELY)) as url,
+            serving(make_app(context, AccessPolicy.for_host("127.0.0.1", KEY, reader_key=READERS), FREELY)) as url,
         ):
             yield url
 

@@ -13,7 +13,7 @@ from understudy.server.app import OPERATIONS, PAGES
 from understudy.server.openapi import document_of
 
 Ask = Callable[..., httpx.Response]
-PATHS = sorted({one.path for one in OPERATIONS} | {page.path for page in PAGES})
+PATHS = sorted({operation.path for operation in OPERATIONS} | {page.path for page in PAGES})
 
 
 def filled(path: str) -> str:
@@ -27,26 +27,26 @@ def test_a_method_that_is_not_taken_is_refused_by_name(ask: Ask, path: str) -> N
     assert set(response.json()["error"]) == {"message", "type", "param", "code"}
 
 
-@pytest.mark.parametrize("path", sorted({one.path for one in OPERATIONS if one.body is not None}))
+@pytest.mark.parametrize("path", sorted({operation.path for operation in OPERATIONS if operation.body is not None}))
 def test_a_body_is_asked_for_where_one_is_needed(ask: Ask, path: str) -> None:
-    (method,) = {one.method for one in OPERATIONS if one.path == path and one.body is not None}
+    (method,) = {operation.method for operation in OPERATIONS if operation.path == path and operation.body is not None}
     for content in (b"", b"{", b"[]", b"\xff\xfe", b"[" * 100_000):
         response = ask(method, filled(path), content=content, headers={"Content-Type": "application/json"})
         assert response.status_code == 400 and "error" in response.json()
 
 
 def test_no_two_operations_are_the_same() -> None:
-    places = [(one.method, re.sub(r"\{\w+", "{", one.path)) for one in OPERATIONS]
-    assert len(places) == len(set(places))
+    endpoints = [(operation.method, re.sub(r"\{\w+", "{", operation.path)) for operation in OPERATIONS]
+    assert len(endpoints) == len(set(endpoints))
 
 
 def test_the_page_of_the_api_shows_every_operation(ask: Ask) -> None:
     page = ask("GET", "/docs").text
     document = ask("GET", "/openapi.json").json()
     assert document["openapi"] == "3.1.0"
-    for one in OPERATIONS:
-        path = re.sub(r"\{(\w+):\w+\}", r"{\1}", one.path)
-        assert f"<code>{path}</code>" in page and one.method.lower() in document["paths"][path]
+    for operation in OPERATIONS:
+        path = re.sub(r"\{(\w+):\w+\}", r"{\1}", operation.path)
+        assert f"<code>{path}</code>" in page and operation.method.lower() in document["paths"][path]
     for name in document["components"]["schemas"]:
         assert f'id="{name}"' in page
     for link in re.findall(r'(?:href|src)="([^"]*)"', page):

@@ -20,8 +20,8 @@ from server.test_serving import Held, body, rude, streamed, until
 from understudy.server.app import make_app
 from understudy.server.connections import ConnectionLimits, ListeningSocket
 from understudy.server.context import AppContext
-from understudy.server.guard import Door, Limits
-from understudy.server.telemetry import Throttled
+from understudy.server.guard import AccessPolicy, RequestLimits
+from understudy.server.telemetry import ThrottledLog
 
 KEY = "a long and quite random key"
 SHORT = ConnectionLimits(
@@ -94,7 +94,10 @@ def test_a_body_that_comes_slowly_but_fast_enough_is_taken(context: AppContext) 
 
 
 def test_a_refused_body_is_not_listened_to_for_long(context: AppContext) -> None:
-    with serving(make_app(context, Door.of("0.0.0.0", KEY)), SHORT) as url, closing(connected(url)) as client:
+    with (
+        serving(make_app(context, AccessPolicy.for_host("0.0.0.0", KEY)), SHORT) as url,
+        closing(connected(url)) as client,
+    ):
         client.sendall(CHAT + b"Content-Length: 1000000\r\n\r\n")
         assert client.recv(12) == b"HTTP/1.1 401"
         with pytest.raises(ConnectionError):
@@ -181,7 +184,7 @@ def test_heads_that_are_too_long_are_refused(context: AppContext) -> None:
 
 
 def test_the_guard_counts_headers_whatever_the_server_took(context: AppContext) -> None:
-    with serving(make_app(context, limits=Limits(headers=10, head=1000)), PATIENT) as url:
+    with serving(make_app(context, limits=RequestLimits(headers=10, head_bytes=1000)), PATIENT) as url:
         many = httpx.get(f"{url}/health", headers={f"X-{number}": "a" for number in range(10)})
         assert many.status_code == 431 and many.json()["error"]["code"] == "headers"
         assert httpx.get(f"{url}/health", headers={"X": "a" * 1000}).status_code == 431
@@ -217,7 +220,7 @@ def test_without_files_a_waiting_client_is_turned_away_and_nobody_spins(monkeypa
 
 def test_a_line_that_repeats_is_written_once_a_minute() -> None:
     lines, now = list[str](), 0.0
-    log = Throttled(lines.append, 60, lambda: now)
+    log = ThrottledLog(lines.append, 60, lambda: now)
     for now in (0.0, 1.0, 59.0, 60.0, 61.0):  # noqa: B007
         log("too many")
     assert lines == ["too many", "too many (2 times since the last such line)"]

@@ -9,8 +9,8 @@ from starlette.requests import Request
 
 from understudy.dialogue import Agent
 from understudy.server.chats.talking import Chats
+from understudy.server.data_folder import DataFolder
 from understudy.server.database import Database
-from understudy.server.datafolder import DataFolder
 from understudy.server.executor import AgentExecutor
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry

@@ -19,19 +19,19 @@ from understudy.errors import AgentError
 from understudy.server.app import make_app
 from understudy.server.chats.talking import MOST_WAITING
 from understudy.server.context import AppContext
-from understudy.server.guard import Guard
+from understudy.server.guard import GuardMiddleware
 
 BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 
 @pytest.fixture
-def quick(context: AppContext, app: Guard) -> Guard:
+def quick(context: AppContext, app: GuardMiddleware) -> GuardMiddleware:
     context.chats.pace = 0
     return app
 
 
 @pytest.fixture
-def talk(quick: Guard, ask: Ask) -> Ask:
+def talk(quick: GuardMiddleware, ask: Ask) -> Ask:
     return ask
 
 
@@ -50,7 +50,7 @@ def texts(ask: Ask, chat: str) -> list[tuple[str, str]]:
     return [(one["author"], one["text"]) for one in messages]
 
 
-def reaching(app: Guard) -> Ask:
+def reaching(app: GuardMiddleware) -> Ask:
     def ask(method: str, path: str, **told: Any) -> httpx.Response:
         async def asking() -> httpx.Response:
             async with visiting(app) as client:

@@ -57,8 +57,8 @@ def page(
 
 def problem_page(request: Request, view: str, error: UnderstudyError) -> HTMLResponse:
     """An error as a page: what is wrong, and where to go from there."""
-    told = msgspec.json.decode(problem_response(error).body, type=ProblemDocument).error.message
-    return page(request, "problem.html", view, status_of(error), told=told)
+    message = msgspec.json.decode(problem_response(error).body, type=ProblemDocument).error.message
+    return page(request, "problem.html", view, status_of(error), message=message)
 
 
 def bare_page(template: str, status: int = 200, **told: Any) -> HTMLResponse:
