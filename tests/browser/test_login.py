@@ -23,8 +23,8 @@ from understudy.storyfile import Story
 
 KEY, READERS = "a long and quite random key", "another long and random key"
 WIDTHS = (360, 768, 1280)
-ROWS = """() => new Set([...document.querySelectorAll(".masthead > *, .views > a")].map((one) => {
-    const {top, bottom} = one.getBoundingClientRect();
+ROWS = """() => new Set([...document.querySelectorAll(".masthead > *, .views > a")].map((element) => {
+    const {top, bottom} = element.getBoundingClientRect();
     return Math.round((top + bottom) / 2 / 12);
 })).size"""
 
@@ -79,9 +79,9 @@ def test_the_header_takes_at_most_two_rows(page: Page, keyed: str) -> None:
 
 
 def test_a_reader_talks_without_a_complaint_of_the_browser(page: Page, keyed: str) -> None:
-    told: list[str] = []
-    page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("console", lambda line: told.append(line.text) if line.type == "error" else None)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     page.goto(f"{keyed}/login")
     page.get_by_label("Key").fill(READERS)
     page.keyboard.press("Enter")
@@ -94,4 +94,4 @@ def test_a_reader_talks_without_a_complaint_of_the_browser(page: Page, keyed: st
     page.get_by_text("Choose a story").click()
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_title("Log in – Understudy")
-    assert told == []
+    assert errors == []

@@ -35,21 +35,21 @@ CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: 
 
 
 def connected(url: str) -> socket.socket:
-    place = urlsplit(url)
-    return socket.create_connection((place.hostname or "", place.port or 80), timeout=30)
+    address = urlsplit(url)
+    return socket.create_connection((address.hostname or "", address.port or 80), timeout=30)
 
 
-def heard(client: socket.socket) -> bytes:
+def received(client: socket.socket) -> bytes:
     """Everything until the server closes; a test that waits longer than its socket fails."""
-    told = b""
+    data = b""
     while True:
         try:
-            piece = client.recv(65536)
+            chunk = client.recv(65536)
         except ConnectionResetError:
-            return told
-        if not piece:
-            return told
-        told += piece
+            return data
+        if not chunk:
+            return data
+        data += chunk
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 def test_a_head_that_does_not_end_is_given_up(context: AppContext, begun: bytes) -> None:
     with serving(make_app(context), SHORT) as url, closing(connected(url)) as client:
         client.sendall(begun)
-        told = heard(client)
-    answers = [line for line in told.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+        data = received(client)
+    answers = [line for line in data.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
     if begun.count(b"HTTP/1.1") == 2:
         assert answers[0] == b"HTTP/1.1 200 OK" and len(answers) <= 2
     else:
@@ -78,19 +78,19 @@ def test_a_head_that_does_not_end_is_given_up(context: AppContext, begun: bytes)
 def test_a_body_that_does_not_end_is_given_up(context: AppContext, sent: bytes) -> None:
     with serving(make_app(context), SHORT) as url, closing(connected(url)) as client:
         client.sendall(CHAT + b"Content-Length: 1000\r\n\r\n" + sent)
-        assert heard(client).startswith(b"HTTP/1.1 408 ")
+        assert received(client).startswith(b"HTTP/1.1 408 ")
         until(lambda: "understudy_requests_total" in httpx.get(f"{url}/metrics").text)
 
 
 def test_a_body_that_comes_slowly_but_fast_enough_is_taken(context: AppContext) -> None:
     limits = replace(SHORT, body_bytes_per_s=20)
-    told = json.dumps(body("slowly")).encode()
+    content = json.dumps(body("slowly")).encode()
     with serving(make_app(context), limits) as url, closing(connected(url)) as client:
-        client.sendall(CHAT + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(told))
-        for byte in range(0, len(told), 10):
-            client.sendall(told[byte : byte + 10])
+        client.sendall(CHAT + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(content))
+        for byte in range(0, len(content), 10):
+            client.sendall(content[byte : byte + 10])
             time.sleep(0.1)
-        assert heard(client).startswith(b"HTTP/1.1 200 ")
+        assert received(client).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_refused_body_is_not_listened_to_for_long(context: AppContext) -> None:
@@ -113,11 +113,11 @@ def _drip(client: socket.socket) -> None:
 def test_a_stream_may_take_its_time(make_house: MakeHouse, threads: ThreadPoolExecutor) -> None:
     agent = Held()
     with serving(make_app(make_house(agent, 1)), SHORT) as url:
-        asked = threads.submit(streamed, url, "patience")
+        reply = threads.submit(streamed, url, "patience")
         until(lambda: agent.heard == ["patience"])
         time.sleep(1)
         agent.may.set()
-        assert asked.result(60) == "You said patience."
+        assert reply.result(60) == "You said patience."
 
 
 def test_a_client_that_never_reads_is_given_up(make_house: MakeHouse) -> None:
@@ -137,9 +137,9 @@ def test_whoever_waits_longest_makes_room(context: AppContext) -> None:
             slow.append(open_now.enter_context(closing(connected(url))))
             slow[-1].sendall(HEAD)
         assert httpx.get(f"{url}/health", timeout=30).status_code == 200
-        assert heard(slow[0]) in (b"", REFUSED)
+        assert received(slow[0]) in (b"", REFUSED)
         slow[-1].sendall(b"Connection: close\r\n\r\n")
-        assert heard(slow[-1]).startswith(b"HTTP/1.1 200 ")
+        assert received(slow[-1]).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize("limits", [replace(PATIENT, per_address=3), replace(PATIENT, total=3)])
@@ -149,12 +149,12 @@ def test_who_is_being_answered_makes_room_for_nobody(
     agent = Held()
     context = make_house(agent, 1)
     with serving(make_app(context), limits) as url:
-        asked = [threads.submit(streamed, url, str(number)) for number in range(3)]
+        replies = [threads.submit(streamed, url, str(number)) for number in range(3)]
         until(lambda: context.executor.waiting == 2)
         with closing(connected(url)) as client:
-            assert heard(client).startswith(b"HTTP/1.1 503 ")
+            assert received(client).startswith(b"HTTP/1.1 503 ")
         agent.may.set()
-        assert sorted(one.result(60) for one in asked) == [f"You said {number}." for number in range(3)]
+        assert sorted(reply.result(60) for reply in replies) == [f"You said {number}." for number in range(3)]
 
 
 def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
@@ -163,14 +163,14 @@ def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
     agent = Held()
     with ExitStack() as open_now:
         with serving(make_app(make_house(agent, 1)), replace(PATIENT, stop_timeout_s=0.2)) as url:
-            asked = threads.submit(streamed, url, "first")
+            reply = threads.submit(streamed, url, "first")
             until(lambda: agent.heard == ["first"])
             half = open_now.enter_context(closing(connected(url)))
             half.sendall(CHAT + b"Content-Length: 1000\r\n\r\n{")
-            gone = threads.submit(heard, half)
+            gone = threads.submit(received, half)
             gone.add_done_callback(lambda _: agent.may.set())  # the half-sent one goes first
         assert gone.result(60).startswith(b"HTTP/1.1 408 ")
-        assert asked.result(60) == "You said first."
+        assert reply.result(60) == "You said first."
 
 
 def test_heads_that_are_too_long_are_refused(context: AppContext) -> None:
@@ -198,15 +198,15 @@ def test_connections_stay_below_what_may_be_opened() -> None:
 
 
 def test_without_files_a_waiting_client_is_turned_away_and_nobody_spins(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = socket.socket.accept
+    real_accept = socket.socket.accept
     full = True
 
     def accept(self: socket.socket) -> object:
         nonlocal full
         if full:
-            full = False  # the spare file's place is free now
+            full = False  # the reserved descriptor is free now
             raise OSError(errno.EMFILE, "Too many open files")
-        return taken(self)
+        return real_accept(self)
 
     with ListeningSocket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -215,7 +215,7 @@ def test_without_files_a_waiting_client_is_turned_away_and_nobody_spins(monkeypa
             monkeypatch.setattr(socket.socket, "accept", accept)
             with pytest.raises(BlockingIOError):
                 listening.accept()
-            assert heard(client) == b""
+            assert received(client) == b""
 
 
 def test_a_line_that_repeats_is_written_once_a_minute() -> None:
