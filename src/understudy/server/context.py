@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from understudy.dialogue import Agent
 from understudy.server.chats.service import ChatService
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.datafolder import DataFolder
 from understudy.server.executor import AgentExecutor
 from understudy.server.story_registry import StoryRegistry
@@ -28,7 +28,7 @@ class AppContext:
 
     stories: StoryRegistry
     executor: AgentExecutor
-    database: Database
+    database: ServerDatabase
     telemetry: Telemetry
     chats: ChatService
     folder: DataFolder
@@ -49,7 +49,7 @@ class AppContext:
         """`data` is the folder of everything stored; `concurrency` is the number of replies made at a time."""
         folder = DataFolder(data)
         try:
-            database = Database(data / DATABASE)
+            database = ServerDatabase(data / DATABASE)
         except BaseException:
             folder.close()
             raise

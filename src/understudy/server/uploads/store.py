@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 
 __all__ = ["FixMade", "SentFile", "UploadRow", "UploadStore"]
@@ -67,7 +67,7 @@ class UploadRow:
 
 
 class UploadStore:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
     async def all(self) -> list[UploadRow]:

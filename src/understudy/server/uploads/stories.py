@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from understudy.errors import InputError
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.answers import Change, change
@@ -42,7 +42,9 @@ __all__ = ["Uploads"]
 class Uploads:
     """Opened once the server runs, and closed with it: `await uploads.open()`, `await uploads.close()`."""
 
-    def __init__(self, database: Database, registry: StoryRegistry, folder: Path, limits: Limits | None = None) -> None:
+    def __init__(
+        self, database: ServerDatabase, registry: StoryRegistry, folder: Path, limits: Limits | None = None
+    ) -> None:
         self.limits = limits or Limits()
         self.store = UploadStore(database)
         self._stories = registry
