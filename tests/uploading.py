@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.limits import UploadLimits
 from understudy.server.uploads.routes import upload_report
@@ -45,7 +45,7 @@ async def opened(
     folder: Path, registry: StoryRegistry | None = None, limits: UploadLimits | None = None
 ) -> AsyncIterator[UploadService]:
     """The uploads of a server from its start to its end."""
-    database = Database(folder / "server.sqlite")
+    database = ServerDatabase(folder / "server.sqlite")
     uploads = UploadService(database, StoryRegistry({}) if registry is None else registry, folder, limits)
     try:
         await uploads.open()

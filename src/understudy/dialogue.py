@@ -17,6 +17,7 @@ from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
 __all__ = [
+    "USER_NAME",
     "Agent",
     "Candidate",
     "Evidence",
@@ -30,6 +31,8 @@ __all__ = [
     "Turn",
     "situation_at",
 ]
+
+USER_NAME = "You"  # the name of a user who speaks as nobody of the story
 
 
 @dataclass(frozen=True, slots=True)

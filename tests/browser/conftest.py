@@ -81,7 +81,7 @@ def make_site(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[MakeSite]:
             folder = tmp_path / "data"
             opened = AppContext.open(StoryRegistry(on_stage), agent or Scripted(SCRIPT), folder, utterances=utterances)
             context = open_now.enter_context(opened)
-            context.chats.pace = pace
+            context.chats.pace_s = pace
             return open_now.enter_context(serving(make_app(context, limits=FREELY))), context
 
         yield make

@@ -34,29 +34,31 @@ def stories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Story]:
     return {"brass-key": read(brass_key(tmp_path_factory.mktemp("stories") / "brass-key")), "demo": read("demo")}
 
 
-MakeHouse = Callable[..., AppContext]
+MakeContext = Callable[..., AppContext]
 
 
 @pytest.fixture
-def make_house(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeHouse]:
-    """Houses on a database of their own, closed when the test ends; with an agent that speaks from a script."""
-    made: list[AppContext] = []
+def make_context(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeContext]:
+    """Makes contexts, each on a database of its own and with a scripted agent; closed when the test ends."""
+    contexts: list[AppContext] = []
 
     def make(
-        agent: Agent | None = None, at_once: int | None = None, utterances: UtteranceStore | None = None
+        agent: Agent | None = None, concurrency: int | None = None, utterances: UtteranceStore | None = None
     ) -> AppContext:
-        folder = tmp_path / f"house-{len(made) + 1}"
-        made.append(AppContext.open(StoryRegistry(stories), agent or Scripted(SCRIPT), folder, at_once, utterances))
-        return made[-1]
+        folder = tmp_path / f"server-{len(contexts) + 1}"
+        contexts.append(
+            AppContext.open(StoryRegistry(stories), agent or Scripted(SCRIPT), folder, concurrency, utterances)
+        )
+        return contexts[-1]
 
     yield make
-    for context in made:
+    for context in contexts:
         context.close()
 
 
 @pytest.fixture
-def context(make_house: MakeHouse) -> AppContext:
-    return make_house()
+def context(make_context: MakeContext) -> AppContext:
+    return make_context()
 
 
 @pytest.fixture
@@ -79,12 +81,12 @@ Ask = Callable[..., httpx.Response]
 def ask(app: GuardMiddleware) -> Ask:
     """One request: ask("GET", "/api/stories", params=...)."""
 
-    def ask(method: str, path: str, **told: object) -> httpx.Response:
-        async def asking() -> httpx.Response:
+    def ask(method: str, path: str, **options: object) -> httpx.Response:
+        async def send() -> httpx.Response:
             async with visiting(app) as client:
-                return await client.request(method, path, **told)  # type: ignore[arg-type]
+                return await client.request(method, path, **options)  # type: ignore[arg-type]
 
-        return asyncio.run(asking())
+        return asyncio.run(send())
 
     return ask
 

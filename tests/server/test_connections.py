@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from server.conftest import MakeHouse, serving
+from server.conftest import MakeContext, serving
 from server.test_serving import Held, body, rude, streamed, until
 from understudy.server.app import make_app
 from understudy.server.connections import ConnectionLimits, ListeningSocket
@@ -110,9 +110,9 @@ def _drip(client: socket.socket) -> None:
         time.sleep(0.01)
 
 
-def test_a_stream_may_take_its_time(make_house: MakeHouse, threads: ThreadPoolExecutor) -> None:
+def test_a_stream_may_take_its_time(make_context: MakeContext, threads: ThreadPoolExecutor) -> None:
     agent = Held()
-    with serving(make_app(make_house(agent, 1)), SHORT) as url:
+    with serving(make_app(make_context(agent, 1)), SHORT) as url:
         reply = threads.submit(streamed, url, "patience")
         until(lambda: agent.heard == ["patience"])
         time.sleep(1)
@@ -120,12 +120,12 @@ def test_a_stream_may_take_its_time(make_house: MakeHouse, threads: ThreadPoolEx
         assert reply.result(60) == "You said patience."
 
 
-def test_a_client_that_never_reads_is_given_up(make_house: MakeHouse) -> None:
+def test_a_client_that_never_reads_is_given_up(make_context: MakeContext) -> None:
     agent = Held()
     agent.may.set()
-    context = make_house(agent, 1)
+    context = make_context(agent, 1)
     with serving(make_app(context), SHORT) as url, closing(rude(url, "long")):
-        until(lambda: context.executor.given == 1)
+        until(lambda: context.executor.replies_total == 1)
         until(lambda: "understudy_streams_open 0.0" in httpx.get(f"{url}/metrics").text)
 
 
@@ -144,13 +144,13 @@ def test_whoever_waits_longest_makes_room(context: AppContext) -> None:
 
 @pytest.mark.parametrize("limits", [replace(PATIENT, per_address=3), replace(PATIENT, total=3)])
 def test_who_is_being_answered_makes_room_for_nobody(
-    make_house: MakeHouse, threads: ThreadPoolExecutor, limits: ConnectionLimits
+    make_context: MakeContext, threads: ThreadPoolExecutor, limits: ConnectionLimits
 ) -> None:
     agent = Held()
-    context = make_house(agent, 1)
+    context = make_context(agent, 1)
     with serving(make_app(context), limits) as url:
         replies = [threads.submit(streamed, url, str(number)) for number in range(3)]
-        until(lambda: context.executor.waiting == 2)
+        until(lambda: context.executor.queue_length == 2)
         with closing(connected(url)) as client:
             assert received(client).startswith(b"HTTP/1.1 503 ")
         agent.may.set()
@@ -158,11 +158,11 @@ def test_who_is_being_answered_makes_room_for_nobody(
 
 
 def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
-    make_house: MakeHouse, threads: ThreadPoolExecutor
+    make_context: MakeContext, threads: ThreadPoolExecutor
 ) -> None:
     agent = Held()
     with ExitStack() as open_now:
-        with serving(make_app(make_house(agent, 1)), replace(PATIENT, stop_timeout_s=0.2)) as url:
+        with serving(make_app(make_context(agent, 1)), replace(PATIENT, stop_timeout_s=0.2)) as url:
             reply = threads.submit(streamed, url, "first")
             until(lambda: agent.heard == ["first"])
             half = open_now.enter_context(closing(connected(url)))

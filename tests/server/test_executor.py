@@ -1,4 +1,4 @@
-"""The queue: first come, first served; those who go away leave it; beyond its end one is told to come back."""
+"""The queue is first in, first out; disconnected clients leave it; a full queue refuses with Retry-After."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from understudy.server.problems import Refused
 NOBODY = Situation(Persona("Nobody"))
 
 
-class Held:
-    """Says back what it hears, once it may."""
+class Blocking:
+    """Repeats the last message, once `free` is set; `messages` are those it was given."""
 
     def __init__(self) -> None:
-        self.may, self.heard = Event(), list[str]()
+        self.free, self.messages = Event(), list[str]()
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        self.heard.append(history[-1].text)
-        assert self.may.wait(20)
+        self.messages.append(history[-1].text)
+        assert self.free.wait(20)
         if history[-1].text == "fail":
             raise AgentError("cannot")
         return Reply(history[-1].text)
@@ -42,86 +42,86 @@ def asking(executor: AgentExecutor, text: str) -> asyncio.Task[Reply]:
 
 
 def test_first_come_first_served_and_each_gets_their_own() -> None:
-    agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+    agent = Blocking()
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> list[str]:
-        waiting = [asking(executor, str(number)) for number in range(20)]
-        await until(lambda: executor.waiting == 19)
-        agent.may.set()
-        return [(await one).text for one in waiting]
+        requests = [asking(executor, str(number)) for number in range(20)]
+        await until(lambda: executor.queue_length == 19)
+        agent.free.set()
+        return [(await request).text for request in requests]
 
     assert asyncio.run(run()) == [str(number) for number in range(20)]
-    assert agent.heard == [str(number) for number in range(20)]
-    assert executor.given == 20 and executor.waiting == 0
+    assert agent.messages == [str(number) for number in range(20)]
+    assert executor.replies_total == 20 and executor.queue_length == 0
     executor.close()
 
 
 def test_who_goes_away_leaves_the_queue_and_is_never_answered() -> None:
-    agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+    agent = Blocking()
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
         first, second, third = (asking(executor, name) for name in ("first", "second", "third"))
-        await until(lambda: executor.waiting == 2)
+        await until(lambda: executor.queue_length == 2)
         second.cancel()
         await asyncio.wait([second])
-        assert executor.waiting == 1
-        agent.may.set()
+        assert executor.queue_length == 1
+        agent.free.set()
         assert (await first).text == "first" and (await third).text == "third"
 
     asyncio.run(run())
-    assert agent.heard == ["first", "third"]
+    assert agent.messages == ["first", "third"]
     executor.close()
 
 
 def test_a_client_that_has_gone_while_waiting_is_left_out() -> None:
-    agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+    agent = Blocking()
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
-        gone = asyncio.Event()
+        leaves = asyncio.Event()
 
-        async def leaves() -> None:
-            await gone.wait()
+        async def disconnected() -> None:
+            await leaves.wait()
 
         first = asking(executor, "first")
-        second = asyncio.ensure_future(executor.reply(NOBODY, [Turn("You", "second")], leaves))
-        await until(lambda: executor.waiting == 1)
-        gone.set()
+        second = asyncio.ensure_future(executor.reply(NOBODY, [Turn("You", "second")], disconnected))
+        await until(lambda: executor.queue_length == 1)
+        leaves.set()
         with pytest.raises(Refused):
             await second
-        agent.may.set()
+        agent.free.set()
         assert (await first).text == "first"
         assert (await asking(executor, "third")).text == "third"
 
     asyncio.run(run())
-    assert agent.heard == ["first", "third"]
+    assert agent.messages == ["first", "third"]
     executor.close()
 
 
-def test_whoever_leaves_while_being_answered_frees_the_place_when_it_is_done() -> None:
-    agent = Held()
-    executor = AgentExecutor(agent, at_once=1)
+def test_a_client_that_leaves_during_its_reply_frees_the_thread_when_it_is_done() -> None:
+    agent = Blocking()
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
         first = asking(executor, "first")
-        await until(lambda: agent.heard == ["first"])
+        await until(lambda: agent.messages == ["first"])
         first.cancel()
         second = asking(executor, "second")
-        await until(lambda: executor.waiting == 1)
-        assert agent.heard == ["first"]
-        agent.may.set()
+        await until(lambda: executor.queue_length == 1)
+        assert agent.messages == ["first"]
+        agent.free.set()
         assert (await second).text == "second"
 
     asyncio.run(run())
     executor.close()
 
 
-def test_a_reply_that_fails_frees_its_place() -> None:
-    agent = Held()
-    agent.may.set()
-    executor = AgentExecutor(agent, at_once=1)
+def test_a_reply_that_fails_frees_its_thread() -> None:
+    agent = Blocking()
+    agent.free.set()
+    executor = AgentExecutor(agent, concurrency=1)
 
     async def run() -> None:
         with pytest.raises(AgentError):
@@ -133,17 +133,17 @@ def test_a_reply_that_fails_frees_its_place() -> None:
 
 
 def test_beyond_its_end_the_queue_says_when_to_come_back() -> None:
-    agent = Held()
-    executor = AgentExecutor(agent, at_once=1, waiting=2)
+    agent = Blocking()
+    executor = AgentExecutor(agent, concurrency=1, max_queue=2)
 
     async def run() -> None:
-        kept = [asking(executor, str(number)) for number in range(3)]
-        await until(lambda: executor.waiting == 2)
+        requests = [asking(executor, str(number)) for number in range(3)]
+        await until(lambda: executor.queue_length == 2)
         with pytest.raises(Refused) as refused:
             await asking(executor, "one too many")
         assert refused.value.status == 503 and refused.value.retry_after
-        agent.may.set()
-        assert [(await one).text for one in kept] == ["0", "1", "2"]
+        agent.free.set()
+        assert [(await request).text for request in requests] == ["0", "1", "2"]
 
     asyncio.run(run())
     executor.close()

@@ -54,10 +54,10 @@ def test_a_true_name_is_answered_as_a_made_up_one(story: Story, tmp_path: Path, 
     for number, name in enumerate(HIDDEN if at == "1.2" else HIDDEN[:1]):
         answers = walked(story, tmp_path / str(number), at, ["Ann", name])
         assert len(answers) == len(unknown)
-        for asked, expected in zip(answers, unknown):
-            if name not in asked.asked or asked.template.endswith("/portrait.svg"):
+        for answer, expected in zip(answers, unknown):
+            if name not in answer.asked or answer.template.endswith("/portrait.svg"):
                 continue  # it is not asked for; or a picture of the first letters of whatever name
-            assert alike(asked, name) == alike(expected, MADE_UP), asked.asked
+            assert alike(answer, name) == alike(expected, MADE_UP), answer.asked
 
 
 @pytest.mark.parametrize("at", MASKED)
@@ -82,10 +82,10 @@ def test_once_the_story_has_told_the_true_name_is_shown(story: Story, tmp_path: 
     assert any(TRUE in answer.text for answer in answers if answer.status == 200)
 
 
-def asked(story: Story, folder: Path, *requests: tuple[str, str, object]) -> list[httpx.Response]:
-    """Answers to one request after another; `{chat}` is the id of the chat that the first one made."""
+def send(story: Story, folder: Path, *requests: tuple[str, str, object]) -> list[httpx.Response]:
+    """The responses to requests in order; `{chat}` is the id of the chat that the first of them created."""
 
-    async def asking() -> list[httpx.Response]:
+    async def send_all() -> list[httpx.Response]:
         with AppContext.open(StoryRegistry({"masks": story}), agent_named("tfidf"), folder) as context:
             transport = httpx.ASGITransport(app(context))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
@@ -95,14 +95,14 @@ def asked(story: Story, folder: Path, *requests: tuple[str, str, object]) -> lis
                     answers.append(await client.request(method, path.format(chat=chat), json=body))
                 return answers
 
-    return asyncio.run(asking())
+    return asyncio.run(send_all())
 
 
 @pytest.mark.parametrize("name", [*HIDDEN[:2], MADE_UP])
 def test_a_chat_is_moved_with_whom_it_has_and_nobody_is_put_into_it_by_a_true_name(
     story: Story, tmp_path: Path, name: str
 ) -> None:
-    made, *rest = asked(
+    created, *others = send(
         story, tmp_path,
         ("POST", "/api/chats", {"story": "masks", "characters": ["Ann", "Silas"], "speaker": "Bea", "at": "1.2"}),
         ("PATCH", "/api/chats/{chat}", {"at": "2.1"}),
@@ -112,15 +112,15 @@ def test_a_chat_is_moved_with_whom_it_has_and_nobody_is_put_into_it_by_a_true_na
         ("PATCH", "/api/chats/{chat}", {"at": "3.1"}),
         ("PATCH", "/api/chats/{chat}", {"at": "1.2"}),
     )  # fmt: skip
-    moved, put, spoken, said, on, back = rest
-    assert [answer.status_code for answer in (made, moved, on, back)] == [201, 200, 200, 200]
+    moved, put, spoken, said, on, back = others
+    assert [answer.status_code for answer in (created, moved, on, back)] == [201, 200, 200, 200]
     for refused in (put, spoken):
         assert refused.status_code == 404
         assert refused.json()["error"]["message"].replace(name, "X") == "nobody heard so far is called 'X': " + (
             "choose from the cast"
         )
     assert "Ann Archer" in said.text, "whoever is called by a name that nobody knows does not answer to it"
-    for answer in (made, moved, back):
+    for answer in (created, moved, back):
         assert FALSE in answer.text
         assert TRUE not in answer.text.replace(f"{name}, what of", "")
     assert TRUE in on.text

@@ -25,7 +25,7 @@ from walking import Walk, every_template, walk
 
 ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
 
-# Every word in capitals is a canary: it belongs to the place its number tells, and nothing before that may hold it.
+# Every word in capitals is a canary: its digits are its act and scene, and no response before that may hold it.
 CAST = """
 title = "The Canaries"
 language = "en"
@@ -100,19 +100,19 @@ def script() -> dict[str, str]:
     for act in (1, 2, 3):
         text = f"# act {act}: The zqtitle{act}1 water\n"
         for scene in (1, 2):
-            place = f"{act}{scene}"
-            text += f"## scene {scene}: The zqsetting{place} quay\nPresent: Ann Zqname11, Bob Zqname11\n"
-            text += f"ANN: The harbour is zqline{place} today.\nBOB: So the harbour zqanswer{place} it is.\n"
-            if place == "21":
+            digits = f"{act}{scene}"
+            text += f"## scene {scene}: The zqsetting{digits} quay\nPresent: Ann Zqname11, Bob Zqname11\n"
+            text += f"ANN: The harbour is zqline{digits} today.\nBOB: So the harbour zqanswer{digits} it is.\n"
+            if digits == "21":
                 text += "[Cora Zqname21 enters.]\nCORA: I come to the harbour zqentrance21 late.\n"
-            if place == "32":
+            if digits == "32":
                 text += "[Dov Zqname32 enters.]\nDOV: The harbour zqbirth32 again.\n"
-            text += f"ANN: We shall see the harbour zqlast{place} then.\n\n"
+            text += f"ANN: We shall see the harbour zqlast{digits} then.\n\n"
         acts[f"act-{act}.txt"] = text
     return acts
 
 
-PLACE = re.compile(r"(?i)zq[a-z]+?(\d)(\d)")
+CANARY = re.compile(r"(?i)zq[a-z]+?(\d)(\d)")
 MOMENTS = ("start", "1.1", "1.1.2", "1.2", "2.1", "2.1.3", "2.2", "3.1", "end")
 
 
@@ -125,7 +125,7 @@ def canaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("at", MOMENTS)
-def test_no_route_tells_of_later_places(canaries: Path, tmp_path: Path, at: str) -> None:
+def test_no_route_shows_a_later_canary(canaries: Path, tmp_path: Path, at: str) -> None:
     story = read(canaries)
     with AppContext.open(StoryRegistry({"canaries": story}), agent_named("tfidf"), tmp_path) as context:
         people = ["Ann", "Bob", "Bob Masked", "Cora", "Dov"]
@@ -133,25 +133,25 @@ def test_no_route_tells_of_later_places(canaries: Path, tmp_path: Path, at: str)
     assert walked.walked == every_template()
     moment = story.moment(at)
     later = {
-        (asked, found[0])
-        for asked, told in walked.told
-        for found in PLACE.finditer(told)
-        if not _known(found[0], (int(found[1]), int(found[2])), moment)
+        (request, match[0])
+        for request, response in walked.told
+        for match in CANARY.finditer(response)
+        if not _is_known(match[0], (int(match[1]), int(match[2])), moment)
     }
     assert not later
     if moment.is_end:
-        assert "zqlast32" in "".join(told for _, told in walked.told)
+        assert "zqlast32" in "".join(response for _, response in walked.told)
 
 
-def _known(word: str, place: tuple[int, int], at: Moment) -> bool:
-    """May it be told? A scene's words once it has begun; a title, a fact and who opens the play where they stand."""
+def _is_known(word: str, scene: tuple[int, int], at: Moment) -> bool:
+    """Whether it may be shown: words of a scene that has begun; a title, a fact and who opens the play as it comes."""
     if word.lower().startswith(("zqtitle", "zqfact")):
-        return Moment(place[:1] if "title" in word else place) <= at
-    if word.lower().startswith(("zqentrance", "zqname21", "zqalias21", "zqprofile21")) and place == (2, 1):
+        return Moment(scene[:1] if "title" in word else scene) <= at
+    if word.lower().startswith(("zqentrance", "zqname21", "zqalias21", "zqprofile21")) and scene == (2, 1):
         return Moment((2, 1, 3)) < at
     if word.lower().startswith(("zqbirth", "zqname32", "zqprofile32")):
         return Moment((3, 2)) <= at
-    return "zqname11" in word.lower() or Moment(place) < at
+    return "zqname11" in word.lower() or Moment(scene) < at
 
 
 def test_who_goes_by_a_false_name_is_shown_by_it(canaries: Path, tmp_path: Path) -> None:
@@ -160,10 +160,10 @@ def test_who_goes_by_a_false_name_is_shown_by_it(canaries: Path, tmp_path: Path)
         app = make_app(context, limits=ANY_NUMBER)
         early = asyncio.run(walk(app, "canaries", "2.2", ["Ann", "Bob Masked"]))
         late = asyncio.run(walk(app, "canaries", "3.2", ["Ann", "Bob"]))
-    assert "Bob Masked" in "".join(told for _, told in early.told)
-    for asked, told in early.told:
-        assert "Bob Zqname11" not in told, f"{asked} tells who Bob Masked is"
-    assert "Bob Zqname11" in "".join(told for _, told in late.told)
+    assert "Bob Masked" in "".join(response for _, response in early.told)
+    for request, response in early.told:
+        assert "Bob Zqname11" not in response, f"{request} shows who Bob Masked is"
+    assert "Bob Zqname11" in "".join(response for _, response in late.told)
 
 
 @pytest.mark.parametrize("at", ["1.1", "1.1.2", "1.2", "2.1"])
@@ -172,14 +172,14 @@ def test_no_route_tells_what_comes_later_in_the_demo(tmp_path: Path, at: str) ->
     moment = story.moment(at)
     later = {line.text for scene in story.scenes(moment) for line in scene.lines if len(line.text) > 40}
     later |= {scene.setting for scene in story.scenes(moment) if scene.setting}
-    later |= {title for place, title in story.headings() if place > moment}
+    later |= {title for heading, title in story.headings() if heading > moment}
     before = " ".join(f"{scene.setting} {line.text}" for scene in scenes_before(story, moment) for line in scene.lines)
-    later = {thing for thing in later if thing not in before}  # what was said already is no secret
+    later = {text for text in later if text not in before}  # what was said already is no secret
     unheard = {member.character.name for member in story.cast()} - _named_before(story, moment)
     with AppContext.open(StoryRegistry({"demo": story}), agent_named("tfidf"), tmp_path) as context:
         walked = asyncio.run(walk(make_app(context, limits=ANY_NUMBER), "demo", at, ["Zita", "Benedek"]))
     assert len(later) > 100
-    leaks = {(asked, thing) for asked, told in walked.told for thing in later | unheard if thing in told}
+    leaks = {(request, text) for request, response in walked.told for text in later | unheard if text in response}
     assert not leaks
 
 
@@ -207,18 +207,18 @@ def test_no_route_tells_what_comes_later_in_a_made_up_story(plan: Plan, data: st
         story = plan.story(Path(folder))
         with AppContext.open(StoryRegistry({"made": story}), agent_named("tfidf"), Path(folder)) as context:
             walked = asyncio.run(walk(make_app(context, limits=ANY_NUMBER), "made", at.dotted, people))
-    _tells_nothing_later(walked, plan, at, set(cast) - set(people))
+    _assert_nothing_later(walked, plan, at, set(cast) - set(people))
 
 
-def _tells_nothing_later(walked: Walk, plan: Plan, at: Moment, unasked: set[str]) -> None:
+def _assert_nothing_later(walked: Walk, plan: Plan, at: Moment, unasked: set[str]) -> None:
     later = {text for moment, _, text, _ in plan.lines if moment >= at}
     later |= {setting for moment, setting in plan.scenes if moment >= at}
     later |= {fact.values[0] for fact in plan.facts if fact.since > at}
     later |= {f"chapter-title-{m.numbers[0]}-{m.numbers[1]}" for m, _ in plan.scenes if Moment(m.numbers[:2]) > at}
     seen = {name for moment, _, text, there in plan.lines if moment < at for name in (*there, *_names_in(text))}
-    for asked, told in walked.told:
-        for thing in later | (unasked - seen):
-            assert thing not in told, f"{asked} tells '{thing}', which comes later than {at.dotted}"
+    for request, response in walked.told:
+        for text in later | (unasked - seen):
+            assert text not in response, f"{request} shows '{text}', which comes later than {at.dotted}"
 
 
 def _names_in(text: str) -> list[str]:

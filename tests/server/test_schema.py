@@ -66,12 +66,12 @@ def _made_real(case: Any) -> bool:
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: str(mode.value))
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: f"{one.method} {one.path}")
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: f"{operation.method} {operation.path}")
 def test_every_operation_keeps_to_the_schema(everything: Any, operation: Operation, mode: GenerationMode) -> None:
-    told = everything[PARAMETER.sub(r"{\1}", operation.path)][operation.method]
+    schema = everything[PARAMETER.sub(r"{\1}", operation.path)][operation.method]
 
     @settings(max_examples=15, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(told.as_strategy(generation_mode=mode))
+    @given(schema.as_strategy(generation_mode=mode))
     def keeps_to_it(case: Any) -> None:
         case.call_and_validate(excluded_checks=NOT_OF_FORMS if operation.form else [])
         if mode is GenerationMode.POSITIVE and _made_real(case):

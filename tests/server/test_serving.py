@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from server.conftest import MakeHouse, serving
+from server.conftest import MakeContext, serving
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.server.app import make_app
 
@@ -68,41 +68,41 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_a_client_that_reads_nothing_holds_nobody_up(make_house: MakeHouse) -> None:
+def test_a_client_that_reads_nothing_holds_nobody_up(make_context: MakeContext) -> None:
     agent = Held()
     agent.may.set()
-    context = make_house(agent, 1)
+    context = make_context(agent, 1)
     with serving(make_app(context)) as url, closing(rude(url, "long")):
-        until(lambda: context.executor.given == 1)
+        until(lambda: context.executor.replies_total == 1)
         assert [streamed(url, str(number)) for number in range(5)] == [f"You said {number}." for number in range(5)]
         figures = httpx.get(f"{url}/metrics").text
         assert "understudy_streams_open 1.0" in figures  # that of the client that never reads is still open
 
 
-def test_a_client_that_goes_away_leaves_the_queue(make_house: MakeHouse, clients: ThreadPoolExecutor) -> None:
+def test_a_client_that_goes_away_leaves_the_queue(make_context: MakeContext, clients: ThreadPoolExecutor) -> None:
     agent = Held()
-    context = make_house(agent, 1)
+    context = make_context(agent, 1)
     with serving(make_app(context)) as url:
         first = clients.submit(streamed, url, "first")
         until(lambda: agent.heard == ["first"])
         leaving = rude(url, "leaving")
-        until(lambda: context.executor.waiting == 1)
+        until(lambda: context.executor.queue_length == 1)
         last = clients.submit(streamed, url, "last")
-        until(lambda: context.executor.waiting == 2)
+        until(lambda: context.executor.queue_length == 2)
         leaving.close()
-        until(lambda: context.executor.waiting == 1)
+        until(lambda: context.executor.queue_length == 1)
         agent.may.set()
         assert (first.result(60), last.result(60)) == ("You said first.", "You said last.")
     assert agent.heard == ["first", "last"]
 
 
-def test_a_server_that_stops_finishes_what_was_asked(make_house: MakeHouse, clients: ThreadPoolExecutor) -> None:
+def test_a_server_that_stops_finishes_what_was_asked(make_context: MakeContext, clients: ThreadPoolExecutor) -> None:
     agent = Held()
-    context = make_house(agent, 1)
+    context = make_context(agent, 1)
     replies: list[Future[str]] = []
     with serving(make_app(context)) as url:
         replies += [clients.submit(streamed, url, str(number)) for number in range(4)]
-        until(lambda: context.executor.waiting == 3)
+        until(lambda: context.executor.queue_length == 3)
         clients.submit(_release_when_closed, url, agent)
     assert sorted(reply.result(60) for reply in replies) == [f"You said {number}." for number in range(4)]
 

@@ -9,7 +9,7 @@ import pytest
 from masks import CAST, FALSE, TRUE, masks
 from understudy.dialogue import Candidate, Evidence, Reply
 from understudy.readers import read
-from understudy.server.naming import ModelName
+from understudy.server.model_name import ModelName
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
@@ -32,19 +32,19 @@ def renamed(folder: Path) -> Story:
 def test_a_role_is_made_once(story: Story) -> None:
     registry = StoryRegistry({"masks": story})
     wanted = ModelName("masks", "Ann", "1.2", "Silas")
-    assert registry.role(wanted) is registry.role(wanted)
-    assert registry.role(wanted) is not registry.role(ModelName("masks", "Ann", "2.1", "Silas"))
+    assert registry.character(wanted) is registry.character(wanted)
+    assert registry.character(wanted) is not registry.character(ModelName("masks", "Ann", "2.1", "Silas"))
 
 
 def test_a_story_that_is_put_in_anothers_place_has_its_own_cast(story: Story, tmp_path: Path) -> None:
     registry = StoryRegistry({"masks": story})
     lodger, bea = ModelName("masks", "Silas", "1.2"), ModelName("masks", "Bea", "1.2")
-    assert registry.role(lodger).situation.persona.name == TRUE
-    registry.role(bea)
+    assert registry.character(lodger).situation.persona.name == TRUE
+    registry.character(bea)
     registry.put("masks", renamed(tmp_path / "renamed"))
-    assert registry.role(lodger).situation.persona.name == "Corin Ash"
+    assert registry.character(lodger).situation.persona.name == "Corin Ash"
     with pytest.raises(Refused, match="nobody heard so far is called 'Bea'"):
-        registry.role(bea)
+        registry.character(bea)
 
 
 def test_a_role_made_of_a_story_that_has_been_replaced_meanwhile_is_not_kept(story: Story, tmp_path: Path) -> None:
@@ -60,22 +60,22 @@ def test_a_role_made_of_a_story_that_has_been_replaced_meanwhile_is_not_kept(sto
 
     registry.put("masks", Slow(story._address))
     wanted = ModelName("masks", "Silas", "1.2")
-    assert registry.role(wanted).situation.persona.name == TRUE
-    assert registry.role(wanted).situation.persona.name == "Corin Ash"
+    assert registry.character(wanted).situation.persona.name == TRUE
+    assert registry.character(wanted).situation.persona.name == "Corin Ash"
 
 
 def test_a_reply_is_shown_under_false_names_where_they_stand_whole(story: Story) -> None:
-    role = StoryRegistry({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
-    told = f"{TRUE}'s house in {TRUE}shire"
-    shown = role.outward(Reply(told, (Candidate(told, 1.0),), (Evidence("profile", told),)))
-    for text in (shown.text, shown.candidates[0].text, shown.evidence[0].text):
-        assert text == f"{FALSE}'s house in {TRUE}shire"
+    character = StoryRegistry({"masks": story}).character(ModelName("masks", "Silas", "1.2"))
+    text = f"{TRUE}'s house in {TRUE}shire"
+    shown = character.redact(Reply(text, (Candidate(text, 1.0),), (Evidence("profile", text),)))
+    for redacted in (shown.text, shown.candidates[0].text, shown.evidence[0].text):
+        assert redacted == f"{FALSE}'s house in {TRUE}shire"
 
 
 def test_who_is_in_on_it_is_shown_without_the_true_name(story: Story) -> None:
-    role = StoryRegistry({"masks": story}).role(ModelName("masks", "Ann", "2.1", "Silas"))
-    assert role.situation.faced is not None and role.situation.faced.name == TRUE
-    shown = role.shown_situation
+    character = StoryRegistry({"masks": story}).character(ModelName("masks", "Ann", "2.1", "Silas"))
+    assert character.situation.faced is not None and character.situation.faced.name == TRUE
+    shown = character.shown_situation
     assert shown.faced is not None and shown.faced.name == FALSE
     assert {tie.to for tie in shown.persona.relations} == {FALSE}
     assert not any(TRUE in sentence or "goes by" in sentence for sentence in shown.faced.profile)
@@ -84,7 +84,7 @@ def test_who_is_in_on_it_is_shown_without_the_true_name(story: Story) -> None:
 
 
 def test_the_character_speaks_in_a_history_under_the_name_it_is_shown_by(story: Story) -> None:
-    role = StoryRegistry({"masks": story}).role(ModelName("masks", "Silas", "1.2"))
-    assert role.speaker("silas lodger", "You") == TRUE
-    assert role.speaker(TRUE, "You") == "You"
-    assert role.speaker("Ann", "You") == "Ann"
+    character = StoryRegistry({"masks": story}).character(ModelName("masks", "Silas", "1.2"))
+    assert character.speaker("silas lodger", "You") == TRUE
+    assert character.speaker(TRUE, "You") == "You"
+    assert character.speaker("Ann", "You") == "Ann"

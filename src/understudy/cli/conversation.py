@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.agents import agent_named
-from understudy.dialogue import Agent, Reply, Situation, Turn, situation_at
+from understudy.dialogue import USER_NAME, Agent, Reply, Situation, Turn, situation_at
 from understudy.errors import AgentError, InputError
 from understudy.storyfile import Story
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
 
 __all__ = ["Conversation", "Exchanged", "speaker_named"]
-
-SOMEBODY = "You"  # speaks to the character when nobody of the story does
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Conversation:
         self.name = self.situation.persona.name
 
     def say(self, text: str) -> Reply:
-        message = Turn(self.situation.faced.name if self.situation.faced else SOMEBODY, text)
+        message = Turn(self.situation.faced.name if self.situation.faced else USER_NAME, text)
         reply = self.agent.reply(self.situation, (*self._history(), message))
         self.exchanged.append(Exchanged(self.situation, message, reply))
         return reply

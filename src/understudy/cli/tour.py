@@ -14,7 +14,7 @@ from understudy.cli.prompt import print_why
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
 from understudy.cli.stories import cast_table
 from understudy.cli.ties import print_affection
-from understudy.dialogue import Reply, Situation, Turn, situation_at
+from understudy.dialogue import USER_NAME, Reply, Situation, Turn, situation_at
 from understudy.documents import cast_document, line_document, reply_document
 from understudy.persona import Persona, persona_at
 from understudy.readers import probes_of, read
@@ -100,7 +100,7 @@ def tour(route: Route = ROUTE) -> Tour:
 
     def asked(who: str, at: str, facing: str | None, question: str) -> Answer:
         situation = situation_at(story, who, at, facing)
-        speaker = situation.faced.name if situation.faced else "You"
+        speaker = situation.faced.name if situation.faced else USER_NAME
         return Answer(situation, question, agent.reply(situation, [Turn(speaker, question)]))
 
     early, late = (asked(route.who, at, route.facing, route.question) for at in (route.early, route.late))
@@ -191,7 +191,7 @@ def _answered(answer: Answer) -> dict[str, Any]:
 
 
 def _faced(answer: Answer) -> str:
-    return answer.situation.faced.name if answer.situation.faced else "You"
+    return answer.situation.faced.name if answer.situation.faced else USER_NAME
 
 
 def _show(out: Screen, shown: Tour) -> None:

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from understudy.errors import UnderstudyError
-from understudy.server import api, openai, openapi
+from understudy.server import api, openai, openapi, reviews
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
 from understudy.server.drawing import routes as drawing
@@ -26,7 +26,6 @@ from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
 from understudy.server.pages import character, review, search, stories, story, talk
 from understudy.server.problems import Refused, problem_response
-from understudy.server.review import routes as reviewing
 from understudy.server.uploads import routes as uploads
 
 __all__ = ["OPERATIONS", "PAGES", "make_app"]
@@ -38,7 +37,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *drawing.OPERATIONS,
     *chats.OPERATIONS,
     *uploads.OPERATIONS,
-    *reviewing.OPERATIONS,
+    *reviews.OPERATIONS,
     *openapi.OPERATIONS,
 )
 PAGES: tuple[Route, ...] = (

@@ -1,4 +1,4 @@
-"""Everything a request can reach: the stage, the one who speaks, and what is kept."""
+"""Everything a request can reach: stories, the agent's executor, the database and the services on top of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from starlette.requests import Request
 
 from understudy.dialogue import Agent
-from understudy.server.chats.talking import Chats
+from understudy.server.chats.service import ChatService
 from understudy.server.data_folder import DataFolder
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.executor import AgentExecutor
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry
@@ -24,18 +24,18 @@ DATABASE = "server.sqlite"
 
 @dataclass(frozen=True, slots=True)
 class AppContext:
-    """Whoever opens it closes it: `with AppContext.open(...) as context`."""
+    """Closed by its opener: `with AppContext.open(...) as context`."""
 
     stories: StoryRegistry
     executor: AgentExecutor
-    database: Database
+    database: ServerDatabase
     telemetry: Telemetry
-    chats: Chats
+    chats: ChatService
     folder: DataFolder
     uploads: UploadService
     """Opened and closed by the application, when it starts and stops."""
     utterances: UtteranceStore | None = None
-    """Lines to be reviewed, where there are any; whoever opened it closes it."""
+    """The lines to be reviewed, where the server has any; closed by its opener."""
 
     @classmethod
     def open(
@@ -43,23 +43,23 @@ class AppContext:
         stories: StoryRegistry,
         agent: Agent,
         data: Path,
-        at_once: int | None = None,
+        concurrency: int | None = None,
         utterances: UtteranceStore | None = None,
     ) -> AppContext:
-        """`data` is the folder of what is kept; `at_once` is how many replies are made at a time."""
+        """`data` is the folder of everything stored; `concurrency` is the number of replies made at a time."""
         folder = DataFolder(data)
         try:
-            database = Database(data / DATABASE)
+            database = ServerDatabase(data / DATABASE)
         except BaseException:
             folder.close()
             raise
-        executor = AgentExecutor(agent, at_once)
+        executor = AgentExecutor(agent, concurrency)
         return cls(
             stories=stories,
             executor=executor,
             database=database,
             telemetry=Telemetry(executor),
-            chats=Chats(database, stories, executor),
+            chats=ChatService(database, stories, executor),
             folder=folder,
             uploads=UploadService(database, stories, data),
             utterances=utterances,

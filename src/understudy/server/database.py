@@ -1,8 +1,7 @@
-"""The one database of a server: chats, uploads and settings, in one SQLite file.
+"""The server's database: chats, uploads and settings, in one SQLite file.
 
-One thread owns the connection and does the work it is handed in order, each piece in a transaction of its own that is
-on the disk before anybody hears that it is done. So what a user has seen is there after a kill, and a full disk is an
-error that changes nothing.
+One thread owns the connection and runs transactions in the order they were submitted. A transaction is on the disk
+before its result is returned: what a user has seen survives a kill, and a full disk is an error that changes nothing.
 """
 
 from __future__ import annotations
@@ -17,44 +16,55 @@ from pathlib import Path
 from typing import TypeVar
 
 from understudy.errors import InputError
-from understudy.server.chats.tables import AS_SAID, CHATS
+from understudy.server.chats.store import CHAT_TABLES, MESSAGE_COLUMNS_ADDED
 from understudy.server.problems import Refused
 from understudy.server.uploads.store import TABLES as UPLOADS
 
-__all__ = ["Database"]
+__all__ = ["ServerDatabase"]
 
-APPLICATION = 0x55445356  # 'UDSV': tells a server's database from other SQLite files
-MIGRATIONS: tuple[tuple[str, str], ...] = (("chats", CHATS), ("uploads", UPLOADS), ("as said", AS_SAID))
-"""Only ever added to: a database records how many it has seen."""
+APPLICATION = 0x55445356  # 'UDSV': distinguishes a server's database from other SQLite files
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    ("chats", CHAT_TABLES),
+    ("uploads", UPLOADS),
+    ("as said", MESSAGE_COLUMNS_ADDED),
+)
+"""(name, SQL script). Append only: a database records how many it has applied."""
 
-OUTSIDE = ("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED", "SQLITE_READONLY")
-"""What goes wrong because of the disk, or of somebody else at the file."""
+DISK_ERRORS = (
+    "SQLITE_BUSY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_LOCKED",
+    "SQLITE_READONLY",
+)
+"""Caused by the disk or by another process that uses the file, and not by our SQL."""
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-class Database:
+class ServerDatabase:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         try:
-            self._connection = self._thread.submit(_opened, path).result()
+            self._connection = self._thread.submit(_open, path).result()
         except BaseException:
             self._thread.shutdown()
             raise
 
-    async def run(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
-        """What the work gives, once everything it changed is on the disk; nothing is changed where it fails."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, work)
+    async def run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Run `work` in a transaction of its own: its result is returned after the commit, and an error rolls back."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transact, work)
 
-    def _done(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
+    def _transact(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         try:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
                 return work(self._connection)
         except sqlite3.OperationalError as error:
-            if not error.sqlite_errorname.startswith(OUTSIDE):
-                raise  # a mistake of ours
+            if not error.sqlite_errorname.startswith(DISK_ERRORS):
+                raise  # a bug in our SQL
             raise Refused(
                 f"the server's database cannot take this now ({error}): nothing was lost; free some disk space, "
                 "then try again",
@@ -66,7 +76,7 @@ class Database:
         self._thread.shutdown()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives the files beside it the same mode
@@ -92,10 +102,10 @@ def _migrate(connection: sqlite3.Connection) -> None:
             """CREATE TABLE IF NOT EXISTS migrations
                (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"""
         )
-        (done,) = connection.execute("SELECT count(*) FROM migrations").fetchone()
-        if done > len(MIGRATIONS):
+        (applied,) = connection.execute("SELECT count(*) FROM migrations").fetchone()
+        if applied > len(MIGRATIONS):
             raise sqlite3.DatabaseError("it was made by a newer Understudy: upgrade with `pip install -U understudy`")
-        for number, (name, script) in enumerate(MIGRATIONS[done:], done + 1):
+        for number, (name, script) in enumerate(MIGRATIONS[applied:], applied + 1):
             for statement in filter(str.strip, script.split(";")):
                 connection.execute(statement)
             now = datetime.now(UTC).isoformat(timespec="seconds")

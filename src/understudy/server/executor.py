@@ -1,8 +1,5 @@
-"""Lets an agent speak without holding up the server: so many replies at once, first come, first served.
-
-Who has to wait, waits in a queue of bounded length; who goes away while waiting leaves it, and is never answered. What
-an agent has begun to say it says to the end, in a thread: a thread cannot be stopped.
-"""
+"""Runs agents off the event loop: a thread pool with a bounded FIFO queue. A disconnected client leaves the queue; a
+running reply cannot be cancelled."""
 
 from __future__ import annotations
 
@@ -17,63 +14,68 @@ from typing import Any, TypeVar
 from understudy.dialogue import Agent, Reply, Situation, Turn
 from understudy.server.problems import Refused
 
-__all__ = ["AgentExecutor", "Gone"]
+__all__ = ["CLIENT_CLOSED_REQUEST", "RETRY_AFTER_S", "AgentExecutor", "Disconnected"]
 
-WAITING = 1_000
-RETRY_AFTER = 2  # seconds
-CLIENT_GONE = 499  # a status that nobody is left to read, but the log is
+MAX_QUEUE = 1_000
+RETRY_AFTER_S = 2
+CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left; only the log shows it
 
-Made = TypeVar("Made")
-Gone = Callable[[], Awaitable[None]]
-"""Comes back when whoever asked has gone."""
+Result = TypeVar("Result")
+Disconnected = Callable[[], Awaitable[None]]
+"""Returns when the client has disconnected."""
 
 
 class AgentExecutor:
-    """One agent for everybody. Agents hold no conversation, so one instance serves every chat at once."""
+    """One agent for all clients. Agents hold no conversation, so one instance serves every chat at once.
 
-    def __init__(self, agent: Agent, at_once: int | None = None, waiting: int = WAITING) -> None:
+    `concurrency` is the number of threads, by default one per processor.
+    """
+
+    def __init__(self, agent: Agent, concurrency: int | None = None, max_queue: int = MAX_QUEUE) -> None:
         self.agent = agent
-        self.given = 0
-        self._free = at_once or os.cpu_count() or 1
-        self._most_waiting = waiting
+        self.replies_total = 0
+        self._idle = concurrency or os.cpu_count() or 1
+        self._max_queue = max_queue
         self._queue: deque[asyncio.Future[None]] = deque()
-        self._threads = ThreadPoolExecutor(self._free, thread_name_prefix="speaking")
+        self._threads = ThreadPoolExecutor(self._idle, thread_name_prefix="agent")
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         return len(self._queue)
 
-    async def reply(self, situation: Situation, history: Sequence[Turn], gone: Gone | None = None) -> Reply:
-        """What the agent says, when it is this one's turn. `gone` is waited for while waiting for the turn."""
-        reply = await self.run(partial(self.agent.reply, situation, tuple(history)), gone)
-        self.given += 1
+    async def reply(
+        self, situation: Situation, history: Sequence[Turn], disconnected: Disconnected | None = None
+    ) -> Reply:
+        """The agent's reply. `disconnected` is awaited only while the request is queued."""
+        reply = await self.run(partial(self.agent.reply, situation, tuple(history)), disconnected)
+        self.replies_total += 1
         return reply
 
-    async def run(self, work: Callable[[], Made], gone: Gone | None = None) -> Made:
-        """Other work that keeps a processor busy, in the same queue."""
-        if self._free and not self._queue:
-            self._free -= 1
+    async def run(self, work: Callable[[], Result], disconnected: Disconnected | None = None) -> Result:
+        """Run other CPU-bound work in the same queue."""
+        if self._idle and not self._queue:
+            self._idle -= 1
         else:
-            await self._turn(gone)
-        under_way = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        under_way.add_done_callback(self._done)
-        return await asyncio.shield(under_way)  # who goes away now does not free the thread any sooner
+            await self._wait_for_thread(disconnected)
+        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        future.add_done_callback(self._finish)
+        return await asyncio.shield(future)  # cancelling the caller does not free the thread any sooner
 
-    async def _turn(self, gone: Gone | None) -> None:
-        if len(self._queue) >= self._most_waiting:
+    async def _wait_for_thread(self, disconnected: Disconnected | None) -> None:
+        if len(self._queue) >= self._max_queue:
             raise Refused(
                 f"{len(self._queue)} others are waiting for a reply: try again in a moment",
                 503,
                 code="queue_full",
-                retry_after=RETRY_AFTER,
+                retry_after=RETRY_AFTER_S,
             )
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         try:
-            if gone is None:
+            if disconnected is None:
                 await turn
-            elif not await _before(turn, gone):
-                raise Refused("whoever asked has gone", CLIENT_GONE)
+            elif not await _comes_before(turn, disconnected):
+                raise Refused("the client has disconnected", CLIENT_CLOSED_REQUEST)
         except BaseException:
             self._leave(turn)
             raise
@@ -81,29 +83,29 @@ class AgentExecutor:
     def _leave(self, turn: asyncio.Future[None]) -> None:
         if turn in self._queue:
             self._queue.remove(turn)
-        elif turn.done() and not turn.cancelled():  # its turn came while it was leaving: the next one's, then
-            self._next()
+        elif turn.done() and not turn.cancelled():  # it got a thread while it was leaving: pass the thread on
+            self._release_thread()
 
-    def _done(self, under_way: asyncio.Future[Any]) -> None:
-        if not under_way.cancelled():
-            under_way.exception()  # told to whoever still waits; nobody may
-        self._next()
+    def _finish(self, future: asyncio.Future[Any]) -> None:
+        if not future.cancelled():
+            future.exception()  # marks it as retrieved: the caller may have been cancelled
+        self._release_thread()
 
-    def _next(self) -> None:
+    def _release_thread(self) -> None:
         while self._queue:
             turn = self._queue.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return
-        self._free += 1
+        self._idle += 1
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
-async def _before(turn: asyncio.Future[None], gone: Gone) -> bool:
-    """Does the turn come before they are gone?"""
-    leaving = asyncio.ensure_future(gone())
+async def _comes_before(turn: asyncio.Future[None], disconnected: Disconnected) -> bool:
+    """Whether the turn comes before the client disconnects."""
+    leaving = asyncio.ensure_future(disconnected())
     try:
         await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
         return turn.done()

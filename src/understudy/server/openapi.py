@@ -1,7 +1,4 @@
-"""The OpenAPI document, made from the operations, and a page that shows it.
-
-Whatever an operation takes and answers with is a type; the document is those types, written down.
-"""
+"""The OpenAPI document, generated from the types that operations take and return, and a page that shows it."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ VERSION = "3.1.0"
 EVENTS = "text/event-stream"
 REFERENCE = "#/components/schemas/{name}"
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
-ALWAYS = {
+COMMON_ERRORS = {
     400: "The request is not as expected.",
     401: "The server's key is missing or wrong.",
     403: "It came from another site's page.",
@@ -36,7 +33,7 @@ ALWAYS = {
     421: "The server does not go by that name.",
     429: "Too many requests.",
 }
-SOMETIMES = {
+OTHER_ERRORS = {
     409: "It does not fit the state of things.",
     500: "Something went wrong in the server.",
     503: "No reply can be made now.",
@@ -69,40 +66,41 @@ def document_of(operations: Iterable[Operation], keyed: bool) -> bytes:
 
 
 def _types(operations: Sequence[Operation]) -> list[Any]:
-    wanted: list[Any] = [ProblemDocument]
+    types: list[Any] = [ProblemDocument]
     for operation in operations:
-        wanted += [one for one in (operation.answers, operation.body, operation.query) if one is not None]
-    return list(dict.fromkeys(wanted))
+        types += filter(None, (operation.answers, operation.body, operation.query))
+    return list(dict.fromkeys(types))
 
 
 def _operation(operation: Operation, schema_of: dict[Any, Schema], components: Schema) -> Schema:
-    told: Schema = {
+    entry: Schema = {
         "summary": operation.summary,
         "tags": [operation.tag],
-        "operationId": _identity(operation),
-        "parameters": [*_in_path(operation), *_in_query(operation, schema_of, components)],
+        "operationId": _operation_id(operation),
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation, schema_of, components)],
         "responses": _responses(operation, schema_of),
     }
     if operation.body is not None:
-        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema_of[operation.body]}}}
+        content = {"application/json": {"schema": schema_of[operation.body]}}
+        entry["requestBody"] = {"required": True, "content": content}
     elif operation.form is not None:
-        told["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": operation.form}}}
-    return told
+        entry["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": operation.form}}}
+    return entry
 
 
-def _identity(operation: Operation) -> str:
+def _operation_id(operation: Operation) -> str:
     words = re.findall(r"\w+", PARAMETER.sub(r"by_\1", operation.path))
     return "_".join((operation.method.lower(), *words))
 
 
-def _in_path(operation: Operation) -> list[Schema]:
+def _path_parameters(operation: Operation) -> list[Schema]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in PARAMETER.findall(operation.path)
     ]
 
 
-def _in_query(operation: Operation, schema_of: dict[Any, Schema], components: Schema) -> list[Schema]:
+def _query_parameters(operation: Operation, schema_of: dict[Any, Schema], components: Schema) -> list[Schema]:
     if operation.query is None:
         return []
     shape = components[schema_of[operation.query]["$ref"].rpartition("/")[2]]
@@ -112,39 +110,41 @@ def _in_query(operation: Operation, schema_of: dict[Any, Schema], components: Sc
             "in": "query",
             "required": name in shape.get("required", ()),
             "description": schema.get("description", ""),
-            "schema": _of_query(schema),
+            "schema": _without_null(schema),
         }
         for name, schema in shape["properties"].items()
     ]
 
 
-def _of_query(schema: Schema) -> Schema:
-    """A query says null by leaving the field out."""
+def _without_null(schema: Schema) -> Schema:
+    """The schema of a query parameter: null is expressed by leaving the parameter out."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if not kinds:
         return schema
-    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
-    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
+    keywords = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return {**kinds[0], **keywords} if len(kinds) == 1 else {"anyOf": kinds, **keywords}
 
 
 def _responses(operation: Operation, schema_of: dict[Any, Schema]) -> Schema:
     content: Schema = {}
     if operation.status != 204:
-        content[operation.media] = {"schema": _answer(operation, schema_of)}
+        content[operation.media] = {"schema": _response_schema(operation, schema_of)}
     if operation.streams:
         content[EVENTS] = {"schema": {}}
-    done: Schema = {"description": operation.summary}
+    success: Schema = {"description": operation.summary}
     if content:
-        done["content"] = content
+        success["content"] = content
     problem = {"application/json": {"schema": schema_of[ProblemDocument]}}
-    refused = ALWAYS | {status: SOMETIMES.get(status, ALWAYS.get(status, "")) for status in operation.refuses}
+    errors = COMMON_ERRORS | {
+        status: OTHER_ERRORS.get(status, COMMON_ERRORS.get(status, "")) for status in operation.refuses
+    }
     return {
-        str(operation.status): done,
-        **{str(status): {"description": why, "content": problem} for status, why in sorted(refused.items())},
+        str(operation.status): success,
+        **{str(status): {"description": text, "content": problem} for status, text in sorted(errors.items())},
     }
 
 
-def _answer(operation: Operation, schema_of: dict[Any, Schema]) -> Schema:
+def _response_schema(operation: Operation, schema_of: dict[Any, Schema]) -> Schema:
     if operation.answers is not None:
         return schema_of[operation.answers]
     return {"type": "string"} if operation.media.startswith("text/") and operation.media != EVENTS else {}
@@ -159,15 +159,16 @@ OPERATIONS = (Operation("GET", "/openapi.json", _document, "This document", answ
 
 async def _docs(request: Request) -> Response:
     document = msgspec.json.decode(request.app.state.openapi())
-    return page(request, "docs.html", "docs", told=_pages(document), schemas=document["components"]["schemas"])
+    schemas = document["components"]["schemas"]
+    return page(request, "docs.html", "docs", operations_by_tag=_by_tag(document), schemas=schemas)
 
 
-def _pages(document: Schema) -> dict[str, list[Schema]]:
-    """The operations by what they are about, each with what the page shows of it."""
+def _by_tag(document: Schema) -> dict[str, list[Schema]]:
+    """The operations of each tag, as the page shows them."""
     by_tag: dict[str, list[Schema]] = {}
     for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            by_tag.setdefault(told["tags"][0], []).append({**told, "path": path, "method": method.upper()})
+        for method, operation in methods.items():
+            by_tag.setdefault(operation["tags"][0], []).append({**operation, "path": path, "method": method.upper()})
     return by_tag
 
 

@@ -1,9 +1,9 @@
-"""The door between HTTP and typed functions: one declaration makes the route, its checks and its page in the schema.
+"""API operations: one declaration makes the route, the validation of its input and its entry in the OpenAPI document.
 
-    Operation("GET", "/api/stories/{story}/cast", cast, "Who has spoken so far", answers=Cast, query=At)
+    Operation("GET", "/api/stories/{story}/cast", get_cast, "Who has spoken", answers=CastDocument, query=MomentQuery)
 
 A handler gets a `Call` whose query and body were decoded and checked against their types, and returns a struct of the
-type it answers with, or a response of its own (a stream, a picture).
+declared type, or a response of its own (a stream, a picture).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["Call", "Operation"]
 
 ENCODER = msgspec.json.Encoder()
 JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
-NOT_WHOLE = "got `float`"
-PLACE = re.compile(r"at `\$(?:\.)?([^`]*)`")
+FLOAT_FOR_INT = "got `float`"
+FIELD = re.compile(r"at `\$(?:\.)?([^`]*)`")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, its query and body decoded."""
+    """A request with its query and body decoded."""
 
     request: Request
     context: AppContext
@@ -41,56 +41,56 @@ class Call:
     def path(self, name: str) -> str:
         return str(self.request.path_params[name])
 
-    async def gone(self) -> None:
-        """Comes back when the client has gone away. Only after the body was read."""
+    async def disconnected(self) -> None:
+        """Returns when the client has disconnected. Call it only after the body was read."""
         while (await self.request.receive())["type"] != "http.disconnect":
             pass
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What can be asked of the server, in one line."""
+    """An endpoint: method and path, the types it takes and returns, and how it is documented."""
 
     method: str
     path: str
     handler: Callable[[Call], Awaitable[Any]]
     summary: str
     answers: Any = None
-    """The type of the answer; None where the handler makes the response itself."""
+    """The type of the response body; None where the handler makes the response itself."""
     media: str = "application/json"
     query: type[msgspec.Struct] | None = None
     body: type[msgspec.Struct] | None = None
     form: dict[str, Any] | None = None
-    """What a form (multipart/form-data) may hold, as a JSON schema, where that is the body."""
+    """The JSON schema of a multipart/form-data body, where that is the body."""
     status: int = 200
     refuses: tuple[int, ...] = ()
-    """Statuses of the errors it can end in, beyond those every operation can."""
+    """Error statuses beyond those that every operation can return."""
     tag: str = "stories"
     streams: bool = False
-    """Can it also answer with server-sent events?"""
+    """Whether it can also respond with server-sent events."""
 
     def route(self) -> Route:
         decoder = None if self.body is None else msgspec.json.Decoder(self.body)
 
         async def endpoint(request: Request) -> Response:
-            query = None if self.query is None else _query(request, self.query)
-            body = None if decoder is None else await _body(request, decoder)
-            answer = await self.handler(Call(request, context_of(request), query, body))
-            if isinstance(answer, Response):
-                return answer
-            return Response(ENCODER.encode(answer), self.status, media_type=self.media)
+            query = None if self.query is None else _decode_query(request, self.query)
+            body = None if decoder is None else await _decode_body(request, decoder)
+            result = await self.handler(Call(request, context_of(request), query, body))
+            if isinstance(result, Response):
+                return result
+            return Response(ENCODER.encode(result), self.status, media_type=self.media)
 
         return Route(self.path, endpoint, methods=[self.method])
 
 
-def _query(request: Request, wanted: type[msgspec.Struct]) -> msgspec.Struct:
+def _decode_query(request: Request, query_type: type[msgspec.Struct]) -> msgspec.Struct:
     try:
-        return msgspec.convert(dict(request.query_params), wanted, strict=False)
+        return msgspec.convert(dict(request.query_params), query_type, strict=False)
     except msgspec.ValidationError as error:
-        raise Refused(f"the query is not as expected: {error}", 400, param=_place(error)) from error
+        raise Refused(f"the query is not as expected: {error}", 400, param=_field(error)) from error
 
 
-async def _body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
+async def _decode_body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
     if not JSON.match(request.headers.get("content-type", "")):
         raise Refused("the body must be JSON, and say so: Content-Type: application/json", 415, code="content_type")
     raw = await request.body()
@@ -98,25 +98,25 @@ async def _body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
         try:
             return decoder.decode(raw)
         except msgspec.ValidationError as error:
-            if NOT_WHOLE not in str(error):
+            if FLOAT_FOR_INT not in str(error):
                 raise
-            return msgspec.convert(_whole(msgspec.json.decode(raw)), decoder.type)
+            return msgspec.convert(_integral(msgspec.json.decode(raw)), decoder.type)
     except msgspec.ValidationError as error:
-        raise Refused(f"the body is not as expected: {error}", 400, param=_place(error)) from error
+        raise Refused(f"the body is not as expected: {error}", 400, param=_field(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(f"the body is not JSON: {error}", 400) from error
 
 
-def _whole(told: Any) -> Any:
-    """To JSON 5.0 is as whole a number as 5."""
-    if isinstance(told, float) and told.is_integer():
-        return int(told)
-    if isinstance(told, list):
-        return [_whole(one) for one in told]
-    return {name: _whole(one) for name, one in told.items()} if isinstance(told, dict) else told
+def _integral(value: Any) -> Any:
+    """A JSON value with 5.0 read as 5, since JSON has one number type and msgspec takes no float for an int."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_integral(item) for item in value]
+    return {name: _integral(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
-def _place(error: msgspec.ValidationError) -> str | None:
-    """Where in the request it went wrong, as the error's message ends with: `$.messages[0].role`."""
-    found = PLACE.search(str(error))
-    return found[1] or None if found else None
+def _field(error: msgspec.ValidationError) -> str | None:
+    """The field that is wrong, which ends the error's message: `$.messages[0].role`."""
+    match = FIELD.search(str(error))
+    return match[1] or None if match else None

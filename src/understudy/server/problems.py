@@ -1,7 +1,7 @@
-"""Every error as the one shape that OpenAI's clients read: {"error": {"message", "type", "param", "code"}}.
+"""Errors as responses, in the shape that OpenAI's clients read: {"error": {"message", "type", "param", "code"}}.
 
-What the story's own errors say may tell of later things (who else is in it, when somebody is born). Here they say only
-that somebody or something is not there.
+A story's own errors may mention later things (who else is in it, when somebody is born). The messages sent from here
+say only that somebody or something is not there.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from understudy.errors import (
     Unreachable,
 )
 
-__all__ = ["Problem", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of"]
+__all__ = ["ProblemDetail", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of"]
 
-NOT_YET = "nobody of that name, or more than one, is in the story by then: look at the cast, or give the full name"
+NOT_KNOWN = "nobody of that name, or more than one, is in the story by then: look at the cast, or give the full name"
 
 
-class Problem(msgspec.Struct):
+class ProblemDetail(msgspec.Struct):
     message: str
     type: str
     param: str | None = None
@@ -35,11 +35,11 @@ class Problem(msgspec.Struct):
 
 
 class ProblemDocument(msgspec.Struct):
-    error: Problem
+    error: ProblemDetail
 
 
 class Refused(UnderstudyError):
-    """A request that is turned away, with the status to say so."""
+    """A request that is refused, with its HTTP status."""
 
     def __init__(
         self,
@@ -63,14 +63,14 @@ def status_of(error: UnderstudyError) -> int:
     return 503 if isinstance(error, AgentError | Unreachable) else 500
 
 
-KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
-def problem_of(error: UnderstudyError) -> Problem:
+def problem_of(error: UnderstudyError) -> ProblemDetail:
     status = status_of(error)
-    kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
+    error_type = TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
     param, code = (error.param, error.code) if isinstance(error, Refused) else (None, None)
-    return Problem(_message(error), kind, param, code)
+    return ProblemDetail(_message(error), error_type, param, code)
 
 
 def problem_response(error: UnderstudyError) -> Response:
@@ -84,4 +84,4 @@ def problem_response(error: UnderstudyError) -> Response:
 def _message(error: UnderstudyError) -> str:
     if isinstance(error, Dead):
         return "that character is dead by then: ask for an earlier moment"
-    return NOT_YET if isinstance(error, UnknownCharacter | Unborn) else str(error)
+    return NOT_KNOWN if isinstance(error, UnknownCharacter | Unborn) else str(error)

@@ -43,9 +43,9 @@ class Telemetry:
         )
         self.streams = Gauge("understudy_streams_open", "Event streams under way.", registry=self._registry)
         waiting = Gauge("understudy_queue_waiting", "Replies waiting for their turn.", registry=self._registry)
-        waiting.set_function(lambda: executor.waiting)
+        waiting.set_function(lambda: executor.queue_length)
         replies = Gauge("understudy_replies", "Replies the agent has given.", registry=self._registry)
-        replies.set_function(lambda: executor.given)
+        replies.set_function(lambda: executor.replies_total)
         self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def record(self, method: str, route: str, status: int, seconds: float) -> None:

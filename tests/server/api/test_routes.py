@@ -16,14 +16,14 @@ Ask = Callable[..., httpx.Response]
 STORY = "/api/stories/brass-key"
 
 
-def told(ask: Ask, path: str, **query: Any) -> Any:
+def get(ask: Ask, path: str, **query: Any) -> Any:
     response = ask("GET", path, params=query)
     assert response.status_code == 200, response.text
     return response.json()
 
 
 def test_stories(ask: Ask) -> None:
-    stories = told(ask, "/api/stories")["stories"]
+    stories = get(ask, "/api/stories")["stories"]
     assert {
         "name": "brass-key",
         "title": "The Brass Key",
@@ -34,38 +34,38 @@ def test_stories(ask: Ask) -> None:
 
 def test_the_cast_grows_with_the_moment(ask: Ask) -> None:
     def names(at: str) -> list[str]:
-        return [one["name"] for one in told(ask, f"{STORY}/cast", at=at)["cast"]]
+        return [member["name"] for member in get(ask, f"{STORY}/cast", at=at)["cast"]]
 
     assert names("1.1") == []
     assert names("1.2") == ["Ines Vale", "Tobias Rook"]
     assert set(names("2.1")) == {"Ines Vale", "Tobias Rook", "Mara Quill"}
-    assert told(ask, f"{STORY}/cast")["moment"] == "end"
+    assert get(ask, f"{STORY}/cast")["moment"] == "end"
 
 
 def test_scenes_come_a_page_at_a_time_and_end_at_the_moment(ask: Ask) -> None:
-    first = told(ask, f"{STORY}/scenes", at="2.1.2", limit=2)
+    first = get(ask, f"{STORY}/scenes", at="2.1.2", limit=2)
     assert [scene["moment"] for scene in first["scenes"]] == ["1.1", "1.2"] and first["next"] == "2.1"
-    rest = told(ask, f"{STORY}/scenes", at="2.1.2", limit=2, since=first["next"])
-    (scene,) = rest["scenes"]
-    assert rest["next"] is None
+    second = get(ask, f"{STORY}/scenes", at="2.1.2", limit=2, since=first["next"])
+    (scene,) = second["scenes"]
+    assert second["next"] is None
     assert [line["text"] for line in scene["lines"]] == ["I am sorry about the key. I took it."]
 
 
 def test_who_enters_later_is_not_present_yet(ask: Ask) -> None:
-    (scene,) = told(ask, "/api/stories/demo/scenes", at="1.1.1.3", limit=5)["scenes"]
-    whole = told(ask, "/api/stories/demo/scenes", at="1.1.2", limit=1)["scenes"][0]
+    (scene,) = get(ask, "/api/stories/demo/scenes", at="1.1.1.3", limit=5)["scenes"]
+    whole = get(ask, "/api/stories/demo/scenes", at="1.1.2", limit=1)["scenes"][0]
     assert len(scene["lines"]) == 2 and set(scene["present"]) <= set(whole["present"])
 
 
 def test_the_timeline_tells_what_was_reached(ask: Ask) -> None:
-    stops = {stop["moment"]: stop for stop in told(ask, f"{STORY}/timeline", at="1.2")["stops"]}
+    stops = {stop["moment"]: stop for stop in get(ask, f"{STORY}/timeline", at="1.2")["stops"]}
     assert stops["1.1"]["setting"] == "The chandlery, noon" and stops["1"]["title"] == "Low Water"
     assert stops["2.2"] == {"moment": "2.2", "reached": False, "title": "", "setting": "", "lines": None}
 
 
 def test_a_persona_at_a_moment(ask: Ask) -> None:
-    early = told(ask, f"{STORY}/characters/Ines", at="1.2", facing="Tobias", last=1)
-    late = told(ask, f"{STORY}/characters/Ines Vale", at="2.2")
+    early = get(ask, f"{STORY}/characters/Ines", at="1.2", facing="Tobias", last=1)
+    late = get(ask, f"{STORY}/characters/Ines Vale", at="2.2")
     assert early["character"] == "Ines Vale" and early["facing"]["name"] == "Tobias Rook"
     assert [tie["level"] for tie in early["relations"]] == [7] and len(early["lines"]) == 1
     assert [tie["level"] for tie in late["relations"]] == [3] and "facing" not in late
@@ -93,20 +93,20 @@ def test_a_card_as_json_and_in_a_picture(ask: Ask) -> None:
 
 
 def test_a_reply_with_its_evidence(ask: Ask) -> None:
-    asked = {"story": "brass-key", "character": "Ines", "at": "2.1", "facing": "Tobias", "message": "Well?"}
-    first = ask("POST", "/api/replies", json=asked)
+    request = {"story": "brass-key", "character": "Ines", "at": "2.1", "facing": "Tobias", "message": "Well?"}
+    first = ask("POST", "/api/replies", json=request)
     assert first.json()["reply"] == "This is the line numbered 1." and first.json()["evidence"][0]["kind"] == "script"
     history = [{"speaker": "Tobias Rook", "text": "Ines?"}, {"speaker": "Ines Vale", "text": "Yes?"}]
-    second = ask("POST", "/api/replies", json={**asked, "history": history})
+    second = ask("POST", "/api/replies", json={**request, "history": history})
     assert second.json()["reply"] == "This is the line numbered 2."
 
 
 def test_health_and_figures(ask: Ask) -> None:
-    assert told(ask, "/health")["status"] == "ok"
+    assert get(ask, "/health")["status"] == "ok"
     ask("GET", f"{STORY}/cast", params={"at": "1.2"})
     ask("GET", "/nothing")
-    asked = {"story": "brass-key", "character": "Ines", "message": "Well?"}
-    ask("POST", "/api/replies", json=asked)
+    request = {"story": "brass-key", "character": "Ines", "message": "Well?"}
+    ask("POST", "/api/replies", json=request)
     figures = ask("GET", "/metrics").text
     assert 'understudy_requests_total{method="GET",route="/api/stories/{story}/cast",status="200"} 1.0' in figures
     assert 'understudy_requests_total{method="GET",route="other",status="404"} 1.0' in figures
@@ -135,7 +135,7 @@ def test_errors_have_one_shape(ask: Ask, path: str, status: int) -> None:
 
 
 def test_a_story_that_was_read_anew_is_told_anew(context: AppContext) -> None:
-    from understudy.server.naming import ModelName
+    from understudy.server.model_name import ModelName
 
     registry, name = context.stories, ModelName("again", "Ines", "2.1")
     story = registry.story("brass-key")
@@ -144,4 +144,4 @@ def test_a_story_that_was_read_anew_is_told_anew(context: AppContext) -> None:
     assert registry.situation(name) is first  # agents know a persona again by its being the same
     registry.put("again", story)
     assert registry.situation(name) is not first
-    assert asyncio.run(registry.role_soon(name)).situation is registry.situation(name)
+    assert asyncio.run(registry.character_async(name)).situation is registry.situation(name)

@@ -1,4 +1,4 @@
-"""Chats asked over HTTP, and agents that can be looked into."""
+"""Events of a chat's stream, and an agent that records what it was given."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def events_of(response: httpx.Response) -> Events:
     """(name, data) of every event of a stream."""
     assert response.status_code == 200, response.text
     assert response.headers["content-type"].startswith("text/event-stream")
-    found: Events = []
+    events: Events = []
     for block in response.text.split("\n\n"):
         if block:
             name, data = block.split("\n")
-            found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
-    return found
+            events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return events
 
 
 class Remembering:
-    """Answers with how much it has heard, and lets one look at what it was given. Considers three replies."""
+    """Replies with how much it has heard, records what it was given, and considers three replies."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[Situation, tuple[Turn, ...]]] = []
@@ -46,8 +46,8 @@ class Remembering:
 
 
 @pytest.fixture
-def remembering(make_house: Callable[..., AppContext]) -> tuple[Remembering, AppContext]:
+def remembering(make_context: Callable[..., AppContext]) -> tuple[Remembering, AppContext]:
     agent = Remembering()
-    context = make_house(agent)
-    context.chats.pace = 0
+    context = make_context(agent)
+    context.chats.pace_s = 0
     return agent, context

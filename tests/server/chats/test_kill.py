@@ -1,4 +1,4 @@
-"""A server that is killed while it tells a reply has kept everything that was seen."""
+"""A server that is killed while it streams a reply has stored everything that was seen."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from killable import WORDS, server
 
 
-def told_until(url: str, chat: str, text: str, words: int) -> str:
-    """Listen to a reply until so many words of it have come."""
+def read_until(url: str, chat: str, text: str, words: int) -> str:
+    """The beginning of a reply's stream: so many words."""
     seen = ""
     with httpx.stream("POST", f"{url}/api/chats/{chat}/messages", json={"text": text}, timeout=30) as stream:
         for line in stream.iter_lines():
@@ -30,14 +30,14 @@ def test_what_was_seen_is_there_after_a_kill_between_two_tokens(story: Path, tmp
     begun = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
     with server(story, tmp_path) as (process, url):
         chat = httpx.post(f"{url}/api/chats", json=begun, timeout=30).json()["id"]
-        first = told_until(url, chat, "Where is the key?", words)
-        second = told_until(url, chat, "And the hook?", words)
+        first = read_until(url, chat, "Where is the key?", words)
+        second = read_until(url, chat, "And the hook?", words)
         process.send_signal(signal.SIGKILL)
         process.wait(30)
     with server(story, tmp_path) as (_, url):
         messages = httpx.get(f"{url}/api/chats/{chat}", timeout=30).json()["messages"]
-    assert [one["text"] for one in messages[::2]] == ["Where is the key?", "And the hook?"]
+    assert [message["text"] for message in messages[::2]] == ["Where is the key?", "And the hook?"]
     for reply, seen in zip(messages[1::2], [first, second], strict=True):
         assert len(seen.split()) == words
         assert reply["text"].startswith(seen)
-        assert len(reply["text"].split()) == WORDS  # all of it was kept before its first word was told
+        assert len(reply["text"].split()) == WORDS  # all of it was stored before its first word was sent

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from understudy.server.chats import store
-from understudy.server.chats.store import Said
-from understudy.server.chats.tables import AS_SAID, CHATS
+from understudy.server.chats.store import CHAT_TABLES, MESSAGE_COLUMNS_ADDED, Message
 from understudy.server.problems import Refused
 
 Done = TypeVar("Done")
@@ -23,13 +22,13 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 def opened() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.execute("PRAGMA foreign_keys = ON")
-    for statement in f"{CHATS};{AS_SAID}".split(";"):
+    for statement in f"{CHAT_TABLES};{MESSAGE_COLUMNS_ADDED}".split(";"):
         db.execute(statement)
     return db
 
 
-def said(text: str, answers: bool = False) -> Said:
-    return Said(answers, "Ines Vale" if answers else None, "Ines Vale" if answers else "You", text, "2.1")
+def said(text: str, is_reply: bool = False) -> Message:
+    return Message(is_reply, "Ines Vale" if is_reply else None, "Ines Vale" if is_reply else "You", text, "2.1")
 
 
 def within(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Done]) -> Done:
@@ -46,56 +45,56 @@ class ChatIsATree(RuleBasedStateMachine):
         super().__init__()
         self.db = opened()
         self.chat = within(self.db, lambda db: store.create(db, "brass-key", ["Ines Vale"], None, "2.1")).id
-        self.other = within(self.db, lambda db: store.create(db, "brass-key", ["Mara Quill"], None, "1.2")).id
+        self.other_chat = within(self.db, lambda db: store.create(db, "brass-key", ["Mara Quill"], None, "1.2")).id
         self.tree: dict[int, tuple[int | None, str]] = {}
         self.version = 1
 
-    def pick(self, place: int) -> int:
-        return sorted(self.tree)[place % len(self.tree)]
+    def pick(self, index: int) -> int:
+        return sorted(self.tree)[index % len(self.tree)]
 
     def below(self, top: int) -> set[int]:
-        found = {top}
+        subtree = {top}
         for number in sorted(self.tree):  # a child's number is always larger than its parent's
-            if self.tree[number][0] in found:
-                found.add(number)
-        return found
+            if self.tree[number][0] in subtree:
+                subtree.add(number)
+        return subtree
 
     @property
     def tip(self) -> int | None:
-        return store.chat(self.db, self.chat).tip
+        return store.get_chat(self.db, self.chat).tip
 
-    @rule(text=TEXTS, answers=st.booleans())
-    def say(self, text: str, answers: bool) -> None:
+    @rule(text=TEXTS, is_reply=st.booleans())
+    def say(self, text: str, is_reply: bool) -> None:
         parent = self.tip
-        kept = within(self.db, lambda db: store.append(db, self.chat, parent, said(text, answers)))
-        self.tree[kept.id] = (parent, text)
-        assert self.tip == kept.id
+        stored = within(self.db, lambda db: store.append(db, self.chat, parent, said(text, is_reply)))
+        self.tree[stored.id] = (parent, text)
+        assert self.tip == stored.id
 
     @precondition(lambda self: self.tree)
-    @rule(text=TEXTS, place=st.integers(0, 50))
-    def edit(self, text: str, place: int) -> None:
-        parent = self.tree[self.pick(place)][0]
-        kept = within(self.db, lambda db: store.append(db, self.chat, parent, said(text)))
-        self.tree[kept.id] = (parent, text)
-        assert self.tip == kept.id
+    @rule(text=TEXTS, index=st.integers(0, 50))
+    def edit(self, text: str, index: int) -> None:
+        parent = self.tree[self.pick(index)][0]
+        stored = within(self.db, lambda db: store.append(db, self.chat, parent, said(text)))
+        self.tree[stored.id] = (parent, text)
+        assert self.tip == stored.id
 
     @precondition(lambda self: self.tree)
-    @rule(place=st.integers(0, 50))
-    def remove(self, place: int) -> None:
-        wanted = self.pick(place)
-        shown = [one.id for one in store.path(self.db, self.tip)]
+    @rule(index=st.integers(0, 50))
+    def remove(self, index: int) -> None:
+        wanted = self.pick(index)
+        shown = [message.id for message in store.path(self.db, self.tip)]
         within(self.db, lambda db: store.remove(db, self.chat, wanted))
         for number in self.below(wanted):
             del self.tree[number]
         if wanted not in shown:
-            assert [one.id for one in store.path(self.db, self.tip)] == shown
+            assert [message.id for message in store.path(self.db, self.tip)] == shown
 
     @precondition(lambda self: self.tree)
-    @rule(place=st.integers(0, 50))
-    def choose(self, place: int) -> None:
-        wanted = self.pick(place)
-        within(self.db, lambda db: store.choose(db, self.chat, wanted))
-        assert wanted in [one.id for one in store.path(self.db, self.tip)]
+    @rule(index=st.integers(0, 50))
+    def choose(self, index: int) -> None:
+        wanted = self.pick(index)
+        within(self.db, lambda db: store.show_branch(db, self.chat, wanted))
+        assert wanted in [message.id for message in store.path(self.db, self.tip)]
 
     @precondition(lambda self: self.tree)
     @rule(seen=st.integers(0, 20))
@@ -103,19 +102,19 @@ class ChatIsATree(RuleBasedStateMachine):
         tip = self.tip
         assert tip is not None
         text = self.tree[tip][1][:seen]
-        within(self.db, lambda db: store.cut(db, self.chat, tip, text))
+        within(self.db, lambda db: store.truncate(db, self.chat, tip, text))
         if text:
             self.tree[tip] = (self.tree[tip][0], text)
         else:
             del self.tree[tip]
 
     @precondition(lambda self: self.tree)
-    @rule(place=st.integers(0, 50))
-    def branch(self, place: int) -> None:
-        wanted = self.pick(place)
+    @rule(index=st.integers(0, 50))
+    def branch(self, index: int) -> None:
+        wanted = self.pick(index)
         new = within(self.db, lambda db: store.branch(db, self.chat, wanted))
-        copied = [(one.text, one.shown) for one in store.path(self.db, new.tip)]
-        assert copied == [(one.text, one.shown) for one in store.path(self.db, wanted)]
+        copied = [(message.text, message.shown_name) for message in store.path(self.db, new.tip)]
+        assert copied == [(message.text, message.shown_name) for message in store.path(self.db, wanted)]
         within(self.db, lambda db: store.delete(db, new.id))
 
     @invariant()
@@ -132,16 +131,16 @@ class ChatIsATree(RuleBasedStateMachine):
     @invariant()
     def a_path_runs_from_a_first_message_to_the_tip(self) -> None:
         path = store.path(self.db, self.tip)
-        assert [one.parent for one in path] == [None, *(one.id for one in path)][: len(path)]
+        assert [message.parent for message in path] == [None, *(message.id for message in path)][: len(path)]
         assert (path[-1].id if path else None) == self.tip
 
     @invariant()
     def the_other_chat_is_left_alone(self) -> None:
-        assert store.chat(self.db, self.other).version == 1
+        assert store.get_chat(self.db, self.other_chat).version == 1
 
     @invariant()
     def a_version_stands_for_one_state(self) -> None:
-        version = store.chat(self.db, self.chat).version
+        version = store.get_chat(self.db, self.chat).version
         assert version >= self.version
         self.version = version
 
@@ -159,11 +158,11 @@ def db() -> sqlite3.Connection:
 
 
 def test_a_message_of_another_chat_cannot_be_answered(db: sqlite3.Connection) -> None:
-    one = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
-    two = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
-    first = store.append(db, one.id, None, said("Hello."))
+    chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
+    another = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
+    first = store.append(db, chat.id, None, said("Hello."))
     with pytest.raises(Refused, match="no such message"):
-        store.append(db, two.id, first.id, said("Hello?"))
+        store.append(db, another.id, first.id, said("Hello?"))
 
 
 def test_a_chat_of_thousands_of_messages_can_be_taken_away_at_once(db: sqlite3.Connection) -> None:
@@ -179,7 +178,7 @@ def test_a_chat_of_thousands_of_messages_can_be_taken_away_at_once(db: sqlite3.C
             ).lastrowid
             or 0
         )
-    within(db, lambda db: store.change(db, chat.id, tip=parent))
+    within(db, lambda db: store.update(db, chat.id, tip=parent))
     assert len(store.path(db, parent)) == 2501
     assert within(db, lambda db: store.remove(db, chat.id, first)).tip is None
     assert store.texts(db, chat.id) == {}
@@ -190,11 +189,11 @@ def test_a_chat_is_called_by_its_first_words_until_it_is_given_a_title(db: sqlit
     store.append(
         db, chat.id, None, said("Where   was the key\nat noon, and who had looked at the hook before you did?")
     )
-    assert store.chat(db, chat.id).title == "Where was the key at noon, and who had looked at the hook…"
-    store.change(db, chat.id, title="Keys")
-    tip = store.chat(db, chat.id).tip
+    assert store.get_chat(db, chat.id).title == "Where was the key at noon, and who had looked at the hook…"
+    store.update(db, chat.id, title="Keys")
+    tip = store.get_chat(db, chat.id).tip
     store.append(db, chat.id, tip, said("And now?"))
-    assert store.chat(db, chat.id).title == "Keys"
+    assert store.get_chat(db, chat.id).title == "Keys"
 
 
 def test_stopping_a_reply_takes_replies_after_it_that_nobody_saw_but_never_what_the_user_said(
@@ -202,19 +201,23 @@ def test_stopping_a_reply_takes_replies_after_it_that_nobody_saw_but_never_what_
 ) -> None:
     chat = store.create(db, "brass-key", ["Ines Vale", "Tobias Rook"], None, "1.1").id
     user = store.append(db, chat, None, said("Hello, all."))
-    first = store.append(db, chat, user.id, said("Good day to you.", answers=True))
-    store.append(db, chat, first.id, said("And to you.", answers=True))
-    within(db, lambda db: store.cut(db, chat, first.id, "Good"))
-    assert [(one.text, one.state) for one in store.path(db, first.id)][-1] == ("Good", "cut")
-    assert store.chat(db, chat).tip == first.id
+    first = store.append(db, chat, user.id, said("Good day to you.", is_reply=True))
+    store.append(db, chat, first.id, said("And to you.", is_reply=True))
+    within(db, lambda db: store.truncate(db, chat, first.id, "Good"))
+    assert [(message.text, message.state) for message in store.path(db, first.id)][-1] == ("Good", "cut")
+    assert store.get_chat(db, chat).tip == first.id
     store.append(db, chat, first.id, said("What is good?"))
-    within(db, lambda db: store.cut(db, chat, first.id, ""))
-    assert [one.text for one in store.path(db, store.chat(db, chat).tip)] == ["Hello, all.", "Good", "What is good?"]
+    within(db, lambda db: store.truncate(db, chat, first.id, ""))
+    assert [message.text for message in store.path(db, store.get_chat(db, chat).tip)] == [
+        "Hello, all.",
+        "Good",
+        "What is good?",
+    ]
 
 
 def test_what_is_not_there_is_refused(db: sqlite3.Connection) -> None:
     with pytest.raises(Refused, match="no such chat"):
-        store.chat(db, "nothing")
+        store.get_chat(db, "nothing")
     with pytest.raises(Refused, match="no such chat"):
         store.delete(db, "nothing")
     chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")

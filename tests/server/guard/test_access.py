@@ -13,7 +13,7 @@ import pytest
 from starlette.routing import Route
 
 from reviewed import filled as lines_to_review
-from server.conftest import MakeHouse
+from server.conftest import MakeContext
 from server.guard.test_middleware import KEY, ask, visit
 from understudy.errors import InputError
 from understudy.server.app import OPERATIONS, PAGES, make_app
@@ -29,9 +29,9 @@ AS_AUTHOR = {"Authorization": f"Bearer {KEY}"}
 
 
 @pytest.fixture
-def app(make_house: MakeHouse, tmp_path: Path) -> Iterator[GuardMiddleware]:
+def app(make_context: MakeContext, tmp_path: Path) -> Iterator[GuardMiddleware]:
     with closing(lines_to_review(tmp_path / "lines.db")) as lines:
-        yield make_app(make_house(utterances=lines), AccessPolicy.for_host("0.0.0.0", KEY, reader_key=READERS))
+        yield make_app(make_context(utterances=lines), AccessPolicy.for_host("0.0.0.0", KEY, reader_key=READERS))
 
 
 def filled(path: str) -> str:

@@ -19,8 +19,8 @@ def client(served: str) -> Iterator[Client]:
         yield client
 
 
-def say(client: Client, text: str = "Who wrote it?", model: str = ZITA, **told: Any) -> Any:
-    return client.chat.completions.create(model=model, messages=[{"role": "user", "content": text}], **told)
+def say(client: Client, text: str = "Who wrote it?", model: str = ZITA, **fields: Any) -> Any:
+    return client.chat.completions.create(model=model, messages=[{"role": "user", "content": text}], **fields)
 
 
 def test_models_are_the_characters(client: Client) -> None:
@@ -66,9 +66,9 @@ def test_a_stream_is_the_same_reply_word_by_word(client: Client) -> None:
     words = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
     assert words == ["This ", "is ", "the ", "line ", "numbered ", "1."]
     assert chunks[0].choices[0].delta.role == "assistant"
-    *told, last, usage = chunks
+    *earlier, last, usage = chunks
     assert last.choices[0].finish_reason == "stop" and last.choices[0].understudy["evidence"]
-    assert all(chunk.choices[0].finish_reason is None for chunk in told)
+    assert all(chunk.choices[0].finish_reason is None for chunk in earlier)
     assert not usage.choices and usage.usage.completion_tokens == 7
     assert len({chunk.id for chunk in chunks}) == 1
 
@@ -95,12 +95,12 @@ def test_a_seed_gives_the_same_again(client: Client) -> None:
 
 def test_what_changes_nothing_is_taken(client: Client) -> None:
     plain = say(client).choices[0].message.content
-    told: dict[str, Any] = {"temperature": 1.5, "top_p": 0.1, "presence_penalty": 1, "frequency_penalty": -1}
-    assert say(client, **told, user="me", metadata={"a": "b"}).choices[0].message.content == plain
+    ignored: dict[str, Any] = {"temperature": 1.5, "top_p": 0.1, "presence_penalty": 1, "frequency_penalty": -1}
+    assert say(client, **ignored, user="me", metadata={"a": "b"}).choices[0].message.content == plain
 
 
 @pytest.mark.parametrize(
-    ("told", "param"),
+    ("fields", "param"),
     [
         ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
         ({"functions": [{"name": "f"}]}, "functions"),
@@ -114,9 +114,9 @@ def test_what_changes_nothing_is_taken(client: Client) -> None:
         ({"temperature": "hot"}, "temperature"),
     ],
 )
-def test_what_characters_cannot_do_is_refused_by_its_name(client: Client, told: Any, param: str) -> None:
+def test_what_characters_cannot_do_is_refused_by_its_name(client: Client, fields: Any, param: str) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
-        say(client, **told)
+        say(client, **fields)
     assert refused.value.param == param
 
 
@@ -141,18 +141,18 @@ def test_whoever_is_not_there_is_a_model_not_found(client: Client, model: str) -
 
 
 def test_embeddings(client: Client) -> None:
-    one = client.embeddings.create(model="encoder", input="the harbour at night")  # asks for base64
+    encoded = client.embeddings.create(model="encoder", input="the harbour at night")  # asks for base64
     plain = client.embeddings.create(model="encoder", input=["the harbour at night", "a"], encoding_format="float")
-    assert one.data[0].embedding == pytest.approx(plain.data[0].embedding)
+    assert encoded.data[0].embedding == pytest.approx(plain.data[0].embedding)
     assert sum(value**2 for value in plain.data[0].embedding) == pytest.approx(1, abs=0.01)
     assert plain.data[1].index == 1 and plain.data[1].embedding != plain.data[0].embedding
     assert plain.usage.prompt_tokens == 5
 
 
-@pytest.mark.parametrize("told", [[1, 2, 3], [[1, 2], [3]], [], ["", "a"], ["a"] * 257])
-def test_what_cannot_be_embedded(client: Client, told: Any) -> None:
+@pytest.mark.parametrize("texts", [[1, 2, 3], [[1, 2], [3]], [], ["", "a"], ["a"] * 257])
+def test_what_cannot_be_embedded(client: Client, texts: Any) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
-        client.embeddings.create(model="encoder", input=told)
+        client.embeddings.create(model="encoder", input=texts)
     assert (refused.value.param or "").startswith("input")
 
 
@@ -168,14 +168,14 @@ def test_many_at_once_each_get_their_own(served: str) -> None:
     async def asking() -> list[tuple[int, str | None]]:
         async with openai.AsyncOpenAI(base_url=f"{served}/v1", api_key="none", max_retries=0) as client:
 
-            async def one(number: int) -> tuple[int, str | None]:
+            async def stream_reply(number: int) -> tuple[int, str | None]:
                 said: list[Any] = [{"role": "user", "content": "On."}]
                 said += [{"role": "assistant", "content": "Yes."}] * number
-                stream = await client.chat.completions.create(model=ZITA, messages=said, stream=True)
-                words = [chunk.choices[0].delta.content or "" async for chunk in stream]
+                chunks = await client.chat.completions.create(model=ZITA, messages=said, stream=True)
+                words = [chunk.choices[0].delta.content or "" async for chunk in chunks]
                 return number, "".join(words)
 
-            return await asyncio.gather(*(one(number) for number in range(40)))
+            return await asyncio.gather(*(stream_reply(number) for number in range(40)))
 
-    for number, told in asyncio.run(asking()):
-        assert told == f"This is the line numbered {number + 1}."
+    for number, text in asyncio.run(asking()):
+        assert text == f"This is the line numbered {number + 1}."

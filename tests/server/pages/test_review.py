@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from reviewed import filled, line
-from server.conftest import MakeHouse
+from server.conftest import MakeContext
 from understudy.server.context import AppContext
 from understudy.utterances import APPROVED, FILTER, UtteranceStore
 
@@ -29,8 +29,8 @@ def lines(tmp_path: Path) -> Iterator[UtteranceStore]:
 
 
 @pytest.fixture
-def context(make_house: MakeHouse, lines: UtteranceStore) -> AppContext:
-    return make_house(utterances=lines)
+def context(make_context: MakeContext, lines: UtteranceStore) -> AppContext:
+    return make_context(utterances=lines)
 
 
 def shown(page: str) -> str:
@@ -198,7 +198,7 @@ def test_no_inline_scripts_or_styles_and_every_field_has_a_label(ask: Ask) -> No
         assert re.findall(r'<(?:input(?![^>]*type="hidden")|select|textarea)[^>]*>', bare) == []
 
 
-def test_the_way_to_it_is_shown_only_where_there_is_something_to_review(ask: Ask, make_house: MakeHouse) -> None:
+def test_the_way_to_it_is_shown_only_where_there_is_something_to_review(ask: Ask, make_context: MakeContext) -> None:
     assert 'href="/review"' in ask("GET", "/stories").text
     import asyncio
 
@@ -206,7 +206,7 @@ def test_the_way_to_it_is_shown_only_where_there_is_something_to_review(ask: Ask
     from understudy.server.app import make_app
 
     async def responses() -> list[httpx.Response]:
-        async with visiting(make_app(make_house())) as client:
+        async with visiting(make_app(make_context())) as client:
             return [await client.get("/stories"), await client.get("/review")]
 
     stories, review = asyncio.run(responses())

@@ -14,7 +14,7 @@ from understudy.storyfile import Story
 
 @pytest.fixture(autouse=True)
 def at_once(context: AppContext) -> None:
-    context.chats.pace = 0
+    context.chats.pace_s = 0
 
 
 def begun(ask: Ask, at: str = "1.2") -> str:

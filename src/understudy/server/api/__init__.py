@@ -1,4 +1,4 @@
-"""The project's own routes: what may be known of the stories at a moment, to read."""
+"""The project's own API: what may be known of the stories at a moment."""
 
 from __future__ import annotations
 

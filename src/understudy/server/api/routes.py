@@ -1,6 +1,6 @@
-"""The routes of the API. What they show comes from `spoiler_free`, a persona or a card, never from after the moment.
+"""The project's own API. Everything comes from `spoiler_free`, a persona or a card, never from after the moment.
 
-Every read takes `at`, a moment; without it the whole story is told.
+Every read takes `at`, a moment; by default it is the end, and the whole story is known.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from understudy import __version__
-from understudy.dialogue import Situation, Turn
+from understudy.dialogue import USER_NAME, Situation, Turn
 from understudy.documents import cast_document, persona_document, reply_document, scene_document
 from understudy.names import people_at, shown_names_at
 from understudy.readers.card.document import Card, json_of
 from understudy.readers.card.export import card_at
 from understudy.readers.card.file import png_of
 from understudy.readers.card.portrait import portrait
-from understudy.server.api.types import (
-    At,
-    Cast,
+from understudy.server.api.schemas import (
+    CardQuery,
+    CastDocument,
     Health,
-    PersonaAnswer,
-    ReplyAnswer,
+    MomentQuery,
+    PersonaDocument,
+    PersonaQuery,
     ReplyRequest,
-    Scenes,
-    Stories,
-    StoryAnswer,
-    Timeline,
-    WhichCard,
-    WhichPersona,
-    WhichScenes,
+    ScenePage,
+    ScenesQuery,
+    StoryDocument,
+    StoryList,
+    TimelineDocument,
 )
-from understudy.server.naming import ModelName
+from understudy.server.lookup import speakers_before
+from understudy.server.model_name import ModelName
 from understudy.server.operations import Call, Operation
-from understudy.server.outward import scene_as_shown
-from understudy.server.standing import heard_so_far
+from understudy.server.redaction import scene_as_shown
+from understudy.server.schemas import ReplyDocument
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.spoiler_free import scenes_before, timeline
 from understudy.story import Character, Moment, Scene
@@ -48,53 +48,52 @@ from understudy.storyfile import CastMember, Story
 
 __all__ = ["OPERATIONS"]
 
-SOMEBODY = "You"  # speaks to the character when nobody of the story does
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-async def stories(call: Call) -> Stories:
-    return Stories(
-        [StoryAnswer(name, story.title, story.language, list(story.levels)) for name, story in call.context.stories]
+async def list_stories(call: Call) -> StoryList:
+    return StoryList(
+        [StoryDocument(name, story.title, story.language, list(story.levels)) for name, story in call.context.stories]
     )
 
 
-async def _looked_up(call: Call, look: Callable[[Story, Moment], Found]) -> Found:
-    """Look something up in a story at a moment, in a thread: a story may be long, and lies on a disk."""
+async def _query_story(call: Call, query: Callable[[Story, Moment], Result]) -> Result:
+    """Run a query on the requested story at the requested moment, in a thread: stories are long, and on a disk."""
     name, at = call.path("story"), call.query.at
 
-    def looking() -> Found:
+    def run() -> Result:
         story = call.context.stories.story(name)
-        return look(story, story.moment(at))
+        return query(story, story.moment(at))
 
-    return await asyncio.to_thread(looking)
+    return await asyncio.to_thread(run)
 
 
-async def cast(call: Call) -> dict[str, Any]:
-    """Those who have spoken before the moment; at the end everybody, with what else they are called."""
+async def get_cast(call: Call) -> dict[str, Any]:
+    """Those who have spoken before the moment; at the end everybody, with their aliases."""
 
-    def look(story: Story, moment: Moment) -> dict[str, Any]:
-        members = _everybody(story, moment) if moment.is_end else _shown(story, moment)
+    def query(story: Story, moment: Moment) -> dict[str, Any]:
+        members = _whole_cast(story, moment) if moment.is_end else _cast_before(story, moment)
         return {"story": call.path("story"), "moment": moment.dotted, "cast": cast_document(members)}
 
-    return await _looked_up(call, look)
+    return await _query_story(call, query)
 
 
-def _everybody(story: Story, end: Moment) -> list[CastMember]:
-    people = {one.name: one for one in people_at(story, end)}
+def _whole_cast(story: Story, end: Moment) -> list[CastMember]:
+    people = {person.name: person for person in people_at(story, end)}
     cast = [(member, people.get(member.character.name)) for member in story.cast()]
     return [
-        member if one is None else replace(member, character=Character(one.shown, one.known_as[1:]))
-        for member, one in cast
+        member if person is None else replace(member, character=Character(person.shown, person.known_as[1:]))
+        for member, person in cast
     ]
 
 
-def _shown(story: Story, moment: Moment) -> list[CastMember]:
-    return [replace(member, character=Character(name)) for name, member in heard_so_far(story, moment)]
+def _cast_before(story: Story, moment: Moment) -> list[CastMember]:
+    return [replace(member, character=Character(name)) for name, member in speakers_before(story, moment)]
 
 
-async def stops(call: Call) -> dict[str, Any]:
-    def look(story: Story, moment: Moment) -> dict[str, Any]:
-        told = [
+async def get_timeline(call: Call) -> dict[str, Any]:
+    def query(story: Story, moment: Moment) -> dict[str, Any]:
+        stops = [
             {
                 "moment": stop.moment.dotted,
                 "reached": stop.reached,
@@ -104,58 +103,58 @@ async def stops(call: Call) -> dict[str, Any]:
             }
             for stop in timeline(story, moment)
         ]
-        return {"story": call.path("story"), "moment": moment.dotted, "stops": told}
+        return {"story": call.path("story"), "moment": moment.dotted, "stops": stops}
 
-    return await _looked_up(call, look)
+    return await _query_story(call, query)
 
 
-async def scenes(call: Call) -> dict[str, Any]:
-    asked: WhichScenes = call.query
+async def get_scenes(call: Call) -> dict[str, Any]:
+    page: ScenesQuery = call.query
 
-    def look(story: Story, moment: Moment) -> dict[str, Any]:
+    def query(story: Story, moment: Moment) -> dict[str, Any]:
         names = shown_names_at(story, moment)
-        found: list[Scene] = []
+        scenes: list[Scene] = []
         following = None
-        for scene in scenes_before(story, moment, story.moment(asked.since)):
-            if len(found) == asked.limit:
+        for scene in scenes_before(story, moment, story.moment(page.since)):
+            if len(scenes) == page.limit:
                 following = scene.moment.dotted
                 break
-            found.append(scene_as_shown(story, scene, moment, names))
+            scenes.append(scene_as_shown(story, scene, moment, names))
         return {
             "story": call.path("story"),
             "moment": moment.dotted,
-            "scenes": [scene_document(scene) for scene in found],
+            "scenes": [scene_document(scene) for scene in scenes],
             "next": following,
         }
 
-    return await _looked_up(call, look)
+    return await _query_story(call, query)
 
 
 async def _situation(call: Call) -> Situation:
     name = ModelName(call.path("story"), call.path("name"), call.query.at, call.query.facing or None)
-    return (await call.context.stories.role_soon(name)).shown_situation
+    return (await call.context.stories.character_async(name)).shown_situation
 
 
-async def persona(call: Call) -> dict[str, Any]:
+async def get_persona(call: Call) -> dict[str, Any]:
     situation = await _situation(call)
     return await asyncio.to_thread(persona_document, situation, call.query.last)
 
 
-async def card_json(call: Call) -> Response:
+async def get_card_json(call: Call) -> Response:
     card = await _card(call)
-    return _file(json_of(card), "application/json", "json", card)
+    return _attachment(json_of(card), "application/json", "json", card)
 
 
-async def card_png(call: Call) -> Response:
+async def get_card_png(call: Call) -> Response:
     card = await _card(call)
-    return _file(await asyncio.to_thread(_picture, card), "image/png", "png", card)
+    return _attachment(await asyncio.to_thread(_render_png, card), "image/png", "png", card)
 
 
-def _picture(card: Card) -> bytes:
+def _render_png(card: Card) -> bytes:
     return png_of(card, _portrait(card.name))
 
 
-_portrait = lru_cache(256)(portrait)  # drawing one takes a while, and a name's is always the same
+_portrait = lru_cache(256)(portrait)  # slow to draw, and always the same for a name
 
 
 async def _card(call: Call) -> Card:
@@ -164,58 +163,63 @@ async def _card(call: Call) -> Card:
     return await asyncio.to_thread(card_at, situation, title, call.query.spec)
 
 
-def _file(content: bytes, media: str, ending: str, card: Card) -> Response:
-    name = quote(f"{card.name}.{ending}", safe="")
-    return Response(content, media_type=media, headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"})
+def _attachment(content: bytes, media_type: str, extension: str, card: Card) -> Response:
+    filename = quote(f"{card.name}.{extension}", safe="")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{filename}"}
+    return Response(content, media_type=media_type, headers=headers)
 
 
-async def reply(call: Call) -> dict[str, Any]:
-    asked: ReplyRequest = call.body
-    name = ModelName(asked.story, asked.character, asked.at, asked.facing or None)
-    role = await call.context.stories.role_soon(name)
-    situation = role.situation
-    speaker = situation.faced.name if situation.faced else SOMEBODY
-    earlier = (Turn(role.speaker(turn.speaker, SOMEBODY), turn.text) for turn in asked.history)
-    history = [*earlier, Turn(speaker, asked.message)]
-    return reply_document(role.outward(await call.context.executor.reply(situation, history, call.gone)))
+async def create_reply(call: Call) -> dict[str, Any]:
+    request: ReplyRequest = call.body
+    name = ModelName(request.story, request.character, request.at, request.facing or None)
+    character = await call.context.stories.character_async(name)
+    situation = character.situation
+    speaker = situation.faced.name if situation.faced else USER_NAME
+    earlier = (Turn(character.speaker(turn.speaker, USER_NAME), turn.text) for turn in request.history)
+    history = [*earlier, Turn(speaker, request.message)]
+    reply = await call.context.executor.reply(situation, history, call.disconnected)
+    return reply_document(character.redact(reply))
 
 
-async def health(_: Call) -> Health:
+async def get_health(_: Call) -> Health:
     return Health("ok", __version__)
 
 
-async def metrics(call: Call) -> Response:
+async def get_metrics(call: Call) -> Response:
     return Response(call.context.telemetry.exposition(), headers={"Content-Type": METRICS_TYPE})
 
 
-ONE = "/api/stories/{story}"
-WHO = ONE + "/characters/{name}"
+STORY = "/api/stories/{story}"
+CHARACTER = STORY + "/characters/{name}"
 OPERATIONS = (
-    Operation("GET", "/api/stories", stories, "The stories that are on", answers=Stories),
-    Operation("GET", f"{ONE}/cast", cast, "Who has spoken before a moment", answers=Cast, query=At),
+    Operation("GET", "/api/stories", list_stories, "The stories that are on", answers=StoryList),
     Operation(
-        "GET", f"{ONE}/timeline", stops, "Parts, chapters and scenes, told up to a moment", answers=Timeline, query=At
+        "GET", f"{STORY}/cast", get_cast, "Who has spoken before a moment", answers=CastDocument, query=MomentQuery
     ),
     Operation(
-        "GET", f"{ONE}/scenes", scenes, "The scenes before a moment, a page at a time",
-        answers=Scenes, query=WhichScenes,
+        "GET", f"{STORY}/timeline", get_timeline, "Parts, chapters and scenes up to a moment",
+        answers=TimelineDocument, query=MomentQuery,
     ),
     Operation(
-        "GET", WHO, persona, "Who somebody is at a moment",
-        answers=PersonaAnswer, query=WhichPersona, tag="characters",
+        "GET", f"{STORY}/scenes", get_scenes, "The scenes before a moment, a page at a time",
+        answers=ScenePage, query=ScenesQuery,
     ),
     Operation(
-        "GET", f"{WHO}/card.json", card_json, "A character card as of a moment",
-        answers=dict[str, Any], query=WhichCard, tag="characters",
+        "GET", CHARACTER, get_persona, "Who somebody is at a moment",
+        answers=PersonaDocument, query=PersonaQuery, tag="characters",
     ),
     Operation(
-        "GET", f"{WHO}/card.png", card_png, "The same inside a picture",
-        media="image/png", query=WhichCard, tag="characters",
+        "GET", f"{CHARACTER}/card.json", get_card_json, "A character card as of a moment",
+        answers=dict[str, Any], query=CardQuery, tag="characters",
     ),
     Operation(
-        "POST", "/api/replies", reply, "A reply, and what it was made from",
-        answers=ReplyAnswer, body=ReplyRequest, refuses=(503,), tag="characters",
+        "GET", f"{CHARACTER}/card.png", get_card_png, "The same inside a picture",
+        media="image/png", query=CardQuery, tag="characters",
     ),
-    Operation("GET", "/health", health, "Whether the server is up", answers=Health, tag="server"),
-    Operation("GET", "/metrics", metrics, "Figures for Prometheus", media="text/plain", tag="server"),
+    Operation(
+        "POST", "/api/replies", create_reply, "A reply, and what it was made from",
+        answers=ReplyDocument, body=ReplyRequest, refuses=(503,), tag="characters",
+    ),
+    Operation("GET", "/health", get_health, "Whether the server is up", answers=Health, tag="server"),
+    Operation("GET", "/metrics", get_metrics, "Figures for Prometheus", media="text/plain", tag="server"),
 )  # fmt: skip

@@ -1,1 +1,1 @@
-"""Chats: what was said to whom, at which moment of which story, kept as a tree, and told word for word."""
+"""Chats with characters: a tree of messages at moments of a story, stored in the database and streamed as events."""

@@ -1,81 +1,67 @@
-"""The operations of chats."""
+"""The endpoints of chats, and the formats a chat can be exported in: JSON lines, SillyTavern's chat file, Markdown."""
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import AsyncIterator
-from typing import Annotated
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any
 
-import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from understudy.server.chats.documents import ChatDocument, ChatList
-from understudy.server.chats.exports import FORMATS, Format, file_name, written
+from understudy.dialogue import USER_NAME
+from understudy.server.chats.schemas import (
+    ChatChanges,
+    ChatDocument,
+    ChatList,
+    ExportFormat,
+    ExportQuery,
+    NewChat,
+    NewMessage,
+    StopRequest,
+)
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
 
 __all__ = ["OPERATIONS"]
 
-LONGEST = 4000
-NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST)]
-Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+FORMATS: dict[ExportFormat, tuple[str, str]] = {
+    "jsonl": ("application/jsonl", "jsonl"),
+    "sillytavern": ("application/jsonl", "sillytavern.jsonl"),
+    "markdown": ("text/markdown; charset=utf-8", "md"),
+}
+"""Format -> its media type, and its file extension."""
 
-
-class NewChat(msgspec.Struct, forbid_unknown_fields=True):
-    story: Name
-    characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)]
-    at: Name = "end"
-    speaker: Annotated[Name | None, msgspec.Meta(description="who of the story one speaks as; null is oneself")] = None
-
-
-class ChangedChat(msgspec.Struct, forbid_unknown_fields=True):
-    title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
-    at: Name | None = None
-    characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)] | None = None
-    speaker: Name | msgspec.UnsetType | None = msgspec.UNSET
-    shown: Annotated[Number | None, msgspec.Meta(description="a message whose branch is to be shown")] = None
+HTML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
+UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 
 
-class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
-    text: Text
-
-
-class Stopped(msgspec.Struct, forbid_unknown_fields=True):
-    message: Annotated[Number | None, msgspec.Meta(description="the reply that was being told, if one was")] = None
-    seen: Annotated[Number, msgspec.Meta(description="how many of its tokens were seen")] = 0
-    after: Annotated[Number | None, msgspec.Meta(description="the last message that was said, or done")] = None
-
-
-class Wanted(msgspec.Struct):
-    format: Format = "jsonl"
-
-
-async def all_chats(call: Call) -> ChatList:
-    return ChatList(await call.context.chats.all())
+async def list_chats(call: Call) -> ChatList:
+    return ChatList(await call.context.chats.list_chats())
 
 
 async def create(call: Call) -> ChatDocument:
-    asked: NewChat = call.body
-    return await call.context.chats.create(asked.story, asked.characters, asked.at, asked.speaker)
+    chat: NewChat = call.body
+    return await call.context.chats.create(chat.story, chat.characters, chat.at, chat.speaker)
 
 
-async def read(call: Call) -> ChatDocument:
-    return await call.context.chats.read(call.path("chat"))
+async def get(call: Call) -> ChatDocument:
+    return await call.context.chats.get(call.path("chat"))
 
 
-async def change(call: Call) -> ChatDocument:
-    asked: ChangedChat = call.body
-    return await call.context.chats.change(
+async def update(call: Call) -> ChatDocument:
+    changes: ChatChanges = call.body
+    return await call.context.chats.update(
         call.path("chat"),
-        title=None if asked.title is None else _clean(asked.title),
-        at=asked.at,
-        characters=asked.characters,
-        speaker=asked.speaker,
-        shown=asked.shown,
+        title=None if changes.title is None else _clean(changes.title),
+        at=changes.at,
+        characters=changes.characters,
+        speaker=changes.speaker,
+        shown=changes.shown,
     )
 
 
@@ -85,40 +71,41 @@ async def delete(call: Call) -> Response:
 
 
 async def say(call: Call) -> Response:
-    asked: NewMessage = call.body
-    return _streamed(await call.context.chats.say(call.path("chat"), _clean(asked.text)))
+    message: NewMessage = call.body
+    return _stream(await call.context.chats.say(call.path("chat"), _clean(message.text)))
 
 
 async def stop(call: Call) -> ChatDocument:
-    asked: Stopped = call.body
-    return await call.context.chats.stop(call.path("chat"), asked.message, asked.seen, asked.after)
+    request: StopRequest = call.body
+    return await call.context.chats.stop(call.path("chat"), request.message, request.seen, request.after)
 
 
 async def retry(call: Call) -> Response:
-    return _streamed(await call.context.chats.retry(call.path("chat"), _message(call)))
+    return _stream(await call.context.chats.retry(call.path("chat"), _message_id(call)))
 
 
 async def edit(call: Call) -> Response:
-    asked: NewMessage = call.body
-    return _streamed(await call.context.chats.edit(call.path("chat"), _message(call), _clean(asked.text)))
+    message: NewMessage = call.body
+    return _stream(await call.context.chats.edit(call.path("chat"), _message_id(call), _clean(message.text)))
 
 
-async def remove(call: Call) -> ChatDocument:
-    return await call.context.chats.remove(call.path("chat"), _message(call))
+async def remove_message(call: Call) -> ChatDocument:
+    return await call.context.chats.remove_message(call.path("chat"), _message_id(call))
 
 
 async def branch(call: Call) -> ChatDocument:
-    return await call.context.chats.branch(call.path("chat"), _message(call))
+    return await call.context.chats.branch(call.path("chat"), _message_id(call))
 
 
 async def export(call: Call) -> Response:
-    asked: Wanted = call.query
-    chat, texts = await call.context.chats.read_all(call.path("chat"))
-    text = written(chat, asked.format, texts)
+    query: ExportQuery = call.query
+    chat, texts = await call.context.chats.get_with_texts(call.path("chat"))
+    media_type, extension = FORMATS[query.format]
+    stem = UNSAFE.sub("-", chat.title)[:60].strip("-").lower() or "chat"
     return Response(
-        text.encode(),
-        media_type=FORMATS[asked.format][0],
-        headers={"Content-Disposition": f'attachment; filename="{file_name(chat, asked.format)}"'},
+        _render(chat, query.format, texts).encode(),
+        media_type=media_type,
+        headers={"Content-Disposition": f'attachment; filename="{stem}.{extension}"'},
     )
 
 
@@ -127,47 +114,103 @@ MESSAGE = CHAT + "/messages/{message}"
 EVENTS = "text/event-stream"
 
 OPERATIONS = (
-    Operation("GET", "/api/chats", all_chats, "Chats, the last changed first", ChatList, tag="chats"),
+    Operation("GET", "/api/chats", list_chats, "Chats, the last changed first", ChatList, tag="chats"),
     Operation("POST", "/api/chats", create, "Begin a chat: a story, who is there, when, and who one speaks as",
               ChatDocument, body=NewChat, status=201, refuses=(404,), tag="chats"),
-    Operation("GET", CHAT, read, "A chat, with the branch that is shown", ChatDocument, refuses=(404,), tag="chats"),
-    Operation("PATCH", CHAT, change, "Rename a chat, move it through the story, change who is there, show a branch",
-              ChatDocument, body=ChangedChat, refuses=(404,), tag="chats"),
+    Operation("GET", CHAT, get, "A chat, with the branch that is shown", ChatDocument, refuses=(404,), tag="chats"),
+    Operation("PATCH", CHAT, update, "Rename a chat, move it through the story, change who is there, show a branch",
+              ChatDocument, body=ChatChanges, refuses=(404,), tag="chats"),
     Operation("DELETE", CHAT, delete, "Delete a chat", status=204, refuses=(404,), tag="chats"),
     Operation("POST", CHAT + "/messages", say,
               "Say something; events: said, thinking, reply, token, done, problem, end",
               media=EVENTS, body=NewMessage, refuses=(404,), tag="chats"),
-    Operation("POST", CHAT + "/stop", stop, "Stop the reply that is being told; what was seen of it is kept",
-              ChatDocument, body=Stopped, refuses=(404,), tag="chats"),
+    Operation("POST", CHAT + "/stop", stop, "Stop the reply that is being streamed; what was seen of it is kept",
+              ChatDocument, body=StopRequest, refuses=(404,), tag="chats"),
     Operation("POST", MESSAGE + "/retry", retry, "The next best reply, beside this one", media=EVENTS,
               refuses=(404, 409), tag="chats"),
     Operation("POST", MESSAGE + "/edit", edit, "Say something else in a message's place: a new branch", media=EVENTS,
               body=NewMessage, refuses=(404,), tag="chats"),
-    Operation("DELETE", MESSAGE, remove, "Delete a message and what followed it", ChatDocument, refuses=(404,),
+    Operation("DELETE", MESSAGE, remove_message, "Delete a message and what followed it", ChatDocument, refuses=(404,),
               tag="chats"),
     Operation("POST", MESSAGE + "/branch", branch, "A new chat from here", ChatDocument, status=201, refuses=(404,),
               tag="chats"),
     Operation("GET", CHAT + "/export", export, "A chat to take away: jsonl, sillytavern or markdown",
-              media="application/jsonl", query=Wanted, refuses=(404,), tag="chats"),
+              media="application/jsonl", query=ExportQuery, refuses=(404,), tag="chats"),
 )  # fmt: skip
 
 
-def _message(call: Call) -> int:
-    told = call.path("message")
-    if not told.isascii() or not told.isdigit() or len(told) > 15:
+def _message_id(call: Call) -> int:
+    text = call.path("message")
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise Refused("there is no such message: its number is not one", 404)
-    return int(told)
+    return int(text)
 
 
 def _clean(text: str) -> str:
-    """What was typed, without characters that are no text, line ends made alike."""
-    clean = NOT_TEXT.sub("", unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))).strip()
+    """Text without control characters, with uniform line ends."""
+    clean = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    clean = CONTROL_CHARACTERS.sub("", clean).strip()
     if not clean:
         raise Refused("there is nothing to say in that message: write something", 400, "text")
     return clean
 
 
-def _streamed(events: AsyncIterator[bytes]) -> Response:
+def _stream(events: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(
         events, media_type=EVENTS, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
+
+
+def _render(chat: ChatDocument, form: ExportFormat, texts: Mapping[int, str]) -> str:
+    """The chat in a format; `texts` has the text of every message, those of other branches too."""
+    if form == "sillytavern":
+        return _json_lines(_sillytavern(chat, texts))
+    if form == "markdown":
+        return "\n".join(_markdown(chat))
+    return _json_lines(
+        {"moment": message.moment, "speaker": message.author, "text": message.text} for message in chat.messages
+    )
+
+
+def _sillytavern(chat: ChatDocument, texts: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+    """A header, then a message a line; the alternatives to a reply are its swipes."""
+    yield {
+        "user_name": chat.speaker or USER_NAME,
+        "character_name": ", ".join(character.name for character in chat.characters),
+        "create_date": chat.created,
+        "chat_metadata": {"understudy": {"story": chat.story, "at": chat.at}},
+    }
+    for message in chat.messages:
+        row = {
+            "name": message.author,
+            "is_user": message.by == "user",
+            "is_system": False,
+            "send_date": message.created,
+            "mes": message.text,
+            "extra": {"understudy": {"moment": message.moment}},
+        }
+        if message.by == "character":
+            row["swipe_id"] = message.siblings.index(message.id)
+            row["swipes"] = [texts[sibling] for sibling in message.siblings]
+        yield row
+
+
+def _markdown(chat: ChatDocument) -> Iterator[str]:
+    yield f"# {_escape(chat.title or 'Chat')}\n"
+    moment = None
+    for message in chat.messages:
+        if message.moment != moment:
+            moment = message.moment
+            yield f"## {_escape(message.when)}\n"
+        suffix = " *(cut off)*" if message.state == "cut" else ""
+        text = "  \n".join(_escape(line) for line in message.text.splitlines())
+        yield f"**{_escape(message.author)}:** {text}{suffix}\n"
+
+
+def _json_lines(documents: Iterable[dict[str, Any]]) -> str:
+    return "".join(json.dumps(document, ensure_ascii=False) + "\n" for document in documents)
+
+
+def _escape(text: str) -> str:
+    """Plain text for Markdown, which may contain HTML."""
+    return MARKDOWN_SPECIAL.sub(r"\\\1", text.translate(HTML_ESCAPES))

@@ -1,35 +1,39 @@
-"""Who is in a chat's scene, and what each of them has heard of it."""
+"""The scene of a chat: who is there, what each of them has heard, and what changes when the chat moves in time.
+
+A move back shows what holds there and no longer held where the chat had stood. What is still to come there is only
+counted: a reader at the earlier moment must not learn of the later one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from understudy.dialogue import Situation, Turn
-from understudy.errors import StoryError, UnderstudyError
-from understudy.names import people_at
-from understudy.persona import Persona, other_at
-from understudy.server.chats.addressing import Listener
-from understudy.server.chats.documents import OWN_NAME
-from understudy.server.chats.store import Chat, Said
+from understudy.dialogue import USER_NAME, Situation, Turn
+from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
+from understudy.names import people_at, shown_names_at
+from understudy.persona import Persona, other_at, persona_at
+from understudy.server.chats.schemas import Difference
+from understudy.server.chats.store import Chat, Message
+from understudy.server.lookup import resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
-from understudy.server.standing import person, situation_between
+from understudy.server.redaction import persona_as_shown
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["listeners", "scene_of", "situation_in", "still_possible", "turns_for"]
+__all__ = ["differences", "history_for", "resolve_scene", "situation_in", "still_possible"]
 
-MOST_CHARACTERS = 6
+MAX_CHARACTERS = 6
 
 
-def scene_of(
+def resolve_scene(
     story: Story, characters: Sequence[str], speaker: str | None, moment: Moment
 ) -> tuple[tuple[str, ...], str | None]:
-    """The story's names for who is there and who one speaks as, if they can all be there at the moment."""
-    known = None if speaker is None else person(story, speaker, moment)
-    names = tuple(dict.fromkeys(person(story, name, moment) for name in characters))
-    if len(names) > MOST_CHARACTERS:
-        raise Refused(f"that is too many for one scene: choose at most {MOST_CHARACTERS}", 400, "characters")
+    """The story's own names for the characters and for whom the user speaks as, if all can be there at the moment."""
+    known = None if speaker is None else resolve_name(story, speaker, moment)
+    names = tuple(dict.fromkeys(resolve_name(story, name, moment) for name in characters))
+    if len(names) > MAX_CHARACTERS:
+        raise Refused(f"that is too many for one scene: choose at most {MAX_CHARACTERS}", 400, "characters")
     if known in names:
         raise Refused("nobody can talk with themselves: speak as somebody else, or leave them out", 400, "speaker")
     for name in names:
@@ -66,56 +70,102 @@ def _can_be(story: Story, name: str, moment: Moment, speaker: str | None) -> boo
         return False
 
 
-def listeners(story: Story, chat: Chat, moment: Moment) -> list[Listener]:
-    known_as = {one.name: one.known_as for one in people_at(story, moment)}
-    return [Listener(name, known_as.get(name, (name,))) for name in chat.characters if name != chat.speaker]
-
-
-def situation_in(story: Story, chat: Chat, name: str, message: Said) -> Situation:
-    """A character of the scene at the chat's moment, before whoever says the message, the others beside them."""
+def situation_in(story: Story, chat: Chat, name: str, message: Message) -> Situation:
+    """A character of the scene at the chat's moment, before the message's author, with the others present."""
     situation = situation_between(
-        story, name, story.moment(chat.moment), message.author if not message.answers else chat.speaker
+        story, name, story.moment(chat.moment), chat.speaker if message.is_reply else message.author
     )
-    there = {name, situation.faced.name if situation.faced else None}
-    known = {other.name for other in situation.present}
-    beside = (other_at(story, other, situation.persona) for other in chat.characters if other not in there)
+    excluded = {name, situation.faced.name if situation.faced else None}
+    known = {person.name for person in situation.present}
+    beside = (other_at(story, person, situation.persona) for person in chat.characters if person not in excluded)
     return replace(
-        situation, present=(*situation.present, *(other for other in beside if other.name not in known | there))
+        situation, present=(*situation.present, *(person for person in beside if person.name not in known | excluded))
     )
 
 
-def turns_for(
-    story: Story, situation: Situation, path: Sequence[Said], not_again: Sequence[str] = ()
+def history_for(
+    story: Story, situation: Situation, path: Sequence[Message], not_again: Sequence[str] = ()
 ) -> tuple[Turn, ...]:
     """What a character remembers of the chat at its moment: nothing that was said at a later one.
 
     `not_again` are replies that count as said, just before the last message.
     """
     persona = situation.persona
-    names: dict[str | None, str] = {None: OWN_NAME, persona.name: persona.name}
+    names: dict[str | None, str] = {None: USER_NAME, persona.name: persona.name}
     turns: list[Turn] = []
-    for said in path:
-        if _moment_of(story, said) > persona.moment:
+    for message in path:
+        if _moment_of(story, message) > persona.moment:
             continue
-        if said.author not in names:
-            assert said.author is not None
-            names[said.author] = _known_as(story, said, persona)
-        turns.append(Turn(names[said.author], said.text))
+        if message.author not in names:
+            assert message.author is not None
+            names[message.author] = _known_as(story, message, persona)
+        turns.append(Turn(names[message.author], message.text))
     return (*turns[:-1], *(Turn(persona.name, text) for text in not_again), *turns[-1:])
 
 
-def _moment_of(story: Story, said: Said) -> Moment:
-    """When it was said; a story that was read anew may be shorter by now, and moments compare without one."""
+def _moment_of(story: Story, message: Message) -> Moment:
+    """When it was said. A story that was read again may have lost that moment, and moments compare without a story."""
     try:
-        return story.moment(said.moment)
+        return story.moment(message.moment)
     except StoryError:
-        return Moment.parse(said.moment)
+        return Moment.parse(message.moment)
 
 
-def _known_as(story: Story, said: Said, persona: Persona) -> str:
-    """The name a character knows who spoke by; as it was shown, where the story does not have them any more."""
-    assert said.author is not None
+def _known_as(story: Story, message: Message, persona: Persona) -> str:
+    """The name by which a character knows a message's author; the stored one, if the story no longer has them."""
+    assert message.author is not None
     try:
-        return other_at(story, said.author, persona).name
+        return other_at(story, message.author, persona).name
     except StoryError:
-        return said.shown
+        return message.shown_name
+
+
+def differences(story: Story, names: Iterable[str], speaker: str | None, before: str, now: str) -> list[Difference]:
+    """What changed for each character between two moments; sentences about the speaker come first.
+
+    Empty if the story, read again, no longer has the earlier moment.
+    """
+    try:
+        old = story.moment(before)
+    except StoryError:
+        return []
+    return [_difference(story, name, speaker, old, story.moment(now)) for name in names]
+
+
+def _difference(story: Story, name: str, speaker: str | None, before: Moment, now: Moment) -> Difference:
+    old, new = _persona_or_none(story, name, speaker, before), _shown_persona(story, name, speaker, now)
+    old_sentences, new_sentences = _sentences(old) if old else [], _sentences(new)
+    added = [sentence for sentence in new_sentences if sentence not in old_sentences]
+    gone = [sentence for sentence in old_sentences if sentence not in new_sentences]
+    is_move_back = now < before
+    return Difference(
+        character=shown_names(story, now).get(name, name),
+        now=_speaker_first(added, story, speaker, now),
+        no_longer=[] if is_move_back or old is None else _speaker_first(gone, story, speaker, before),
+        later=len(gone) if is_move_back else 0,
+        lines=len(new.past.lines()),
+    )
+
+
+def _shown_persona(story: Story, name: str, speaker: str | None, at: Moment) -> Persona:
+    persona = persona_at(story, name, at, before=[speaker] if speaker else [])
+    return persona_as_shown(persona, shown_names_at(story, at))
+
+
+def _persona_or_none(story: Story, name: str, speaker: str | None, at: Moment) -> Persona | None:
+    """None for somebody who was added to the scene with the move, and did not live at the old moment."""
+    try:
+        return _shown_persona(story, name, speaker, at)
+    except (Unborn, Dead, UnknownCharacter):
+        return None
+
+
+def _sentences(persona: Persona) -> list[str]:
+    return [*persona.profile, *persona.feelings()]
+
+
+def _speaker_first(sentences: list[str], story: Story, speaker: str | None, at: Moment) -> list[str]:
+    if speaker is None:
+        return sentences
+    shown = shown_names(story, at).get(speaker, speaker)
+    return sorted(sentences, key=lambda sentence: shown not in sentence)

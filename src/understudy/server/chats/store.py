@@ -1,6 +1,7 @@
-"""Chats and their messages in the database: plain functions on a connection, each a part of one transaction.
+"""Chats and their messages in the database: tables, and functions on a connection that are parts of a transaction.
 
-Two things always hold: a parent is a message of the same chat, and the tip is a leaf (or nothing, in an empty chat).
+Messages form a tree: an edit or a retry is a sibling, and no message is overwritten. Two invariants hold: a parent is a
+message of the same chat, and a chat's tip is a leaf (or NULL, in an empty chat).
 """
 
 from __future__ import annotations
@@ -16,14 +17,62 @@ from typing import Any
 from understudy.server.problems import Refused
 
 __all__ = [
-    "Chat", "Said", "answered", "append", "as_of", "branch", "change", "chat", "choose", "create", "cut", "delete",
-    "message", "newest", "path", "remove", "siblings", "texts",
+    "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "append", "as_of", "branch", "children", "create",
+    "delete", "get_chat", "get_message", "list_chats", "path", "remove", "set_unanswered", "show_branch", "texts",
+    "truncate", "update",
 ]  # fmt: skip
 
-TITLE = 60
+# A chat's title is its first words, unless it was renamed. `tip` is the last message of the branch that is shown, and
+# `version` counts changes, so that a page can tell whether it is up to date. A message's `author` is the story's own
+# name for them (NULL: the user as themselves), `shown` the name it was shown under, which may be a false one, and
+# `faced` the name under which a character knew who spoke to it. `answers` is 1 for a reply. 'cut' means: stopped, and
+# only what was seen is stored. Parents are checked at the end of a transaction, so that a branch can be deleted whole.
+CHAT_TABLES = """
+CREATE TABLE chats (
+    id TEXT PRIMARY KEY,
+    story TEXT NOT NULL,
+    characters TEXT NOT NULL,
+    speaker TEXT,
+    moment TEXT NOT NULL,
+    title TEXT NOT NULL,
+    tip INTEGER REFERENCES messages (id) DEFERRABLE INITIALLY DEFERRED,
+    version INTEGER NOT NULL,
+    created TEXT NOT NULL,
+    changed TEXT NOT NULL
+);
+CREATE INDEX chats_by_change ON chats (changed);
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    chat TEXT NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+    parent INTEGER REFERENCES messages (id) DEFERRABLE INITIALLY DEFERRED,
+    answers INTEGER NOT NULL,
+    author TEXT,
+    shown TEXT NOT NULL,
+    text TEXT NOT NULL,
+    moment TEXT NOT NULL,
+    faced TEXT,
+    why TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('whole', 'cut')),
+    created TEXT NOT NULL
+);
+CREATE INDEX messages_of_chat ON messages (chat);
+CREATE INDEX messages_by_parent ON messages (parent)
+"""
+
+# `present` are the characters of the scene a message was said in (NULL: the message is older than this column).
+# `unanswered` is set with a message of the user and cleared with the last reply to it: it marks the replies that a
+# server which was stopped or killed still owed.
+MESSAGE_COLUMNS_ADDED = """
+ALTER TABLE messages ADD COLUMN present TEXT;
+ALTER TABLE messages ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 0
+"""
+
+MAX_TITLE = 60
 CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed"
-SAID_COLUMNS = "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered"
-BELOW = """WITH RECURSIVE below (id) AS (
+MESSAGE_COLUMNS = (
+    "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered"
+)
+SUBTREE = """WITH RECURSIVE below (id) AS (
     SELECT ?1 UNION ALL SELECT messages.id FROM messages JOIN below ON messages.parent = below.id)"""
 
 
@@ -42,12 +91,12 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A message. Before it is kept, its number, chat, parent and time mean nothing."""
+class Message:
+    """A message. `id`, `chat`, `parent` and `created` are set once it is stored."""
 
-    answers: bool
+    is_reply: bool
     author: str | None
-    shown: str
+    shown_name: str
     text: str
     moment: str
     faced: str | None = None
@@ -64,190 +113,196 @@ class Said:
 def create(
     db: sqlite3.Connection, story: str, characters: Sequence[str], speaker: str | None, moment: str, title: str = ""
 ) -> Chat:
-    now, number = _now(), secrets.token_urlsafe(9)
+    now, chat_id = _now(), secrets.token_urlsafe(9)
     db.execute(
         f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?)",
-        (number, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now),
+        (chat_id, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now),
     )
-    return chat(db, number)
+    return get_chat(db, chat_id)
 
 
-def chat(db: sqlite3.Connection, number: str) -> Chat:
-    row = db.execute(f"SELECT {CHAT_COLUMNS} FROM chats WHERE id = ?", (number,)).fetchone()
+def get_chat(db: sqlite3.Connection, chat_id: str) -> Chat:
+    row = db.execute(f"SELECT {CHAT_COLUMNS} FROM chats WHERE id = ?", (chat_id,)).fetchone()
     if row is None:
         raise Refused("there is no such chat: it may have been deleted; choose another, or begin a new one", 404)
     return _chat(row)
 
 
-def newest(db: sqlite3.Connection, most: int) -> list[Chat]:
+def list_chats(db: sqlite3.Connection, limit: int) -> list[Chat]:
     """Chats, the last changed first."""
-    rows = db.execute(f"SELECT {CHAT_COLUMNS} FROM chats ORDER BY changed DESC, rowid DESC LIMIT ?", (most,))
+    rows = db.execute(f"SELECT {CHAT_COLUMNS} FROM chats ORDER BY changed DESC, rowid DESC LIMIT ?", (limit,))
     return [_chat(row) for row in rows]
 
 
-def change(db: sqlite3.Connection, number: str, **columns: Any) -> Chat:
+def update(db: sqlite3.Connection, chat_id: str, **columns: Any) -> Chat:
     """Set some of `characters`, `speaker`, `moment`, `title` and `tip`."""
     if "characters" in columns:
         columns["characters"] = json.dumps(list(columns["characters"]), ensure_ascii=False)
-    settings = "".join(f"{column} = :{column}, " for column in columns)
+    assignments = "".join(f"{column} = :{column}, " for column in columns)
     db.execute(
-        f"UPDATE chats SET {settings} version = version + 1, changed = :now WHERE id = :id",
-        {**columns, "now": _now(), "id": number},
+        f"UPDATE chats SET {assignments} version = version + 1, changed = :now WHERE id = :id",
+        {**columns, "now": _now(), "id": chat_id},
     )
-    return chat(db, number)
+    return get_chat(db, chat_id)
 
 
-def delete(db: sqlite3.Connection, number: str) -> None:
-    chat(db, number)
-    db.execute("DELETE FROM chats WHERE id = ?", (number,))
+def delete(db: sqlite3.Connection, chat_id: str) -> None:
+    get_chat(db, chat_id)
+    db.execute("DELETE FROM chats WHERE id = ?", (chat_id,))
 
 
-def append(db: sqlite3.Connection, number: str, parent: int | None, said: Said) -> Said:
-    """Keep a message after another (None: as the first), and show the branch it ends."""
-    kept = chat(db, number)
+def append(db: sqlite3.Connection, chat_id: str, parent: int | None, message: Message) -> Message:
+    """Store a message after another (None: as the first), and show the branch it ends."""
+    chat = get_chat(db, chat_id)
     if parent is not None:
-        message(db, number, parent)
+        get_message(db, chat_id, parent)
     cursor = db.execute(
         """INSERT INTO messages (chat, parent, answers, author, shown, text, moment, faced, why, state, created,
                                  present, unanswered)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (number, parent, said.answers, said.author, said.shown, said.text, said.moment, said.faced, said.why,
-         said.state, _now(), None if said.present is None else json.dumps(said.present, ensure_ascii=False),
-         said.unanswered),
+        (chat_id, parent, message.is_reply, message.author, message.shown_name, message.text, message.moment,
+         message.faced, message.why, message.state, _now(),
+         None if message.present is None else json.dumps(message.present, ensure_ascii=False), message.unanswered),
     )  # fmt: skip
-    title = kept.title or ("" if said.answers else _opening(said.text))
+    title = chat.title or ("" if message.is_reply else _title_from(message.text))
     assert cursor.lastrowid is not None
-    change(db, number, tip=cursor.lastrowid, title=title)
-    return message(db, number, cursor.lastrowid)
+    update(db, chat_id, tip=cursor.lastrowid, title=title)
+    return get_message(db, chat_id, cursor.lastrowid)
 
 
-def message(db: sqlite3.Connection, number: str, wanted: int) -> Said:
-    row = db.execute(f"SELECT {SAID_COLUMNS} FROM messages WHERE id = ? AND chat = ?", (wanted, number)).fetchone()
+def get_message(db: sqlite3.Connection, chat_id: str, message_id: int) -> Message:
+    query = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE id = ? AND chat = ?"
+    row = db.execute(query, (message_id, chat_id)).fetchone()
     if row is None:
         raise Refused("there is no such message in this chat: it may have been deleted; reload the chat", 404)
-    return _said(row)
+    return _message(row)
 
 
-def path(db: sqlite3.Connection, tip: int | None) -> list[Said]:
-    """What was said up to a message, from the first on."""
+def path(db: sqlite3.Connection, tip: int | None) -> list[Message]:
+    """The messages from the first to `tip`."""
     rows = db.execute(
         f"""WITH RECURSIVE above (number, up, steps) AS (
                 SELECT id, parent, 0 FROM messages WHERE id = ?
                 UNION ALL SELECT messages.id, messages.parent, steps + 1 FROM messages JOIN above ON messages.id = up)
-            SELECT {SAID_COLUMNS} FROM above JOIN messages ON id = number ORDER BY steps DESC""",
+            SELECT {MESSAGE_COLUMNS} FROM above JOIN messages ON id = number ORDER BY steps DESC""",
         (tip,),
     )
-    return [_said(row) for row in rows]
+    return [_message(row) for row in rows]
 
 
-def siblings(db: sqlite3.Connection, number: str) -> dict[int | None, list[int]]:
-    """The messages that follow each message of a chat, in the order they came."""
-    following: dict[int | None, list[int]] = {}
-    for parent, one in db.execute("SELECT parent, id FROM messages WHERE chat = ? ORDER BY id", (number,)):
-        following.setdefault(parent, []).append(one)
-    return following
+def children(db: sqlite3.Connection, chat_id: str) -> dict[int | None, list[int]]:
+    """Message -> the messages that follow it, in the order they came; None -> the first messages."""
+    by_parent: dict[int | None, list[int]] = {}
+    for parent, child in db.execute("SELECT parent, id FROM messages WHERE chat = ? ORDER BY id", (chat_id,)):
+        by_parent.setdefault(parent, []).append(child)
+    return by_parent
 
 
-def texts(db: sqlite3.Connection, number: str) -> dict[int, str]:
-    """What every message of a chat says, on whatever branch."""
-    return dict(db.execute("SELECT id, text FROM messages WHERE chat = ?", (number,)).fetchall())
+def texts(db: sqlite3.Connection, chat_id: str) -> dict[int, str]:
+    """The text of every message of a chat, on any branch."""
+    return dict(db.execute("SELECT id, text FROM messages WHERE chat = ?", (chat_id,)).fetchall())
 
 
-def choose(db: sqlite3.Connection, number: str, wanted: int) -> Chat:
-    """Show the branch a message lies on, down to its newest end."""
-    message(db, number, wanted)
-    return change(db, number, tip=_newest_leaf(db, wanted))
+def show_branch(db: sqlite3.Connection, chat_id: str, message_id: int) -> Chat:
+    """Show the branch a message lies on, down to its newest leaf."""
+    get_message(db, chat_id, message_id)
+    return update(db, chat_id, tip=_newest_leaf(db, message_id))
 
 
-def cut(db: sqlite3.Connection, number: str, wanted: int, seen: str) -> Chat:
-    """Keep of a reply what was seen (nothing: the reply goes), and none of the replies after it that were not."""
-    said = message(db, number, wanted)
-    below = db.execute(f"{BELOW} SELECT id, answers FROM messages JOIN below USING (id)", (wanted,)).fetchall()
-    if any(not answers for one, answers in below if one != wanted):
-        return chat(db, number)  # the talk has gone on since
-    if not seen:
-        return remove(db, number, wanted)
-    db.execute(f"{BELOW} DELETE FROM messages WHERE id IN below AND id <> ?1", (wanted,))
-    if len(seen) < len(said.text):
-        db.execute("UPDATE messages SET text = ?, state = 'cut' WHERE id = ?", (seen, wanted))
-    return change(db, number, tip=wanted)
+def truncate(db: sqlite3.Connection, chat_id: str, message_id: int, seen: str) -> Chat:
+    """Reduce a reply to what was seen (nothing: remove it), and remove the replies after it, which were not.
 
-
-def remove(db: sqlite3.Connection, number: str, wanted: int) -> Chat:
-    """Take away a message and all that followed it. What is shown then is the newest that is left beside it."""
-    said, kept = message(db, number, wanted), chat(db, number)
-    shown = any(one.id == wanted for one in path(db, kept.tip))
-    db.execute(f"{BELOW} DELETE FROM messages WHERE id IN below", (wanted,))
-    if not shown:
-        return change(db, number)
-    left = db.execute("SELECT max(id) FROM messages WHERE chat = ? AND parent IS ?", (number, said.parent)).fetchone()[
-        0
-    ]
-    return change(db, number, tip=said.parent if left is None else _newest_leaf(db, left))
-
-
-def answered(db: sqlite3.Connection, number: str, wanted: int, yes: bool = True) -> None:
-    """Say that a message has all the replies it gets, or that one is owed."""
-    changed = db.execute(
-        "UPDATE messages SET unanswered = ? WHERE id = ? AND chat = ? AND unanswered = ?",
-        (not yes, wanted, number, yes),
-    )
-    if changed.rowcount:
-        change(db, number)
-
-
-def as_of(now: Chat, said: Sequence[Said]) -> Chat:
-    """A chat as it stood when the last of some messages was said: its moment, who was there, who was spoken as.
-
-    Of a message that does not tell who was there: who had answered at its moment, and who is there now.
+    Nothing is changed if the user has said something since.
     """
-    last = said[-1]
-    speaker = next((one.author for one in reversed(said) if not one.answers), now.speaker)
-    there = last.present
-    if there is None:
-        spoke = (one.author for one in said if one.answers and one.moment == last.moment)
-        there = tuple(dict.fromkeys((*(name for name in spoke if name is not None), *now.characters)))
-    characters = tuple(name for name in there if name != speaker)
+    message = get_message(db, chat_id, message_id)
+    subtree = db.execute(f"{SUBTREE} SELECT id, answers FROM messages JOIN below USING (id)", (message_id,)).fetchall()
+    if any(not is_reply for child, is_reply in subtree if child != message_id):
+        return get_chat(db, chat_id)
+    if not seen:
+        return remove(db, chat_id, message_id)
+    db.execute(f"{SUBTREE} DELETE FROM messages WHERE id IN below AND id <> ?1", (message_id,))
+    if len(seen) < len(message.text):
+        db.execute("UPDATE messages SET text = ?, state = 'cut' WHERE id = ?", (seen, message_id))
+    return update(db, chat_id, tip=message_id)
+
+
+def remove(db: sqlite3.Connection, chat_id: str, message_id: int) -> Chat:
+    """Delete a message and everything after it. If it was shown, the newest branch beside it is shown instead."""
+    message, chat = get_message(db, chat_id, message_id), get_chat(db, chat_id)
+    is_shown = any(shown.id == message_id for shown in path(db, chat.tip))
+    db.execute(f"{SUBTREE} DELETE FROM messages WHERE id IN below", (message_id,))
+    if not is_shown:
+        return update(db, chat_id)
+    query = "SELECT max(id) FROM messages WHERE chat = ? AND parent IS ?"
+    (sibling,) = db.execute(query, (chat_id, message.parent)).fetchone()
+    return update(db, chat_id, tip=message.parent if sibling is None else _newest_leaf(db, sibling))
+
+
+def set_unanswered(db: sqlite3.Connection, chat_id: str, message_id: int, unanswered: bool) -> None:
+    """Mark whether a message of the user is owed a reply."""
+    cursor = db.execute(
+        "UPDATE messages SET unanswered = ? WHERE id = ? AND chat = ? AND unanswered = ?",
+        (unanswered, message_id, chat_id, not unanswered),
+    )
+    if cursor.rowcount:
+        update(db, chat_id)
+
+
+def as_of(now: Chat, messages: Sequence[Message]) -> Chat:
+    """A chat as it stood when the last of some messages was said: its moment, characters, and whom the user spoke as.
+
+    For a message older than the column `present`, the characters are those who had replied at its moment and those
+    of the chat now.
+    """
+    last = messages[-1]
+    speaker = next((message.author for message in reversed(messages) if not message.is_reply), now.speaker)
+    present = last.present
+    if present is None:
+        replied = (message.author for message in messages if message.is_reply and message.moment == last.moment)
+        present = tuple(dict.fromkeys((*(name for name in replied if name is not None), *now.characters)))
+    characters = tuple(name for name in present if name != speaker)
     return replace(now, moment=last.moment, characters=characters, speaker=speaker)
 
 
-def branch(db: sqlite3.Connection, number: str, wanted: int, then: Chat | None = None) -> Chat:
-    """A new chat that begins as this one did, up to a message, and stands where it stood then."""
-    message(db, number, wanted)
-    said = path(db, wanted)
-    then = then or as_of(chat(db, number), said)
+def branch(db: sqlite3.Connection, chat_id: str, message_id: int, then: Chat | None = None) -> Chat:
+    """A new chat with a copy of the messages up to one, as the chat stood then."""
+    get_message(db, chat_id, message_id)
+    messages = path(db, message_id)
+    then = then or as_of(get_chat(db, chat_id), messages)
     new = create(db, then.story, then.characters, then.speaker, then.moment, f"{then.title} (branch)")
     parent: int | None = None
-    for one in said:
-        parent = append(db, new.id, parent, one).id
-    return chat(db, new.id)
+    for message in messages:
+        parent = append(db, new.id, parent, message).id
+    return get_chat(db, new.id)
 
 
-def _newest_leaf(db: sqlite3.Connection, wanted: int) -> int:
-    """The end of the branch that is followed by going to the newest message each time."""
+def _newest_leaf(db: sqlite3.Connection, message_id: int) -> int:
+    """The leaf that is reached by following the newest child each time."""
     while True:
-        (below,) = db.execute("SELECT max(id) FROM messages WHERE parent = ?", (wanted,)).fetchone()
-        if below is None:
-            return wanted
-        wanted = below
+        (child,) = db.execute("SELECT max(id) FROM messages WHERE parent = ?", (message_id,)).fetchone()
+        if child is None:
+            return message_id
+        message_id = child
 
 
-def _opening(text: str) -> str:
-    """The first words of a message, as a title."""
+def _title_from(text: str) -> str:
+    """The first words of a message."""
     line = " ".join(text.split())
-    return line if len(line) <= TITLE else line[: TITLE - 1].rsplit(" ", 1)[0] + "…"
+    return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _chat(row: Sequence[Any]) -> Chat:
-    number, story, characters, *others = row
-    return Chat(number, story, tuple(json.loads(characters)), *others)
+    chat_id, story, characters, *columns = row
+    return Chat(chat_id, story, tuple(json.loads(characters)), *columns)
 
 
-def _said(row: Sequence[Any]) -> Said:
-    number, of, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered = row
-    there = None if present is None else tuple(json.loads(present))
-    said = Said(bool(answers), author, shown, text, moment, faced, why, state, number, of, parent, created, there)
-    return replace(said, unanswered=True) if unanswered else said
+def _message(row: Sequence[Any]) -> Message:
+    message_id, chat_id, parent, is_reply, author, shown, text, moment, faced, why, state, created, *added = row
+    present, unanswered = added
+    return Message(
+        bool(is_reply), author, shown, text, moment, faced, why, state, message_id, chat_id, parent, created,
+        None if present is None else tuple(json.loads(present)), bool(unanswered),
+    )  # fmt: skip
 
 
 def _now() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from understudy.persona import Persona
-from understudy.server.standing import shown_names
+from understudy.server.lookup import shown_names
 from understudy.story import Moment, Relation
 from understudy.storyfile import Story
 from understudy.wording import tie_sentence

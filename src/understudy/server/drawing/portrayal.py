@@ -12,7 +12,7 @@ from understudy.persona import Persona
 from understudy.server.drawing.bonds import Bond, bonds_of, known_since
 from understudy.server.drawing.course_chart import TimeAxis, course_chart, time_axis
 from understudy.server.drawing.ties_graph import ties_graph
-from understudy.server.outward import persona_as_shown
+from understudy.server.redaction import persona_as_shown
 from understudy.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story

@@ -21,12 +21,12 @@ from understudy.server.drawing.bonds import Bond
 from understudy.server.drawing.course_chart import sparkline
 from understudy.server.drawing.portrayal import portray
 from understudy.server.drawing.ties_graph import signed
-from understudy.server.outward import situation_as_shown
+from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.pages import address, page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.server.problems import Refused
-from understudy.server.standing import heard_so_far, person, shown_names, situation_of
+from understudy.server.redaction import situation_as_shown
 from understudy.story import Line, Moment, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other
@@ -157,7 +157,7 @@ async def choose_character(request: Request) -> Response:
     name = request.path_params["story"]
     story = context_of(request).stories.story(name)
     at = await to_thread.run_sync(requested_moment, story, request.query_params.get("at"))
-    cast = await to_thread.run_sync(heard_so_far, story, at)
+    cast = await to_thread.run_sync(speakers_before, story, at)
     if not cast:
         return RedirectResponse(address("story", name, at.dotted), 303)
     return RedirectResponse(address("character", name, at.dotted, cast[0][0]), 303)
@@ -174,12 +174,14 @@ def character_address(
 def _content(story: Story, query: CharacterQuery) -> CharacterContent:
     at = requested_moment(story, query.at)
     slider = slider_at(story, at)
-    cast = [(name, member.lines) for name, member in heard_so_far(story, at)]
+    cast = [(name, member.lines) for name, member in speakers_before(story, at)]
     try:
         situation = situation_of(story, query.name, at, query.facing)
     except Dead:
         refusal = f"{query.name} is dead by now. Go back to an earlier moment to meet them."
-        return CharacterContent(at, slider, cast, None, refusal, _last_alive(story, person(story, query.name, at), at))
+        return CharacterContent(
+            at, slider, cast, None, refusal, _last_alive(story, resolve_name(story, query.name, at), at)
+        )
     except (Refused, StoryError) as error:
         return CharacterContent(at, slider, cast, None, str(error))
     return CharacterContent(at, slider, cast, _details(story, situation, query, {name for name, _ in cast}))

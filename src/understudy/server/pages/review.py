@@ -17,11 +17,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
+from understudy.server import reviews
 from understudy.server.context import context_of
 from understudy.server.pages import page, problem_page
 from understudy.server.problems import Refused, status_of
-from understudy.server.review import desk
-from understudy.server.review.answers import Agreement, QueueAsked, Utterance, told
+from understudy.server.reviews import Agreement, QueueQuery, UtteranceDocument, utterance_document
 from understudy.utterances import APPROVED, FILTER, REJECTED, UtteranceStore
 from understudy.utterances.review import MINE, NEW, SECOND
 
@@ -52,7 +52,7 @@ class ReviewState:
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> ReviewState:
         values = {name: value.replace("\0", "") for name, value in query.items()}
-        skipped = (desk.number_of(part) for part in values.get("skip", "").split("."))
+        skipped = (reviews.parse_number(part) for part in values.get("skip", "").split("."))
         return cls(
             show=values["show"] if values.get("show") in SHOWS else NEW,
             skip=tuple(number for number in skipped if number is not None)[-MAX_SKIPPED:],
@@ -69,21 +69,21 @@ class ReviewState:
         query = urlencode({name: value for name, value in parameters.items() if value})
         return f"{path}?{query}" if query else path
 
-    def queue_query(self, by: str) -> QueueAsked:
+    def queue_query(self, by: str) -> QueueQuery:
         try:
             bound: float | msgspec.UnsetType = float(self.bound)
         except ValueError:
             bound = msgspec.UNSET
         character, metric, story = (value or None for value in (self.character, self.metric, self.story))
-        return QueueAsked(by, self.show, character, metric, bound, story=story)  # type: ignore[arg-type]
+        return QueueQuery(by, self.show, character, metric, bound, story=story)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewContent:
     """Everything the page shows of the database."""
 
-    look: desk.Look
-    lines: list[Utterance]
+    look: reviews.QueueView
+    lines: list[UtteranceDocument]
     index: int
     """Of the current line among `lines`."""
     agreement: Agreement | None
@@ -91,28 +91,33 @@ class ReviewContent:
 
 def _content(store: UtteranceStore, state: ReviewState, by: str) -> ReviewContent:
     try:
-        look = desk.look(store, state.queue_query(by), state.skip)
+        look = reviews.view_queue(store, state.queue_query(by), state.skip)
     except Refused:  # an unknown score or bound counts as missing
-        look = desk.look(store, replace(state, metric="", bound="").queue_query(by), state.skip)
+        look = reviews.view_queue(store, replace(state, metric="", bound="").queue_query(by), state.skip)
     lines = look.queue.utterances
-    if (number := desk.number_of(state.line)) is not None:
+    if (number := reviews.parse_number(state.line)) is not None:
         lines = _with_line(store, look, lines, number, state, by)
     index = next((index for index, line in enumerate(lines) if line.number == number), 0)
     others = [name for name in (*look.queue.reviewers, FILTER) if name != by]
     first, second = state.first or by, state.second or others[0]
-    return ReviewContent(look, lines, index, desk.agreed(store, first, second))
+    return ReviewContent(look, lines, index, reviews.agreement(store, first, second))
 
 
 def _with_line(
-    store: UtteranceStore, look: desk.Look, lines: list[Utterance], number: int, state: ReviewState, by: str
-) -> list[Utterance]:
+    store: UtteranceStore,
+    look: reviews.QueueView,
+    lines: list[UtteranceDocument],
+    number: int,
+    state: ReviewState,
+    by: str,
+) -> list[UtteranceDocument]:
     """The lines with the current one added, if its decision was just undone and it is too far from the bound."""
     words = look.review.words(number)
     is_due = state.show != MINE and by not in words and bool(words) == (state.show == SECOND)
     if not is_due or any(line.number == number for line in lines):
         return lines
     try:
-        return [told(store.get(number)), *lines]
+        return [utterance_document(store.get(number)), *lines]
     except InputError:
         return lines
 
@@ -120,8 +125,8 @@ def _with_line(
 async def review(request: Request, problem: UnderstudyError | None = None) -> Response:
     context, by, state = context_of(request), _reviewer(request), ReviewState.from_query(request.query_params)
     try:
-        content = await desk.at_desk(context, lambda store: _content(store, state, by)) if by else None
-        await desk.at_desk(context, lambda _: None)
+        content = await reviews.use_store(context, lambda store: _content(store, state, by)) if by else None
+        await reviews.use_store(context, lambda _: None)
     except UnderstudyError as error:
         return problem_page(request, "review", error)
     return page(
@@ -143,7 +148,7 @@ async def review(request: Request, problem: UnderstudyError | None = None) -> Re
 async def name(request: Request) -> Response:
     form = await _form(request)
     try:
-        by = desk.reviewer(form.get("name", "")[:80])
+        by = reviews.parse_reviewer(form.get("name", "")[:80])
     except Refused as refused:
         return await review(request, refused)
     response = RedirectResponse(ReviewState.from_query(request.query_params).address(), 303)
@@ -160,7 +165,7 @@ async def decide(request: Request) -> Response:
     try:
         if decision not in (APPROVED, REJECTED):
             raise Refused("a line is approved or rejected", 400)
-        await desk.at_desk(context_of(request), lambda store: desk.decide(store, number, decision, by))
+        await reviews.use_store(context_of(request), lambda store: reviews.decide(store, number, decision, by))
     except UnderstudyError as error:
         return await review(request, error)
     return RedirectResponse(state.address(line=form.get("next", "")), 303)
@@ -170,13 +175,13 @@ async def undo(request: Request) -> Response:
     form, by, state = await _form(request), _reviewer(request), ReviewState.from_query(request.query_params)
     number = form.get("number", "")
     try:
-        await desk.at_desk(context_of(request), lambda store: desk.undo(store, number, by))
+        await reviews.use_store(context_of(request), lambda store: reviews.undo(store, number, by))
     except UnderstudyError as error:
         return await review(request, error)
     return RedirectResponse(state.address(line=number), 303)
 
 
-def span(line: Utterance) -> str:
+def span(line: UtteranceDocument) -> str:
     """The moments at which a line may be said."""
     begins = "From the start" if line.since == START else f"From {line.since}"
     return begins + (" on" if line.until == "end" else f" until {line.until}")
@@ -185,7 +190,7 @@ def span(line: Utterance) -> str:
 def _reviewer(request: Request) -> str:
     """The reviewer's name; blank if none was entered."""
     try:
-        return desk.reviewer(unquote(request.cookies.get(COOKIE, ""))[:80])
+        return reviews.parse_reviewer(unquote(request.cookies.get(COOKIE, ""))[:80])
     except Refused:
         return ""
 

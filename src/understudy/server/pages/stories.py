@@ -19,10 +19,10 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
+from understudy.server.lookup import speakers_before
 from understudy.server.pages import page
 from understudy.server.pages.timeline import requested_moment
 from understudy.server.problems import Refused, status_of
-from understudy.server.standing import heard_so_far
 from understudy.server.uploads.fixes import Fix
 from understudy.server.uploads.limits import MIB
 from understudy.server.uploads.routes import all_uploads, upload_report
@@ -61,7 +61,7 @@ class StoryCard:
 def _card(name: str, story: Story, uploads: Mapping[str, Upload]) -> StoryCard:
     scenes, lines = story.count()
     moment = requested_moment(story, None)
-    met = [shown for shown, _ in heard_so_far(story, moment)]
+    met = [shown for shown, _ in speakers_before(story, moment)]
     return StoryCard(
         name,
         story.title,

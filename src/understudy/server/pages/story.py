@@ -13,10 +13,10 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
+from understudy.server.lookup import shown_names
 from understudy.server.pages import page
 from understudy.server.pages.search import Highlighted, SearchResults, highlight, query_words, search
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
-from understudy.server.standing import shown_names
 from understudy.spoiler_free import Stop, scenes_before, timeline
 from understudy.story import Line, Moment
 from understudy.storyfile import Story

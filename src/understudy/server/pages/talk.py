@@ -14,12 +14,12 @@ from starlette.routing import Route
 
 from understudy.errors import StoryError, UnderstudyError
 from understudy.names import shown_names_at
-from understudy.server.chats.documents import ChatDocument, MessageDocument
+from understudy.server.chats.schemas import ChatDocument, MessageDocument
 from understudy.server.context import context_of
+from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.pages import page, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at
-from understudy.server.standing import heard_so_far, person, shown_names, situation_of
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -61,10 +61,10 @@ async def talk(request: Request) -> Response:
     def prepare() -> dict[str, Any]:
         moment = requested_moment(story, query.get("at"))
         names = shown_names(story, moment)
-        requested = [person(story, who, moment) for who in query.getlist("who") if who]
-        speaker = person(story, query["as"], moment) if query.get("as") else None
+        requested = [resolve_name(story, who, moment) for who in query.getlist("who") if who]
+        speaker = resolve_name(story, query["as"], moment) if query.get("as") else None
         others = [
-            member.character.name for _, member in heard_so_far(story, moment) if member.character.name != speaker
+            member.character.name for _, member in speakers_before(story, moment) if member.character.name != speaker
         ]
         chosen = [names.get(who, who) for who in requested or others[:1]]
         shown = None if speaker is None else names.get(speaker, speaker)
@@ -76,7 +76,7 @@ async def talk(request: Request) -> Response:
 
 async def chat(request: Request) -> Response:
     context = context_of(request)
-    document = await context.chats.read(request.path_params["chat"])
+    document = await context.chats.get(request.path_params["chat"])
     story = context.stories.story(document.story)
 
     def prepare() -> dict[str, Any]:
@@ -90,7 +90,7 @@ async def chat(request: Request) -> Response:
 
 
 async def _chats(request: Request) -> list[Any]:
-    return await context_of(request).chats.all()
+    return await context_of(request).chats.list_chats()
 
 
 def _values(name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _values(name: str, story: Story, moment: Moment, chosen: Sequence[str], spea
             shown in chosen,
             _talk_address(name, shown, slider.at, None if shown == speaker else speaker),
         )
-        for shown, member in heard_so_far(story, moment)
+        for shown, member in speakers_before(story, moment)
     ]
     silent = [who for who in chosen if who not in {choice.name for choice in cast}]
     cast += [CastChoice(who, 0, True, _talk_address(name, who, slider.at, speaker)) for who in silent]

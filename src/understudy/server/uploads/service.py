@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from understudy.errors import InputError
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.filenames import slug
@@ -41,7 +41,7 @@ class UploadService:
     """Opened when the server starts and closed when it stops: `await uploads.open()`, `await uploads.close()`."""
 
     def __init__(
-        self, database: Database, registry: StoryRegistry, folder: Path, limits: UploadLimits | None = None
+        self, database: ServerDatabase, registry: StoryRegistry, folder: Path, limits: UploadLimits | None = None
     ) -> None:
         self.limits = limits or UploadLimits()
         self.store = UploadStore(database)

@@ -22,7 +22,7 @@ import anyio.to_thread
 from understudy.server.problems import Refused
 
 if TYPE_CHECKING:  # which imports `TABLES`
-    from understudy.server.database import Database
+    from understudy.server.database import ServerDatabase
 
 __all__ = ["TABLES", "SentFile", "StoredFix", "UploadRow", "UploadStore"]
 
@@ -105,7 +105,7 @@ class UploadRow:
 
 
 class UploadStore:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
     async def all(self) -> list[UploadRow]:

@@ -1,0 +1,198 @@
+"""Replies in a chat: which characters answer a message, what they say, and the alternatives for a retry.
+
+With several characters, those called by name ('Zita, who wrote it?', 'Who wrote it, Prior?') answer; being mentioned
+('Did Pia see it?') counts only if nobody is called. Otherwise whoever last talked with the user answers, else the first
+of the scene. A greeting to all is answered by at most `MAX_ANSWERS` characters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from understudy.dialogue import USER_NAME, Reply, Situation, Turn
+from understudy.names import ShownNames, people_at, shown_names_at
+from understudy.server.chats.scene import history_for, situation_in
+from understudy.server.chats.schemas import Why, why_of
+from understudy.server.chats.store import Chat, Message
+from understudy.server.executor import AgentExecutor
+from understudy.server.lookup import shown_names
+from understudy.server.problems import Refused
+from understudy.server.redaction import reply_as_shown
+from understudy.server.schemas import EvidenceDocument
+from understudy.server.story_registry import StoryRegistry
+from understudy.story import Moment
+from understudy.storyfile import Story
+
+__all__ = ["Listener", "ReplyGenerator", "who_answers"]
+
+SOURCE_KINDS = frozenset({"exchange", "approved", "bank", "script"})
+"""Evidence of where a reply was taken from, which does not hold for another candidate."""
+
+MAX_ANSWERS = 3
+CLAUSES = re.compile(r"[,.!?;:…。、，！？；：\n]|--|—|–")
+JOINERS = frozenset("and or & dear my oh the mr mrs miss dr と 和 跟".split())
+GREETINGS = frozenset(
+    "hello hi hey greetings welcome good morning evening afternoon night day bye goodbye farewell thanks thank you "
+    "こんにちは おはよう こんばんは どうも 你好 您好 早 再见".split()
+)
+EVERYBODY = frozenset(
+    "all everybody everyone both you two three friends people folks gentlemen ladies there "
+    "みなさん 皆さん みんな 大家 各位 你们好 你们".split()
+)
+
+
+class ReplyGenerator:
+    """Gets replies from the agent. Nothing is stored here."""
+
+    def __init__(self, registry: StoryRegistry, executor: AgentExecutor) -> None:
+        self._stories, self._executor = registry, executor
+
+    async def shown_name(self, chat: Chat, name: str | None) -> str:
+        """The name somebody is shown by at the chat's moment."""
+        story = self._stories.story(chat.story)
+        names = await asyncio.to_thread(lambda: shown_names(story, story.moment(chat.moment)))
+        return USER_NAME if name is None else names.get(name, name)
+
+    async def who_answers(self, chat: Chat, path: Sequence[Message]) -> list[str]:
+        """Who answers the last message of a path."""
+        story = self._stories.story(chat.story)
+        listeners = await asyncio.to_thread(lambda: _listeners(story, chat, story.moment(chat.moment)))
+        last = next((message.author for message in reversed(path[:-1]) if message.is_reply), None)
+        return who_answers(path[-1].text, listeners, last)
+
+    async def reply(self, chat: Chat, name: str, path: Sequence[Message], not_again: Sequence[str] = ()) -> Message:
+        """A character's reply to a path of messages; texts in `not_again` count as said already."""
+        story = self._stories.story(chat.story)
+
+        def prepare() -> tuple[Situation, Sequence[Turn]]:
+            situation = situation_in(story, chat, name, path[-1])
+            return situation, history_for(story, situation, path, not_again)
+
+        situation, history = await asyncio.to_thread(prepare)
+        reply = await self._executor.reply(situation, history)
+        names = await asyncio.to_thread(shown_names_at, story, situation.persona.moment)
+        return _message(situation, reply_as_shown(reply, names), names, chat.characters)
+
+    async def alternative(self, chat: Chat, old: Message, tries: Sequence[Message], path: Sequence[Message]) -> Message:
+        """The best candidate that was not tried yet; else a new reply of the agent, to which all of them count as said.
+
+        `tries` are the replies so far, `path` is what they answer, `chat` is as it stood then.
+        """
+        tried = {message.text for message in tries}
+        cut = [message.text for message in tries if message.state == "cut"]
+        first = msgspec.json.decode(tries[0].why, type=Why)
+        for candidate in first.candidates:
+            if candidate.text not in tried and not any(candidate.text.startswith(text) for text in cut):
+                lasting = [evidence for evidence in first.evidence if evidence.kind not in SOURCE_KINDS]
+                source = EvidenceDocument("exchange", candidate.text, candidate.moment, [])
+                why = Why([source, *lasting], first.candidates)
+                return replace(old, text=candidate.text, state="whole", why=msgspec.json.encode(why).decode())
+        assert old.author is not None
+        considered = {candidate.text for candidate in first.candidates}
+        reply = await self.reply(chat, old.author, path, sorted(tried | considered))
+        if reply.text in tried:
+            raise Refused("there is no other reply to try: say it differently", 409)
+        return replace(reply, shown_name=old.shown_name)
+
+
+def _message(situation: Situation, reply: Reply, names: ShownNames, present: tuple[str, ...]) -> Message:
+    return Message(
+        is_reply=True,
+        author=situation.persona.name,
+        shown_name=names.of(situation.persona.name),
+        text=reply.text,
+        moment=situation.persona.moment.dotted,
+        faced=names.of(situation.faced.name) if situation.faced else None,
+        why=msgspec.json.encode(why_of(reply)).decode(),
+        present=present,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Somebody in the scene, with all the names they may be called by."""
+
+    name: str
+    """The story's own name for them, which nobody may know yet."""
+    aliases: tuple[str, ...]
+
+
+def _listeners(story: Story, chat: Chat, moment: Moment) -> list[Listener]:
+    known_as = {person.name: person.known_as for person in people_at(story, moment)}
+    return [Listener(name, known_as.get(name, (name,))) for name in chat.characters if name != chat.speaker]
+
+
+def who_answers(text: str, listeners: Sequence[Listener], last: str | None = None) -> list[str]:
+    """Who answers, in order. `last` is who last talked with the speaker."""
+    if len(listeners) < 2:
+        return [listener.name for listener in listeners]
+    forms = _unique_forms(listeners)
+    clauses = [_normalize(clause) for clause in CLAUSES.split(text)]
+    called = [name for clause in clauses for name in _called(clause, forms)]
+    if called:
+        return list(dict.fromkeys(called))[:MAX_ANSWERS]
+    if any(_greets_all(clause) for clause in clauses):
+        return [listener.name for listener in listeners][:MAX_ANSWERS]
+    mentioned = _mentions(_normalize(text), forms)
+    if mentioned:
+        return [mentioned[0][1]]
+    present = {listener.name for listener in listeners}
+    return [last] if last in present and last is not None else [listeners[0].name]
+
+
+def _unique_forms(listeners: Sequence[Listener]) -> dict[str, str]:
+    """Form of address -> name: aliases and parts of them that only one listener has, the longest first."""
+    owners: dict[str, set[str]] = {}
+    for listener in listeners:
+        for alias in listener.aliases:
+            for form in {_normalize(alias), *_normalize(alias).split()}:
+                if form and form not in JOINERS:
+                    owners.setdefault(form, set()).add(listener.name)
+    longest_first = sorted(owners.items(), key=lambda item: (-len(item[0]), item[0]))
+    return {form: next(iter(names)) for form, names in longest_first if len(names) == 1}
+
+
+def _called(clause: str, forms: dict[str, str]) -> Iterable[str]:
+    """Whom a clause calls, if it consists of names and a greeting only: 'hello Zita and Pia'."""
+    mentions = _mentions(clause, forms)
+    remainder = clause
+    for form, _ in mentions:
+        remainder = remainder.replace(form, " ", 1)
+    if mentions and set(remainder.split()) <= JOINERS | GREETINGS:
+        return [name for _, name in mentions]
+    return ()
+
+
+def _mentions(text: str, forms: dict[str, str]) -> list[tuple[str, str]]:
+    """(form, name) of everybody named in a text, in order."""
+    matches: list[tuple[int, str, str]] = []
+    unmatched = text
+    for form, name in forms.items():
+        pattern = re.escape(form) if _is_unspaced(form) else rf"(?<!\w){re.escape(form)}(?!\w)"
+        if match := re.search(pattern, unmatched):
+            matches.append((match.start(), form, name))
+            unmatched = unmatched[: match.start()] + "\0" * len(match[0]) + unmatched[match.end() :]
+    first_forms: dict[str, str] = {}
+    for _, form, name in sorted(matches):
+        first_forms.setdefault(name, form)
+    return [(form, name) for name, form in first_forms.items()]
+
+
+def _greets_all(clause: str) -> bool:
+    words = set(clause.split())
+    return bool(words) and words <= GREETINGS | EVERYBODY | JOINERS and (words <= GREETINGS or bool(words & EVERYBODY))
+
+
+def _normalize(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _is_unspaced(form: str) -> bool:
+    """Whether its script has no spaces between words."""
+    return any("\u3040" <= letter <= "\u30ff" or "\u3400" <= letter <= "\u9fff" for letter in form)

@@ -1,0 +1,201 @@
+"""Requests and responses of the chat API. Names are those shown at the moment, never the true ones behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from understudy.dialogue import Reply
+from understudy.errors import StoryError
+from understudy.server.chats.store import Chat, Message
+from understudy.server.lookup import shown_names, speakers_before
+from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
+from understudy.storyfile import Story
+
+__all__ = [
+    "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary", "Difference", "ExportFormat",
+    "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "ShownCast", "StopRequest", "Why", "chat_document",
+    "chat_summary", "message_document", "shown_cast_at", "why_of",
+]  # fmt: skip
+
+MAX_TEXT = 4000
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
+Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+ExportFormat = Literal["jsonl", "sillytavern", "markdown"]
+
+
+class NewChat(msgspec.Struct, forbid_unknown_fields=True):
+    story: Name
+    characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)]
+    at: Name = "end"
+    speaker: Annotated[Name | None, msgspec.Meta(description="who of the story one speaks as; null is oneself")] = None
+
+
+class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    at: Name | None = None
+    characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)] | None = None
+    speaker: Name | msgspec.UnsetType | None = msgspec.UNSET
+    shown: Annotated[Number | None, msgspec.Meta(description="a message whose branch is to be shown")] = None
+
+
+class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
+    text: Text
+
+
+class StopRequest(msgspec.Struct, forbid_unknown_fields=True):
+    message: Annotated[Number | None, msgspec.Meta(description="the reply that was being streamed, if any")] = None
+    seen: Annotated[Number, msgspec.Meta(description="how many of its tokens were seen")] = 0
+    after: Annotated[Number | None, msgspec.Meta(description="the last message that was said, or done")] = None
+
+
+class ExportQuery(msgspec.Struct):
+    format: ExportFormat = "jsonl"
+
+
+class Why(msgspec.Struct):
+    """What a reply was made from, and what else was considered; empty for a message of the user."""
+
+    evidence: list[EvidenceDocument] = []
+    candidates: list[CandidateDocument] = []
+
+
+class MessageDocument(msgspec.Struct):
+    id: int
+    parent: int | None
+    by: Annotated[str, msgspec.Meta(description="'user' or 'character'")]
+    author: str
+    text: str
+    moment: str
+    when: Annotated[str, msgspec.Meta(description="the moment in the story's own words")]
+    faced: str | None
+    state: Annotated[str, msgspec.Meta(description="'whole', or 'cut': stopped, and only what was seen is kept")]
+    created: str
+    siblings: Annotated[list[int], msgspec.Meta(description="this message and the alternatives to it, by id")]
+    why: Why
+    unanswered: Annotated[
+        bool,
+        msgspec.Meta(description="a reply is owed: one is under way, or failed, or was lost when the server stopped"),
+    ] = False
+
+
+class ChatCharacter(msgspec.Struct):
+    name: str
+    heard: Annotated[bool, msgspec.Meta(description="has spoken in the story before the moment")]
+
+
+class Difference(msgspec.Struct):
+    """What has changed for a character since the chat was moved."""
+
+    character: str
+    now: Annotated[list[str], msgspec.Meta(description="what holds here and did not where the chat stood before")]
+    no_longer: Annotated[list[str], msgspec.Meta(description="what held before and is over; empty on a move back")]
+    later: Annotated[int, msgspec.Meta(description="how many things that held there are still to come here")]
+    lines: Annotated[int, msgspec.Meta(description="how many lines it has said in the story by now")]
+
+
+class ChatSummary(msgspec.Struct):
+    id: str
+    title: str
+    story: str
+    characters: list[ChatCharacter]
+    speaker: Annotated[str | None, msgspec.Meta(description="who of the story one speaks as; null is oneself")]
+    at: str
+    when: str
+    version: int
+    created: str
+    changed: str
+
+
+class ChatDocument(ChatSummary):
+    messages: list[MessageDocument]
+    difference: list[Difference] = []
+
+
+class ChatList(msgspec.Struct):
+    chats: list[ChatSummary]
+
+
+def why_of(reply: Reply) -> Why:
+    document = reply_struct(reply)
+    return Why(document.evidence, document.candidates)
+
+
+def message_document(message: Message, siblings: Sequence[int], story: Story | None) -> MessageDocument:
+    return MessageDocument(
+        id=message.id,
+        parent=message.parent,
+        by="character" if message.is_reply else "user",
+        author=message.shown_name,
+        text=message.text,
+        moment=message.moment,
+        when=_moment_in_words(message.moment, story),
+        faced=message.faced,
+        state=message.state,
+        created=message.created,
+        siblings=list(siblings) or [message.id],
+        why=msgspec.json.decode(message.why, type=Why),
+        unanswered=message.unanswered,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCast:
+    """People at a moment by the story's own names: the names they are shown by, and who has spoken before it."""
+
+    names: Mapping[str, str]
+    speakers: frozenset[str]
+
+
+def shown_cast_at(story: Story | None, moment: str) -> ShownCast:
+    """Empty where the story was removed, or was read again and no longer has the moment: names are shown as stored."""
+    try:
+        at = None if story is None else story.moment(moment)
+    except StoryError:
+        at = None
+    if story is None or at is None:
+        return ShownCast({}, frozenset())
+    speakers = frozenset(member.character.name for _, member in speakers_before(story, at))
+    return ShownCast(shown_names(story, at), speakers)
+
+
+def chat_summary(chat: Chat, story: Story | None, cast: ShownCast | None = None) -> ChatSummary:
+    """A chat without its messages."""
+    cast = cast or shown_cast_at(story, chat.moment)
+    return ChatSummary(
+        id=chat.id,
+        title=chat.title,
+        story=chat.story,
+        characters=[ChatCharacter(cast.names.get(name, name), name in cast.speakers) for name in chat.characters],
+        speaker=None if chat.speaker is None else cast.names.get(chat.speaker, chat.speaker),
+        at=chat.moment,
+        when=_moment_in_words(chat.moment, story),
+        version=chat.version,
+        created=chat.created,
+        changed=chat.changed,
+    )
+
+
+def chat_document(
+    chat: Chat, path: Sequence[Message], children: dict[int | None, list[int]], story: Story | None
+) -> ChatDocument:
+    summary = chat_summary(chat, story)
+    messages = [message_document(message, children.get(message.parent, ()), story) for message in path]
+    return ChatDocument(**msgspec.structs.asdict(summary), messages=messages)
+
+
+def _moment_in_words(moment: str, story: Story | None) -> str:
+    """A dotted moment in its story's own words: 'Part 2, chapter 3'."""
+    if moment == "end":
+        return "The end"
+    if story is None:
+        return moment
+    try:
+        words = str(story.moment(moment))
+    except StoryError:  # the story was read again and is shorter now
+        return moment
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,393 @@
+"""The chat service: creates, changes and continues chats, and streams replies.
+
+Requests to a chat are handled in the order they came. A reply is stored whole before its first word is streamed, so
+whatever happens to the server or the client, what was seen is in the database. A character at an earlier moment does
+not remember what was said at a later one. A retry, an edit or a branch happens as of its message: at that moment, with
+the characters of that time, wherever the chat was moved to since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from weakref import WeakSet
+
+import msgspec
+
+from understudy.errors import UnderstudyError, UnknownStory
+from understudy.server.chats import store
+from understudy.server.chats.replies import ReplyGenerator
+from understudy.server.chats.scene import differences, resolve_scene, still_possible
+from understudy.server.chats.schemas import (
+    ChatDocument,
+    ChatSummary,
+    MessageDocument,
+    ShownCast,
+    Why,
+    chat_document,
+    chat_summary,
+    message_document,
+    shown_cast_at,
+)
+from understudy.server.chats.sse import ReplyStream, split_tokens
+from understudy.server.chats.store import Chat, Message
+from understudy.server.database import ServerDatabase
+from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
+from understudy.server.lookup import shown_names
+from understudy.server.problems import Refused
+from understudy.server.schemas import EvidenceDocument
+from understudy.server.story_registry import StoryRegistry
+from understudy.story import Moment
+from understudy.storyfile import Story
+
+__all__ = ["ChatService", "KeyedLock"]
+
+LOG = logging.getLogger("understudy.server")
+PACE_S = 0.025  # between two words: fast enough to read along
+MAX_LISTED = 200
+STOP_TIMEOUT_S = 120.0  # how long running replies may take when the server stops
+MAX_PENDING = 20  # requests of a chat that run or wait; a client that leaves does not cancel its own
+MAX_PENDING_TOTAL = 1_000
+
+
+class KeyedLock:
+    """One FIFO asyncio lock per key, dropped when unused."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._waiters: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def acquire(self, key: str) -> AsyncIterator[None]:
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        self._waiters[key] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._waiters[key] -= 1
+            if not self._waiters[key]:
+                del self._waiters[key], self._locks[key]
+
+
+class ChatService:
+    def __init__(
+        self, database: ServerDatabase, registry: StoryRegistry, executor: AgentExecutor, pace_s: float = PACE_S
+    ) -> None:
+        self.pace_s = pace_s
+        self._database, self._stories = database, registry
+        self._replies = ReplyGenerator(registry, executor)
+        self._locks = KeyedLock()
+        self._streams: WeakSet[ReplyStream] = WeakSet()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._give_up: Callable[[], object] | None = None  # set while `close` waits
+
+    async def close(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Wait for running replies, so that they are stored; messages whose replies take longer stay unanswered."""
+        finished, given_up = asyncio.gather(*self._tasks, return_exceptions=True), asyncio.Event()
+        giving_up, loop = asyncio.create_task(given_up.wait()), asyncio.get_running_loop()
+        self._give_up = partial(loop.call_soon_threadsafe, given_up.set)
+        await asyncio.wait((finished, giving_up), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        giving_up.cancel()
+        self._give_up = None
+        if late := [task for task in self._tasks if not task.done()]:
+            LOG.warning("%d replies were not ready when the server stopped: their messages are unanswered", len(late))
+            for task in late:
+                task.cancel()
+            await asyncio.wait(late)
+
+    def give_up(self) -> None:
+        """Make `close` stop waiting. May be called by a signal handler."""
+        if self._give_up is not None:
+            self._give_up()
+
+    async def list_chats(self) -> list[ChatSummary]:
+        chats = await self._database.run(lambda db: store.list_chats(db, MAX_LISTED))
+        return await asyncio.to_thread(self._summaries, chats)
+
+    async def get(self, chat_id: str) -> ChatDocument:
+        document, _ = await self.get_with_texts(chat_id)
+        return document
+
+    async def get_with_texts(self, chat_id: str) -> tuple[ChatDocument, dict[int, str]]:
+        """A chat, and the text of every message on any branch, read in one transaction."""
+
+        def read(db: sqlite3.Connection) -> tuple[Chat, list[Message], dict[int | None, list[int]], dict[int, str]]:
+            chat = store.get_chat(db, chat_id)
+            return chat, store.path(db, chat.tip), store.children(db, chat_id), store.texts(db, chat_id)
+
+        chat, path, children, texts = await self._database.run(read)
+        return await asyncio.to_thread(chat_document, chat, path, children, self._story_or_none(chat)), texts
+
+    async def create(self, story: str, characters: Sequence[str], at: str, speaker: str | None) -> ChatDocument:
+        opened = self._stories.story(story)
+
+        def resolve() -> tuple[Moment, tuple[str, ...], str | None]:
+            moment = opened.moment(at)
+            return moment, *resolve_scene(opened, characters, speaker, moment)
+
+        moment, names, speaker_name = await asyncio.to_thread(resolve)
+        chat = await self._database.run(lambda db: store.create(db, story, names, speaker_name, moment.dotted))
+        return await self.get(chat.id)
+
+    async def update(
+        self,
+        chat_id: str,
+        title: str | None = None,
+        at: str | None = None,
+        characters: Sequence[str] | None = None,
+        speaker: str | msgspec.UnsetType | None = msgspec.UNSET,
+        shown: int | None = None,
+    ) -> ChatDocument:
+        """Rename a chat, move it in time, change its characters or whom the user speaks as, or show another branch."""
+        async with self._locks.acquire(chat_id):
+            old = await self._database.run(lambda db: store.get_chat(db, chat_id))
+            columns: dict[str, Any] = {} if title is None else {"title": title}
+            if at is not None or characters is not None or speaker is not msgspec.UNSET:
+                story = self._stories.story(old.story)
+
+                def resolve() -> dict[str, Any]:
+                    moment = story.moment(at or old.moment)
+                    shown_as = shown_names(story, moment)  # the story's own names are stored; clients use shown names
+                    old_speaker = None if old.speaker is None else shown_as.get(old.speaker, old.speaker)
+                    new_speaker = old_speaker if isinstance(speaker, msgspec.UnsetType) else speaker
+                    old_characters = [shown_as.get(name, name) for name in old.characters]
+                    names, speaker_name = resolve_scene(story, characters or old_characters, new_speaker, moment)
+                    return {"characters": names, "speaker": speaker_name, "moment": moment.dotted}
+
+                columns |= await asyncio.to_thread(resolve)
+
+            def write(db: sqlite3.Connection) -> None:
+                if shown is not None:
+                    store.show_branch(db, chat_id, shown)
+                if columns:
+                    store.update(db, chat_id, **columns)
+
+            await self._database.run(write)
+        document = await self.get(chat_id)
+        if columns.get("moment", old.moment) != old.moment:
+            story = self._stories.story(old.story)
+            document.difference = await asyncio.to_thread(
+                differences, story, columns["characters"], columns["speaker"], old.moment, columns["moment"]
+            )
+        return document
+
+    async def delete(self, chat_id: str) -> None:
+        async with self._locks.acquire(chat_id):
+            await self._database.run(lambda db: store.delete(db, chat_id))
+        for stream in self._streams_of(chat_id):
+            stream.stopped = True
+
+    async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
+        async with self._locks.acquire(chat_id):
+
+            def remove(db: sqlite3.Connection) -> dict[int, str]:
+                store.remove(db, chat_id, message_id)
+                return store.texts(db, chat_id)
+
+            remaining = await self._database.run(remove)
+        for stream in self._streams_of(chat_id):
+            stream.stopped |= not remaining.keys() >= stream.streamed
+        return await self.get(chat_id)
+
+    async def branch(self, chat_id: str, message_id: int) -> ChatDocument:
+        """A new chat that stands where this one stood at a message.
+
+        It follows the story as it is now, which may have been read again since: characters who cannot be there any
+        more are left out, and if the moment itself is gone, or everybody, the branch is refused. If the story was
+        removed, the branch is a copy of what is stored.
+        """
+        async with self._locks.acquire(chat_id):
+            then, _ = await self._as_of(chat_id, message_id)
+            story = self._story_or_none(then)
+            if story is not None:
+                then = await asyncio.to_thread(still_possible, story, then)
+            new = await self._database.run(lambda db: store.branch(db, chat_id, message_id, then))
+        return await self.get(new.id)
+
+    async def stop(self, chat_id: str, message_id: int | None, seen: int, after: int | None = None) -> ChatDocument:
+        """Stop a reply and store of it the `seen` tokens; without `message_id`, stop one that had not begun.
+
+        `after` is the last message that the client saw whole. Does not wait for the chat's lock: a reply that is being
+        stored just now is either not stored any more or removed again, as both run in the database's one thread.
+        """
+        stopped = [
+            stream
+            for stream in self._streams_of(chat_id)
+            if message_id in stream.streamed
+            or (message_id is None and after in (None, stream.user_message, *stream.saved))
+        ]
+        for stream in stopped:
+            stream.stopped = True
+
+        def truncate(db: sqlite3.Connection) -> None:
+            store.get_chat(db, chat_id)
+            if message_id is not None and (message := store.get_message(db, chat_id, message_id)).is_reply:
+                store.truncate(db, chat_id, message_id, "".join(split_tokens(message.text)[:seen]).rstrip())
+            existing = store.texts(db, chat_id)
+            for stream in stopped:
+                unseen = stream.unseen(after) if message_id is None else []
+                if first := next((reply for reply in unseen if reply in existing), None):
+                    store.truncate(db, chat_id, first, "")  # removes those after it too
+                if stream.user_message is not None:
+                    store.set_unanswered(db, chat_id, stream.user_message, False)
+
+        await self._database.run(truncate)
+        return await self.get(chat_id)
+
+    async def say(self, chat_id: str, text: str) -> AsyncIterator[bytes]:
+        """Events: the user's message and the replies to it."""
+
+        async def work(stream: ReplyStream) -> None:
+            chat = await self._database.run(lambda db: store.get_chat(db, chat_id))
+            await self._user_says(chat, chat.tip, text, stream)
+
+        return await self._start(chat_id, work)
+
+    async def edit(self, chat_id: str, message_id: int, text: str) -> AsyncIterator[bytes]:
+        """Events: a message in place of another, on a new branch; if it is the user's, also the replies to it."""
+
+        async def work(stream: ReplyStream) -> None:
+            then, old = await self._as_of(chat_id, message_id)
+            if not old.is_reply:
+                await self._user_says(then, old.parent, text, stream)
+                return
+            why = Why([EvidenceDocument("notice", "written by you in the character's place", None, [])])
+            edited = replace(old, text=text, state="whole", why=msgspec.json.encode(why).decode())
+            stream.send("said", await self._save(then, old.parent, edited))
+
+        return await self._start(chat_id, work)
+
+    async def retry(self, chat_id: str, message_id: int) -> AsyncIterator[bytes]:
+        """Events: another reply beside one, the next best candidate; or new replies to a message of the user."""
+
+        async def work(stream: ReplyStream) -> None:
+            then, old = await self._as_of(chat_id, message_id)
+            if not old.is_reply:
+                stream.send("said", await self._document(then, old))
+                await self._answer(then, old.id, stream)
+                return
+
+            def read(db: sqlite3.Connection) -> tuple[list[Message], list[Message]]:
+                siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
+                return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
+
+            tries, path = await self._database.run(read)
+            reply = await self._replies.alternative(then, old, tries, path)
+            if (saved := await self._save_reply(then, old.parent, reply, stream)) is not None:
+                stream.send_reply(saved)
+
+        return await self._start(chat_id, work)
+
+    async def _start(self, chat_id: str, work: Callable[[ReplyStream], Awaitable[None]]) -> AsyncIterator[bytes]:
+        """Run `work` in a task that a disconnected client does not cancel, and return its events."""
+        pending = sum(task.get_name() == chat_id for task in self._tasks)
+        if pending >= MAX_PENDING or len(self._tasks) >= MAX_PENDING_TOTAL:
+            problem = (
+                f"{len(self._tasks)} messages wait for their replies, {pending} of them in this chat: try again later"
+            )
+            raise Refused(problem, 429, code="queue_full", retry_after=RETRY_AFTER_S)
+        stream = ReplyStream(chat_id, self.pace_s)
+        self._streams.add(stream)
+        task = asyncio.create_task(self._run(chat_id, stream, work), name=chat_id)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await stream.events()
+
+    async def _run(self, chat_id: str, stream: ReplyStream, work: Callable[[ReplyStream], Awaitable[None]]) -> None:
+        async with self._locks.acquire(chat_id):
+            try:
+                await work(stream)
+            except UnderstudyError as error:
+                stream.fail(error)
+            except Exception as error:  # the client must learn that the stream is over
+                LOG.error("a reply failed: %s", type(error).__name__)  # not its message, which may quote the user
+                stream.fail(Refused("the reply failed on the server: try again", 500))
+            finally:
+                stream.close()
+
+    async def _user_says(self, chat: Chat, parent: int | None, text: str, stream: ReplyStream) -> None:
+        name = await self._replies.shown_name(chat, chat.speaker)
+        message = Message(False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True)
+        saved = await self._save(chat, parent, message)
+        stream.send("said", saved)
+        await self._answer(chat, saved.id, stream)
+
+    async def _answer(self, chat: Chat, message_id: int, stream: ReplyStream) -> None:
+        """The replies of everybody who answers, in order; each has heard the ones before."""
+        stream.user_message = message_id
+
+        def read(db: sqlite3.Connection) -> list[Message]:
+            if not stream.stopped:
+                store.set_unanswered(db, chat.id, message_id, True)
+            return store.path(db, message_id)
+
+        path = await self._database.run(read)
+        names = await self._replies.who_answers(chat, path)
+        for number, name in enumerate(names, 1):
+            stream.send("thinking", {"author": await self._replies.shown_name(chat, name)})
+            reply = await self._replies.reply(chat, name, path)
+            saved = await self._save_reply(chat, path[-1].id, reply, stream, is_last=number == len(names))
+            if saved is None:
+                return
+            path.append(replace(reply, id=saved.id))
+            stream.send_reply(saved)
+
+    def _streams_of(self, chat_id: str) -> list[ReplyStream]:
+        return [stream for stream in self._streams if stream.chat_id == chat_id]
+
+    async def _as_of(self, chat_id: str, message_id: int) -> tuple[Chat, Message]:
+        """A message, and the chat as it stood when it was said."""
+
+        def read(db: sqlite3.Connection) -> tuple[Chat, Message]:
+            now, message = store.get_chat(db, chat_id), store.get_message(db, chat_id, message_id)
+            return store.as_of(now, store.path(db, message.id)), message
+
+        return await self._database.run(read)
+
+    async def _save(self, chat: Chat, parent: int | None, message: Message) -> MessageDocument:
+        return await self._document(
+            chat, await self._database.run(lambda db: store.append(db, chat.id, parent, message))
+        )
+
+    async def _save_reply(
+        self, chat: Chat, parent: int | None, reply: Message, stream: ReplyStream, is_last: bool = False
+    ) -> MessageDocument | None:
+        """Store a reply, unless the stream was stopped (None); a later stop finds it in `stream.saved`."""
+
+        def write(db: sqlite3.Connection) -> Message | None:
+            if stream.stopped:
+                return None
+            saved = store.append(db, chat.id, parent, reply)
+            stream.saved.append(saved.id)
+            if is_last and stream.user_message is not None:
+                store.set_unanswered(db, chat.id, stream.user_message, False)
+            return saved
+
+        saved = await self._database.run(write)
+        return None if saved is None else await self._document(chat, saved)
+
+    async def _document(self, chat: Chat, message: Message) -> MessageDocument:
+        siblings = await self._database.run(lambda db: store.children(db, chat.id).get(message.parent, []))
+        return message_document(message, siblings, self._story_or_none(chat))
+
+    def _summaries(self, chats: Sequence[Chat]) -> list[ChatSummary]:
+        """Many chats are at the same moment of a story: its cast is looked up once."""
+        casts: dict[tuple[str, str], ShownCast] = {}
+        for chat in chats:
+            if (chat.story, chat.moment) not in casts:
+                casts[chat.story, chat.moment] = shown_cast_at(self._story_or_none(chat), chat.moment)
+        return [chat_summary(chat, self._story_or_none(chat), casts[chat.story, chat.moment]) for chat in chats]
+
+    def _story_or_none(self, chat: Chat) -> Story | None:
+        try:
+            return self._stories.story(chat.story)
+        except UnknownStory:
+            return None

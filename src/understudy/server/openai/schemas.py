@@ -1,0 +1,224 @@
+"""Requests and responses of OpenAI's chat API, as far as characters support it.
+
+Fields for features that characters do not have are declared as `Any`, so that `requests` can refuse them with a reason;
+the schema shows the values that are accepted.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from understudy.server.schemas import CandidateDocument, EvidenceDocument
+
+__all__ = [
+    "AssistantMessage",
+    "ChatCompletion",
+    "ChatRequest",
+    "Choice",
+    "ChunkChoice",
+    "CompletionChunk",
+    "Delta",
+    "Embedding",
+    "EmbeddingList",
+    "EmbeddingsRequest",
+    "EmbeddingsUsage",
+    "Model",
+    "ModelList",
+    "ModelsQuery",
+    "ReplyDetails",
+    "RequestMessage",
+    "TokenUsage",
+]
+
+MAX_CHOICES = 16
+Name = Annotated[str, Meta(min_length=1, max_length=500)]
+Count = Annotated[int, Meta(ge=1, le=2**31)]
+Penalty = Annotated[float, Meta(ge=-2, le=2)]
+MustBeNull = Annotated[Any, Meta(extra_json_schema={"type": "null"})]
+MustBeEmpty = Annotated[Any, Meta(extra_json_schema={"type": ["array", "null"], "maxItems": 0})]
+Stop = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class ContentPart(msgspec.Struct):
+    type: Annotated[str, Meta(extra_json_schema={"enum": ["text"]})]
+    text: str = ""
+
+
+class RequestMessage(msgspec.Struct):
+    """`name` says who speaks; a system or developer message adds to the character's profile."""
+
+    role: Annotated[str, Meta(extra_json_schema={"enum": ["system", "developer", "user", "assistant"]})]
+    content: str | list[ContentPart] | None = None
+    name: Annotated[str, Meta(max_length=200)] | None = None
+    tool_calls: MustBeEmpty = None
+    function_call: MustBeNull = None
+    audio: MustBeNull = None
+
+
+class StreamOptions(msgspec.Struct):
+    include_usage: bool | None = None
+
+
+class ChatRequest(msgspec.Struct):
+    """Temperature, top_p, penalties, user and metadata are accepted and ignored: replies are chosen, not sampled."""
+
+    model: Name
+    messages: Annotated[list[RequestMessage], Meta(min_length=1, max_length=2000)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
+    stop: Stop | Annotated[list[Stop], Meta(max_length=4)] | None = None
+    max_tokens: Count | None = None
+    max_completion_tokens: Count | None = None
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+    response_format: Annotated[
+        Any,
+        Meta(
+            extra_json_schema={
+                "type": ["object", "null"],
+                "properties": {"type": {"const": "text"}},
+                "required": ["type"],
+            }
+        ),
+    ] = None
+    modalities: Annotated[
+        Any, Meta(extra_json_schema={"type": ["array", "null"], "items": {"const": "text"}, "maxItems": 1})
+    ] = None
+    logprobs: Annotated[Any, Meta(extra_json_schema={"enum": [False, None]})] = None
+    top_logprobs: MustBeNull = None
+    tools: MustBeEmpty = None
+    functions: MustBeEmpty = None
+    tool_choice: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
+    function_call: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
+    audio: MustBeNull = None
+    prediction: MustBeNull = None
+    web_search_options: MustBeNull = None
+
+
+class TokenUsage(msgspec.Struct):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ReplyDetails(msgspec.Struct):
+    """Who spoke, as of when, to whom; what the reply was made from, and what else was considered."""
+
+    character: str
+    moment: str
+    facing: str | None
+    evidence: list[EvidenceDocument]
+    candidates: list[CandidateDocument]
+
+
+class AssistantMessage(msgspec.Struct):
+    content: str
+    role: Literal["assistant"] = "assistant"
+    refusal: None = None
+
+
+class Choice(msgspec.Struct):
+    index: int
+    message: AssistantMessage
+    finish_reason: Literal["stop", "length"]
+    understudy: ReplyDetails
+    logprobs: None = None
+
+
+class ChatCompletion(msgspec.Struct):
+    id: str
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: TokenUsage
+    system_fingerprint: str
+    object: Literal["chat.completion"] = "chat.completion"
+
+
+class Delta(msgspec.Struct):
+    role: Literal["assistant"] | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+
+
+class ChunkChoice(msgspec.Struct):
+    index: int
+    delta: Delta
+    finish_reason: Literal["stop", "length"] | None = None
+    understudy: ReplyDetails | UnsetType = UNSET
+    logprobs: None = None
+
+
+class CompletionChunk(msgspec.Struct):
+    """Where the request includes usage, `usage` is null until a last chunk that has it and no choices."""
+
+    id: str
+    created: int
+    model: str
+    choices: list[ChunkChoice]
+    system_fingerprint: str
+    usage: TokenUsage | UnsetType | None = UNSET
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+
+
+class Model(msgspec.Struct):
+    id: str
+    created: int
+    owned_by: str
+    object: Literal["model"] = "model"
+
+
+class ModelList(msgspec.Struct):
+    data: list[Model]
+    object: Literal["list"] = "list"
+
+
+class ModelsQuery(msgspec.Struct):
+    """`story` and `at` choose the characters of a story, as of a moment of it."""
+
+    story: str | None = None
+    at: str = "end"
+
+
+class EmbeddingsRequest(msgspec.Struct):
+    model: Name
+    input: Annotated[
+        Any,
+        Meta(
+            extra_json_schema={
+                "anyOf": [
+                    {"type": "string", "minLength": 1},
+                    {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 256},
+                ]
+            }
+        ),
+    ]
+    encoding_format: Literal["float", "base64"] | None = None
+    dimensions: Annotated[Any, Meta(extra_json_schema={"type": "null"})] = None
+    user: str | None = None
+
+
+class Embedding(msgspec.Struct):
+    index: int
+    embedding: list[float] | str
+    object: Literal["embedding"] = "embedding"
+
+
+class EmbeddingsUsage(msgspec.Struct):
+    prompt_tokens: int
+    total_tokens: int
+
+
+class EmbeddingList(msgspec.Struct):
+    data: list[Embedding]
+    model: str
+    usage: EmbeddingsUsage
+    object: Literal["list"] = "list"
