@@ -49,14 +49,14 @@ def ours() -> Any:
     from understudy.readers import read
     from understudy.server.app import make_app
     from understudy.server.context import AppContext
-    from understudy.server.guard import Limits
+    from understudy.server.guard import RequestLimits
     from understudy.server.story_registry import StoryRegistry
     from understudy.server.telemetry import LOG
 
     LOG.addHandler(logging.FileHandler("/dev/null"))
     LOG.setLevel(logging.INFO)
     context = AppContext.open(StoryRegistry({"demo": read("demo")}), agent_named("scripted"), Path(tempfile.mkdtemp()))
-    return make_app(context, limits=Limits(per_second=1e9, burst=10**9))
+    return make_app(context, limits=RequestLimits(per_second=1e9, burst=10**9))
 
 
 def serve(app: Any) -> None:

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads.answers import UploadReport
-from understudy.server.uploads.limits import Limits
-from understudy.server.uploads.routes import told_fully
-from understudy.server.uploads.stories import Uploads
+from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.routes import upload_report
+from understudy.server.uploads.schemas import UploadReport
+from understudy.server.uploads.service import UploadService
 
 __all__ = ["FORM", "File", "form", "opened", "sent", "zipped"]
 
@@ -42,11 +42,11 @@ async def in_chunks(body: bytes, size: int = 4096) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, registry: StoryRegistry | None = None, limits: Limits | None = None
-) -> AsyncIterator[Uploads]:
+    folder: Path, registry: StoryRegistry | None = None, limits: UploadLimits | None = None
+) -> AsyncIterator[UploadService]:
     """The uploads of a server from its start to its end."""
-    database = Database(folder / "server.sqlite")
-    uploads = Uploads(database, StoryRegistry({}) if registry is None else registry, folder, limits)
+    database = ServerDatabase(folder / "server.sqlite")
+    uploads = UploadService(database, StoryRegistry({}) if registry is None else registry, folder, limits)
     try:
         await uploads.open()
         yield uploads
@@ -55,11 +55,11 @@ async def opened(
         database.close()
 
 
-async def sent(uploads: Uploads, *files: File) -> UploadReport:
+async def sent(uploads: UploadService, *files: File) -> UploadReport:
     """Files sent and read; what is wrong with them comes through."""
-    upload, already = await uploads.take(FORM, in_chunks(form(files)))
-    await uploads.readings.wait(upload)
-    report = await told_fully(uploads, upload)
+    upload, already = await uploads.receive(FORM, in_chunks(form(files)))
+    await uploads.jobs.wait(upload)
+    report = await upload_report(uploads, upload)
     report.already = already
     return report
 

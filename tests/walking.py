@@ -12,7 +12,7 @@ import httpx
 from understudy.cards.document import json_of
 from understudy.cards.file import parse_card
 from understudy.server.app import OPERATIONS, PAGES
-from understudy.server.guard import Guard
+from understudy.server.guard import GuardMiddleware
 
 CHATS = "/api/chats"
 
@@ -166,7 +166,7 @@ def every_template() -> set[str]:
     return templates
 
 
-async def walk(app: Guard, story: str, at: str, people: Sequence[str]) -> Walk:
+async def walk(app: GuardMiddleware, story: str, at: str, people: Sequence[str]) -> Walk:
     """Ask for everything there is at a moment, of these people."""
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:

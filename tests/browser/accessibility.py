@@ -12,21 +12,22 @@ LOOK = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 OVER = """() => {
     const {scrollWidth, clientWidth} = document.documentElement;
     if (scrollWidth <= clientWidth) return [];
-    const over = [...document.querySelectorAll("*")].filter((one) => one.scrollWidth > one.clientWidth + 1);
-    return [`${scrollWidth} > ${clientWidth}`, ...over.map((one) => `<${one.tagName} class="${one.className}">`)];
+    const over = [...document.querySelectorAll("*")].filter((element) => element.scrollWidth > element.clientWidth + 1);
+    const names = over.map((element) => `<${element.tagName} class="${element.className}">`);
+    return [`${scrollWidth} > ${clientWidth}`, ...names];
 }"""
 
 
 def complaints(page: Page) -> list[str]:
     """What stands in the way of somebody who cannot see the page well, or at all; empty is good."""
-    found: list[str] = page.evaluate(LOOK)
-    return found
+    problems: list[str] = page.evaluate(LOOK)
+    return problems
 
 
 def too_wide(page: Page) -> list[str]:
     """What makes the page wider than the screen; empty is good."""
-    found: list[str] = page.evaluate(OVER)
-    return found
+    problems: list[str] = page.evaluate(OVER)
+    return problems
 
 
 def fits(page: Page) -> bool:

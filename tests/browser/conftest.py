@@ -17,7 +17,7 @@ from understudy.dialogue import Agent
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard.limits import Limits
+from understudy.server.guard import RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore
@@ -33,7 +33,7 @@ FLAGS = (
     "--disable-sync",
 )
 PATIENCE = 20_000  # ms until what a test waits for is said not to come
-FREELY = Limits(per_second=1_000, burst=10_000)
+FREELY = RequestLimits(per_second=1_000, burst=10_000)
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ def test_what_is_wrong_is_found(page: Page, wrong: str, complaint: str) -> None:
     page.set_content(GOOD.format(""))
     assert complaints(page) == []
     page.set_content(GOOD.format(wrong))
-    assert any(complaint in one for one in complaints(page)), complaints(page)
+    assert any(complaint in text for text in complaints(page)), complaints(page)
 
 
 def test_what_is_too_wide_is_found(page: Page) -> None:

@@ -17,14 +17,14 @@ from server.conftest import serving
 from understudy.agents.scripted import Scripted
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import Door
+from understudy.server.guard import AccessPolicy
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 
 KEY, READERS = "a long and quite random key", "another long and random key"
 WIDTHS = (360, 768, 1280)
-ROWS = """() => new Set([...document.querySelectorAll(".masthead > *, .views > a")].map((one) => {
-    const {top, bottom} = one.getBoundingClientRect();
+ROWS = """() => new Set([...document.querySelectorAll(".masthead > *, .views > a")].map((element) => {
+    const {top, bottom} = element.getBoundingClientRect();
     return Math.round((top + bottom) / 2 / 12);
 })).size"""
 
@@ -35,7 +35,7 @@ def keyed(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[str]:
         opened = AppContext.open(StoryRegistry(on_stage), Scripted(SCRIPT), tmp_path / "data", utterances=lines)
         with (
             opened as context,
-            serving(make_app(context, Door.of("127.0.0.1", KEY, reader_key=READERS), FREELY)) as url,
+            serving(make_app(context, AccessPolicy.for_host("127.0.0.1", KEY, reader_key=READERS), FREELY)) as url,
         ):
             yield url
 
@@ -79,9 +79,9 @@ def test_the_header_takes_at_most_two_rows(page: Page, keyed: str) -> None:
 
 
 def test_a_reader_talks_without_a_complaint_of_the_browser(page: Page, keyed: str) -> None:
-    told: list[str] = []
-    page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("console", lambda line: told.append(line.text) if line.type == "error" else None)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     page.goto(f"{keyed}/login")
     page.get_by_label("Key").fill(READERS)
     page.keyboard.press("Enter")
@@ -94,4 +94,4 @@ def test_a_reader_talks_without_a_complaint_of_the_browser(page: Page, keyed: st
     page.get_by_text("Choose a story").click()
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_title("Log in – Understudy")
-    assert told == []
+    assert errors == []

@@ -14,7 +14,7 @@ from reviewed import filled, line
 from understudy.utterances import APPROVED, FILTER, UtteranceStore
 
 TIDE, LIGHT, STEPS = "The tide keeps its own books.", "Nobody sells a light.", "I counted the steps twice."
-SETTLED = "() => Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})"
+SETTLED = "() => Promise.allSettled(document.getAnimations().map((animation) => animation.finished)).then(() => {})"
 NEAR = "/review?metric=psprob&bound=0.5"
 
 
@@ -44,7 +44,7 @@ def review(page: Page, site: str) -> Iterator[Page]:
     """The review view before Mara, and no complaint of the browser about it."""
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if "Content Security Policy" in told.text else None)
+    page.on("console", lambda line: complaints.append(line.text) if "Content Security Policy" in line.text else None)
     yield sit_down(page, site)
     assert complaints == []
 
@@ -69,7 +69,7 @@ def test_a_queue_worked_through_by_keys_alone(review: Page, lines: UtteranceStor
     for key, expected in (("j", "LOL whatever."), ("k", "Salt in everything, even the tea.")):
         standing(review).keyboard.press(key)
         expect(review.locator("#line")).to_have_text(expected)
-    by_text = {kept.utterance.text: (kept.decision, kept.by) for kept in lines.find()}
+    by_text = {entry.utterance.text: (entry.decision, entry.by) for entry in lines.find()}
     assert by_text[TIDE] == ("approved", "Mara") and by_text[LIGHT] == ("rejected", "Mara")
     assert by_text[STEPS][1] == FILTER
 
@@ -86,7 +86,7 @@ def test_the_last_decision_is_taken_back_by_a_key_and_any_other_by_its_button(
     standing(review).get_by_role("button", name=f"Undo about {TIDE}").click()
     expect(review.locator("#line")).to_have_text(TIDE)
     expect(review.locator(".latest > li")).to_have_count(1)
-    texts = {kept.utterance.text: kept.decision for kept in lines.find()}
+    texts = {entry.utterance.text: entry.decision for entry in lines.find()}
     assert (texts[TIDE], texts[LIGHT], texts[STEPS]) == ("approved", "approved", "approved")
     assert len(lines.history(1)) == 4  # nothing was deleted
 

@@ -36,7 +36,7 @@ def stories(page: Page, site: str) -> Iterator[Page]:
     """The stories view, and no complaint of the browser about it."""
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if "Content Security Policy" in told.text else None)
+    page.on("console", lambda line: complaints.append(line.text) if "Content Security Policy" in line.text else None)
     page.goto(f"{site}/stories")
     yield page
     assert complaints == []
@@ -48,20 +48,20 @@ def pick(page: Page, *paths: Path) -> None:
 
 def drop(page: Page, *paths: Path) -> None:
     """As if the files had been dragged in from outside."""
-    told = json.dumps([(path.name, base64.b64encode(path.read_bytes()).decode()) for path in paths])
+    files = json.dumps([(path.name, base64.b64encode(path.read_bytes()).decode()) for path in paths])
     page.evaluate(
-        """(told) => {
+        """(files) => {
             const transfer = new DataTransfer();
-            for (const [name, content] of JSON.parse(told)) {
+            for (const [name, content] of JSON.parse(files)) {
                 const bytes = Uint8Array.from(atob(content), (mark) => mark.charCodeAt(0));
                 transfer.items.add(new File([bytes], name));
             }
-            const place = document.querySelector("[data-drop]");
+            const target = document.querySelector("[data-drop]");
             for (const kind of ["dragenter", "dragover", "drop"]) {
-                place.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+                target.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
             }
         }""",
-        told,
+        files,
     )
 
 
@@ -192,7 +192,9 @@ def test_deleting_can_be_taken_back(stories: Page, files: Path) -> None:
 def assert_good_in_both_colours(page: Page) -> None:
     for _ in range(2):
         page.get_by_role("button", name="Dark colours").click()
-        page.evaluate("() => Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})")
+        page.evaluate(
+            "() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)).then(() => {})"
+        )
         assert complaints(page) == []
         assert too_wide(page) == []
 

@@ -24,7 +24,7 @@ def no_complaint(context: BrowserContext) -> object:
     """The browser itself finds nothing wrong: no script fails, and nothing is against the content policy."""
     wrong: list[str] = []
     context.on("weberror", lambda error: wrong.append(str(error.error)))
-    context.on("console", lambda told: wrong.append(told.text) if "Content Security Policy" in told.text else None)
+    context.on("console", lambda line: wrong.append(line.text) if "Content Security Policy" in line.text else None)
     yield
     assert wrong == []
 
@@ -82,9 +82,9 @@ def test_somebody_thinks_then_speaks_word_by_word(page: Page, make_site: MakeSit
     say(page, "Tell me everything.")
     expect(page.get_by_role("status", name="Ines Vale is about to answer")).to_be_visible()
     thinking.set()
-    told = page.locator(".message[aria-busy] .bubble")
-    expect(told).to_contain_text("word3")
-    assert "word199" not in told.inner_text()
+    reply = page.locator(".message[aria-busy] .bubble")
+    expect(reply).to_contain_text("word3")
+    assert "word199" not in reply.inner_text()
     page.close()
 
 
@@ -101,13 +101,13 @@ def test_stop_keeps_what_was_seen(page: Page, make_site: MakeSite) -> None:
     expect(page.locator(".message[aria-busy] .bubble")).to_contain_text("word5")
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("Stopped here.")).to_be_visible()
-    kept = replies(page).inner_text()
-    assert kept.startswith("word1 word2 word3 word4 word5")
-    assert "word199" not in kept
+    partial = replies(page).inner_text()
+    assert partial.startswith("word1 word2 word3 word4 word5")
+    assert "word199" not in partial
     page.reload()
-    expect(replies(page)).to_have_text([kept])
+    expect(replies(page)).to_have_text([partial])
     say(page, "Go on.")
-    expect(replies(page)).to_have_text([kept, "Second."])
+    expect(replies(page)).to_have_text([partial, "Second."])
 
 
 def test_retry_edit_delete_and_branch(page: Page, site: str) -> None:
@@ -254,16 +254,16 @@ def test_two_tabs_of_a_chat_show_the_same(context: BrowserContext, page: Page, s
     begin(page, site)
     say(page, "Where is the key?")
     expect(replies(page)).to_have_count(1)
-    other = context.new_page()
-    other.goto(page.url)
-    expect(replies(other)).to_have_count(1)
-    say(other, "And the hook?")
-    expect(replies(other)).to_have_count(2)
+    second = context.new_page()
+    second.goto(page.url)
+    expect(replies(second)).to_have_count(1)
+    say(second, "And the hook?")
+    expect(replies(second)).to_have_count(2)
     expect(replies(page)).to_have_count(2)
     say(page, "And the rain?")
-    expect(bubbles(other)).to_have_count(6)
-    slider(other).focus()
-    other.keyboard.press("ArrowRight")
+    expect(bubbles(second)).to_have_count(6)
+    slider(second).focus()
+    second.keyboard.press("ArrowRight")
     expect(page.locator("[data-timeline-name]")).to_have_text("Act 2, scene 2")
 
 

@@ -17,13 +17,14 @@ ENDLESS = "a" * 300 + " https://example.invalid/" + "b" * 300
 
 def focused(page: Page) -> str:
     """What has the focus, in a few words."""
-    told: str = page.evaluate(
+    label: str = page.evaluate(
         """() => {
-            const one = document.activeElement;
-            return one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent.trim() ?? one.textContent.trim();
+            const element = document.activeElement;
+            const label = element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent.trim();
+            return label ?? element.textContent.trim();
         }"""
     )
-    return told
+    return label
 
 
 def tab_to(page: Page, name: str, key: str = "Tab") -> None:

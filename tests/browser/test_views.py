@@ -21,7 +21,7 @@ def view(page: Page, site: str) -> Iterator[Page]:
     """A page of the site, and no complaint of the browser about it."""
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if told.type == "error" else None)
+    page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
     page.goto(site)
     yield page
     assert complaints == []
@@ -29,13 +29,13 @@ def view(page: Page, site: str) -> Iterator[Page]:
 
 def people(page: Page) -> dict[str, tuple[float, float]]:
     """Who is on the graph, and in which direction from the middle."""
-    found = page.locator(".graph .other").evaluate_all(
-        """all => all.map((one) => {
-            const face = one.querySelector(".ground");
-            return [one.dataset.who, Number(face.getAttribute("cx")), Number(face.getAttribute("cy"))];
+    positions = page.locator(".graph .other").evaluate_all(
+        """all => all.map((element) => {
+            const face = element.querySelector(".ground");
+            return [element.dataset.who, Number(face.getAttribute("cx")), Number(face.getAttribute("cy"))];
         })"""
     )
-    return {name: (x, y) for name, x, y in found}
+    return {name: (x, y) for name, x, y in positions}
 
 
 def test_moving_by_keys_changes_graph_chart_and_address(view: Page, site: str) -> None:
@@ -153,7 +153,7 @@ def test_labels_on_the_graph_do_not_overlap(view: Page, site: str) -> None:
     view.goto(f"{site}{ZITA}?at=end")
     crossing = view.locator(".graph").evaluate(
         """graph => {
-            const boxes = [...graph.querySelectorAll(".name")].map((one) => one.getBoundingClientRect());
+            const boxes = [...graph.querySelectorAll(".name")].map((element) => element.getBoundingClientRect());
             return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) =>
                 a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
         }"""
@@ -167,8 +167,8 @@ def test_pictures_are_saved_as_svg_and_png(view: Page, site: str, tmp_path: Path
         with view.expect_download() as download:
             view.get_by_role("link", name="Save as SVG").nth(number).click()
         assert download.value.suggested_filename == f"Zita Karst {root} 2.3.svg"
-        kept = ElementTree.parse(download.value.path()).getroot()
-        assert kept.tag.endswith("svg") and "drawing" in str(kept.get("class"))
+        saved = ElementTree.parse(download.value.path()).getroot()
+        assert saved.tag.endswith("svg") and "drawing" in str(saved.get("class"))
         with view.expect_download() as download:
             view.get_by_role("button", name="PNG").nth(number).click()
         picture = Path(download.value.path()).read_bytes()

@@ -18,8 +18,8 @@ from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.connections import ConnectionLimits, ListeningSocket
 from understudy.server.context import AppContext
-from understudy.server.guard import Guard
-from understudy.server.running import make_server
+from understudy.server.guard import GuardMiddleware
+from understudy.server.http_server import make_server
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore
@@ -62,12 +62,12 @@ def context(make_context: MakeContext) -> AppContext:
 
 
 @pytest.fixture
-def app(context: AppContext) -> Guard:
+def app(context: AppContext) -> GuardMiddleware:
     return make_app(context)
 
 
 @asynccontextmanager
-async def visiting(app: Guard) -> AsyncIterator[httpx.AsyncClient]:
+async def visiting(app: GuardMiddleware) -> AsyncIterator[httpx.AsyncClient]:
     """A client within the process, as from a browser on this machine."""
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
@@ -78,7 +78,7 @@ Ask = Callable[..., httpx.Response]
 
 
 @pytest.fixture
-def ask(app: Guard) -> Ask:
+def ask(app: GuardMiddleware) -> Ask:
     """One request: ask("GET", "/api/stories", params=...)."""
 
     def ask(method: str, path: str, **options: object) -> httpx.Response:
@@ -92,7 +92,7 @@ def ask(app: Guard) -> Ask:
 
 
 @contextmanager
-def serving(app: Guard, limits: ConnectionLimits | None = None) -> Iterator[str]:
+def serving(app: GuardMiddleware, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """The application behind a real server on a free port of the loopback address; gives its URL."""
     with ListeningSocket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -109,7 +109,7 @@ def serving(app: Guard, limits: ConnectionLimits | None = None) -> Iterator[str]
 
 
 @pytest.fixture
-def served(app: Guard) -> Iterator[str]:
+def served(app: GuardMiddleware) -> Iterator[str]:
     """The URL of a real server."""
     with serving(app) as url:
         yield url

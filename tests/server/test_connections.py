@@ -20,8 +20,8 @@ from server.test_serving import Held, body, rude, streamed, until
 from understudy.server.app import make_app
 from understudy.server.connections import ConnectionLimits, ListeningSocket
 from understudy.server.context import AppContext
-from understudy.server.guard import Door, Limits
-from understudy.server.telemetry import Throttled
+from understudy.server.guard import AccessPolicy, RequestLimits
+from understudy.server.telemetry import ThrottledLog
 
 KEY = "a long and quite random key"
 SHORT = ConnectionLimits(
@@ -35,21 +35,21 @@ CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: 
 
 
 def connected(url: str) -> socket.socket:
-    place = urlsplit(url)
-    return socket.create_connection((place.hostname or "", place.port or 80), timeout=30)
+    address = urlsplit(url)
+    return socket.create_connection((address.hostname or "", address.port or 80), timeout=30)
 
 
-def heard(client: socket.socket) -> bytes:
+def received(client: socket.socket) -> bytes:
     """Everything until the server closes; a test that waits longer than its socket fails."""
-    told = b""
+    data = b""
     while True:
         try:
-            piece = client.recv(65536)
+            chunk = client.recv(65536)
         except ConnectionResetError:
-            return told
-        if not piece:
-            return told
-        told += piece
+            return data
+        if not chunk:
+            return data
+        data += chunk
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 def test_a_head_that_does_not_end_is_given_up(context: AppContext, begun: bytes) -> None:
     with serving(make_app(context), SHORT) as url, closing(connected(url)) as client:
         client.sendall(begun)
-        told = heard(client)
-    answers = [line for line in told.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+        data = received(client)
+    answers = [line for line in data.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
     if begun.count(b"HTTP/1.1") == 2:
         assert answers[0] == b"HTTP/1.1 200 OK" and len(answers) <= 2
     else:
@@ -78,23 +78,26 @@ def test_a_head_that_does_not_end_is_given_up(context: AppContext, begun: bytes)
 def test_a_body_that_does_not_end_is_given_up(context: AppContext, sent: bytes) -> None:
     with serving(make_app(context), SHORT) as url, closing(connected(url)) as client:
         client.sendall(CHAT + b"Content-Length: 1000\r\n\r\n" + sent)
-        assert heard(client).startswith(b"HTTP/1.1 408 ")
+        assert received(client).startswith(b"HTTP/1.1 408 ")
         until(lambda: "understudy_requests_total" in httpx.get(f"{url}/metrics").text)
 
 
 def test_a_body_that_comes_slowly_but_fast_enough_is_taken(context: AppContext) -> None:
     limits = replace(SHORT, body_bytes_per_s=20)
-    told = json.dumps(body("slowly")).encode()
+    content = json.dumps(body("slowly")).encode()
     with serving(make_app(context), limits) as url, closing(connected(url)) as client:
-        client.sendall(CHAT + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(told))
-        for byte in range(0, len(told), 10):
-            client.sendall(told[byte : byte + 10])
+        client.sendall(CHAT + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(content))
+        for byte in range(0, len(content), 10):
+            client.sendall(content[byte : byte + 10])
             time.sleep(0.1)
-        assert heard(client).startswith(b"HTTP/1.1 200 ")
+        assert received(client).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_refused_body_is_not_listened_to_for_long(context: AppContext) -> None:
-    with serving(make_app(context, Door.of("0.0.0.0", KEY)), SHORT) as url, closing(connected(url)) as client:
+    with (
+        serving(make_app(context, AccessPolicy.for_host("0.0.0.0", KEY)), SHORT) as url,
+        closing(connected(url)) as client,
+    ):
         client.sendall(CHAT + b"Content-Length: 1000000\r\n\r\n")
         assert client.recv(12) == b"HTTP/1.1 401"
         with pytest.raises(ConnectionError):
@@ -110,11 +113,11 @@ def _drip(client: socket.socket) -> None:
 def test_a_stream_may_take_its_time(make_context: MakeContext, threads: ThreadPoolExecutor) -> None:
     agent = Held()
     with serving(make_app(make_context(agent, 1)), SHORT) as url:
-        asked = threads.submit(streamed, url, "patience")
+        reply = threads.submit(streamed, url, "patience")
         until(lambda: agent.heard == ["patience"])
         time.sleep(1)
         agent.may.set()
-        assert asked.result(60) == "You said patience."
+        assert reply.result(60) == "You said patience."
 
 
 def test_a_client_that_never_reads_is_given_up(make_context: MakeContext) -> None:
@@ -134,9 +137,9 @@ def test_whoever_waits_longest_makes_room(context: AppContext) -> None:
             slow.append(open_now.enter_context(closing(connected(url))))
             slow[-1].sendall(HEAD)
         assert httpx.get(f"{url}/health", timeout=30).status_code == 200
-        assert heard(slow[0]) in (b"", REFUSED)
+        assert received(slow[0]) in (b"", REFUSED)
         slow[-1].sendall(b"Connection: close\r\n\r\n")
-        assert heard(slow[-1]).startswith(b"HTTP/1.1 200 ")
+        assert received(slow[-1]).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize("limits", [replace(PATIENT, per_address=3), replace(PATIENT, total=3)])
@@ -146,12 +149,12 @@ def test_who_is_being_answered_makes_room_for_nobody(
     agent = Held()
     context = make_context(agent, 1)
     with serving(make_app(context), limits) as url:
-        asked = [threads.submit(streamed, url, str(number)) for number in range(3)]
+        replies = [threads.submit(streamed, url, str(number)) for number in range(3)]
         until(lambda: context.executor.queue_length == 2)
         with closing(connected(url)) as client:
-            assert heard(client).startswith(b"HTTP/1.1 503 ")
+            assert received(client).startswith(b"HTTP/1.1 503 ")
         agent.may.set()
-        assert sorted(one.result(60) for one in asked) == [f"You said {number}." for number in range(3)]
+        assert sorted(reply.result(60) for reply in replies) == [f"You said {number}." for number in range(3)]
 
 
 def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
@@ -160,14 +163,14 @@ def test_a_server_that_stops_waits_for_replies_but_not_for_bodies(
     agent = Held()
     with ExitStack() as open_now:
         with serving(make_app(make_context(agent, 1)), replace(PATIENT, stop_timeout_s=0.2)) as url:
-            asked = threads.submit(streamed, url, "first")
+            reply = threads.submit(streamed, url, "first")
             until(lambda: agent.heard == ["first"])
             half = open_now.enter_context(closing(connected(url)))
             half.sendall(CHAT + b"Content-Length: 1000\r\n\r\n{")
-            gone = threads.submit(heard, half)
+            gone = threads.submit(received, half)
             gone.add_done_callback(lambda _: agent.may.set())  # the half-sent one goes first
         assert gone.result(60).startswith(b"HTTP/1.1 408 ")
-        assert asked.result(60) == "You said first."
+        assert reply.result(60) == "You said first."
 
 
 def test_heads_that_are_too_long_are_refused(context: AppContext) -> None:
@@ -181,7 +184,7 @@ def test_heads_that_are_too_long_are_refused(context: AppContext) -> None:
 
 
 def test_the_guard_counts_headers_whatever_the_server_took(context: AppContext) -> None:
-    with serving(make_app(context, limits=Limits(headers=10, head=1000)), PATIENT) as url:
+    with serving(make_app(context, limits=RequestLimits(headers=10, head_bytes=1000)), PATIENT) as url:
         many = httpx.get(f"{url}/health", headers={f"X-{number}": "a" for number in range(10)})
         assert many.status_code == 431 and many.json()["error"]["code"] == "headers"
         assert httpx.get(f"{url}/health", headers={"X": "a" * 1000}).status_code == 431
@@ -195,15 +198,15 @@ def test_connections_stay_below_what_may_be_opened() -> None:
 
 
 def test_without_files_a_waiting_client_is_turned_away_and_nobody_spins(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = socket.socket.accept
+    real_accept = socket.socket.accept
     full = True
 
     def accept(self: socket.socket) -> object:
         nonlocal full
         if full:
-            full = False  # the spare file's place is free now
+            full = False  # the reserved descriptor is free now
             raise OSError(errno.EMFILE, "Too many open files")
-        return taken(self)
+        return real_accept(self)
 
     with ListeningSocket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -212,12 +215,12 @@ def test_without_files_a_waiting_client_is_turned_away_and_nobody_spins(monkeypa
             monkeypatch.setattr(socket.socket, "accept", accept)
             with pytest.raises(BlockingIOError):
                 listening.accept()
-            assert heard(client) == b""
+            assert received(client) == b""
 
 
 def test_a_line_that_repeats_is_written_once_a_minute() -> None:
     lines, now = list[str](), 0.0
-    log = Throttled(lines.append, 60, lambda: now)
+    log = ThrottledLog(lines.append, 60, lambda: now)
     for now in (0.0, 1.0, 59.0, 60.0, 61.0):  # noqa: B007
         log("too many")
     assert lines == ["too many", "too many (2 times since the last such line)"]

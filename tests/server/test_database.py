@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import InputError
-from understudy.server.database import MIGRATIONS, Database
+from understudy.server.database import MIGRATIONS, ServerDatabase
 from understudy.server.problems import Refused
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(tmp_path / "data" / "server.sqlite")
+def database(tmp_path: Path) -> Iterator[ServerDatabase]:
+    database = ServerDatabase(tmp_path / "data" / "server.sqlite")
     yield database
     database.close()
 
@@ -33,7 +33,7 @@ def add(db: sqlite3.Connection, title: str) -> None:
     db.execute("INSERT INTO chats VALUES (?, 'demo', '[]', NULL, 'end', ?, NULL, 1, '', '')", (title, title))
 
 
-def test_what_was_done_is_on_the_disk_when_one_hears_of_it(database: Database) -> None:
+def test_what_was_done_is_on_the_disk_when_one_hears_of_it(database: ServerDatabase) -> None:
     async def doing() -> list[str]:
         await database.run(lambda db: add(db, "one"))
         return stored_titles(database.path)
@@ -41,7 +41,7 @@ def test_what_was_done_is_on_the_disk_when_one_hears_of_it(database: Database) -
     assert asyncio.run(doing()) == ["one"]
 
 
-def test_work_is_done_in_the_order_it_was_handed_in(database: Database) -> None:
+def test_work_is_done_in_the_order_it_was_handed_in(database: ServerDatabase) -> None:
     async def doing() -> None:
         await asyncio.gather(*(database.run(lambda db, title=str(n): add(db, title)) for n in range(50)))  # type: ignore[misc]
 
@@ -49,7 +49,7 @@ def test_work_is_done_in_the_order_it_was_handed_in(database: Database) -> None:
     assert stored_titles(database.path) == [str(number) for number in range(50)]
 
 
-def test_work_that_fails_changes_nothing_and_the_next_goes_on(database: Database) -> None:
+def test_work_that_fails_changes_nothing_and_the_next_goes_on(database: ServerDatabase) -> None:
     def failing(db: sqlite3.Connection) -> None:
         add(db, "half")
         raise ValueError("in the middle")
@@ -60,7 +60,7 @@ def test_work_that_fails_changes_nothing_and_the_next_goes_on(database: Database
     assert stored_titles(database.path) == ["whole"]
 
 
-def test_a_full_disk_is_refused_with_what_to_do_and_changes_nothing(database: Database) -> None:
+def test_a_full_disk_is_refused_with_what_to_do_and_changes_nothing(database: ServerDatabase) -> None:
     def filling(db: sqlite3.Connection) -> None:
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages}")
@@ -72,14 +72,14 @@ def test_a_full_disk_is_refused_with_what_to_do_and_changes_nothing(database: Da
     assert stored_titles(database.path) == []
 
 
-def test_a_mistake_in_our_own_sql_is_not_blamed_on_the_disk(database: Database) -> None:
+def test_a_mistake_in_our_own_sql_is_not_blamed_on_the_disk(database: ServerDatabase) -> None:
     with pytest.raises(sqlite3.OperationalError):
         asyncio.run(database.run(lambda db: db.execute("SELECT nothing FROM nowhere")))
 
 
 def test_it_is_opened_again_with_all_that_was_kept(tmp_path: Path) -> None:
     for title in ("one", "two"):
-        database = Database(tmp_path / "server.sqlite")
+        database = ServerDatabase(tmp_path / "server.sqlite")
         asyncio.run(database.run(lambda db, title=title: add(db, title)))  # type: ignore[misc]
         database.close()
     assert stored_titles(tmp_path / "server.sqlite") == ["one", "two"]
@@ -92,19 +92,19 @@ def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
     db.close()
     before = path.read_bytes()
     with pytest.raises(InputError, match="database of something else"):
-        Database(path)
+        ServerDatabase(path)
     assert path.read_bytes() == before
 
 
 def test_one_of_a_newer_version_and_what_is_no_database_are_refused(tmp_path: Path) -> None:
     newer = tmp_path / "newer.sqlite"
-    Database(newer).close()
+    ServerDatabase(newer).close()
     with sqlite3.connect(newer) as db:
         db.execute("INSERT INTO migrations VALUES (?, 'more', '')", (len(MIGRATIONS) + 1,))
     db.close()
     with pytest.raises(InputError, match="newer Understudy"):
-        Database(newer)
+        ServerDatabase(newer)
     text_file = tmp_path / "other.sqlite"
     text_file.write_text("This is no database, but it is long enough to look like the header of one." * 20)
     with pytest.raises(InputError, match="cannot be opened"):
-        Database(text_file)
+        ServerDatabase(text_file)

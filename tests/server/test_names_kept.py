@@ -15,12 +15,12 @@ from understudy.agents import agent_named
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import Guard, Limits
+from understudy.server.guard import GuardMiddleware, RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from walking import Answer, walk
 
-ANY_NUMBER = Limits(per_second=1e9, burst=10**9)
+ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
 MADE_UP = "Nobody Inparticular"
 VARYING = re.compile(r'"id":"chatcmpl-\w+"|"created":\d+|fp_\w+')
 
@@ -35,7 +35,7 @@ def walked(story: Story, folder: Path, at: str, people: list[str]) -> list[Answe
         return asyncio.run(walk(app(context), "masks", at, people)).answers
 
 
-def app(context: AppContext) -> Guard:
+def app(context: AppContext) -> GuardMiddleware:
     return make_app(context, limits=ANY_NUMBER)
 
 

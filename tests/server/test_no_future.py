@@ -16,14 +16,14 @@ from understudy.agents import agent_named
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import Limits
+from understudy.server.guard import RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.spoiler_free import scenes_before
 from understudy.story import Moment
 from understudy.storyfile import Story
 from walking import Walk, every_template, walk
 
-ANY_NUMBER = Limits(per_second=1e9, burst=10**9)
+ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
 
 # Every word in capitals is a canary: its digits are its act and scene, and no response before that may hold it.
 CAST = """

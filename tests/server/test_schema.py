@@ -17,15 +17,15 @@ from understudy.agents.scripted import Scripted
 from understudy.dialogue import Score
 from understudy.server.app import OPERATIONS, make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import Door, Limits
+from understudy.server.guard import AccessPolicy, RequestLimits
 from understudy.server.openapi import PARAMETER
 from understudy.server.operations import Operation
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from understudy.utterances import APPROVED, Utterance, open_store
 
-ANY_NUMBER = Limits(per_second=1e9, burst=10**9)
-CALLED = Door(names=frozenset({"testserver"}))
+ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
+CALLED = AccessPolicy(host_names=frozenset({"testserver"}))
 
 
 @pytest.fixture(scope="module")

@@ -52,12 +52,12 @@ def streamed(url: str, text: str) -> str:
 
 def rude(url: str, text: str) -> socket.socket:
     """A client that asks and reads nothing."""
-    place = urlsplit(url)
-    assert place.hostname is not None
-    client = socket.create_connection((place.hostname, place.port or 80))
-    told = json.dumps(body(text))
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
-    client.sendall(f"{head}Content-Length: {len(told)}\r\n\r\n{told}".encode())
+    address = urlsplit(url)
+    assert address.hostname is not None
+    client = socket.create_connection((address.hostname, address.port or 80))
+    content = json.dumps(body(text))
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
+    client.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n{content}".encode())
     return client
 
 
@@ -76,7 +76,7 @@ def test_a_client_that_reads_nothing_holds_nobody_up(make_context: MakeContext) 
         until(lambda: context.executor.replies_total == 1)
         assert [streamed(url, str(number)) for number in range(5)] == [f"You said {number}." for number in range(5)]
         figures = httpx.get(f"{url}/metrics").text
-        assert "understudy_streams_open 1.0" in figures  # the rude one's is still under way
+        assert "understudy_streams_open 1.0" in figures  # that of the client that never reads is still open
 
 
 def test_a_client_that_goes_away_leaves_the_queue(make_context: MakeContext, clients: ThreadPoolExecutor) -> None:
@@ -99,20 +99,20 @@ def test_a_client_that_goes_away_leaves_the_queue(make_context: MakeContext, cli
 def test_a_server_that_stops_finishes_what_was_asked(make_context: MakeContext, clients: ThreadPoolExecutor) -> None:
     agent = Held()
     context = make_context(agent, 1)
-    asked: list[Future[str]] = []
+    replies: list[Future[str]] = []
     with serving(make_app(context)) as url:
-        asked += [clients.submit(streamed, url, str(number)) for number in range(4)]
+        replies += [clients.submit(streamed, url, str(number)) for number in range(4)]
         until(lambda: context.executor.queue_length == 3)
         clients.submit(_release_when_closed, url, agent)
-    assert sorted(one.result(60) for one in asked) == [f"You said {number}." for number in range(4)]
+    assert sorted(reply.result(60) for reply in replies) == [f"You said {number}." for number in range(4)]
 
 
 def _release_when_closed(url: str, agent: Held) -> None:
-    place = urlsplit(url)
+    address = urlsplit(url)
 
     def closed() -> bool:
         try:
-            socket.create_connection((place.hostname or "", place.port or 80), timeout=1).close()
+            socket.create_connection((address.hostname or "", address.port or 80), timeout=1).close()
         except OSError:
             return True
         return False

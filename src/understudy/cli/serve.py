@@ -26,7 +26,7 @@ from understudy.storyfile import Story
 from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
-    from understudy.server.running import Server
+    from understudy.server.http_server import HttpServer
 
 __all__ = ["serve"]
 
@@ -84,15 +84,17 @@ def serve(
         from understudy.judging.approved import ApprovedCandidates
         from understudy.server.app import make_app
         from understudy.server.context import AppContext
-        from understudy.server.datafolder import private_files
-        from understudy.server.guard import Door
-        from understudy.server.running import make_server
+        from understudy.server.data_folder import private_files
+        from understudy.server.guard import AccessPolicy
+        from understudy.server.http_server import make_server
         from understudy.server.story_registry import StoryRegistry
         from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     key = os.environ.get(KEY) if key_file is None else _key_in(key_file)
-    door = Door.of(host, key, names, reader_key if reader_key_file is None else _key_in(reader_key_file))
+    policy = AccessPolicy.for_host(
+        host, key, names, reader_key if reader_key_file is None else _key_in(reader_key_file)
+    )
     with ExitStack() as stack:
         stack.enter_context(private_files())
         lines = None if store is None else stack.enter_context(opened_store(store))
@@ -115,7 +117,7 @@ def serve(
             if lines is not None:
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
-            server = make_server(make_app(context, door), behind_proxy, give_up=context.chats.give_up)
+            server = make_server(make_app(context, policy), behind_proxy, give_up=context.chats.give_up)
             if open_page:
                 Thread(target=_open_when_up, args=(server, f"{address}/"), daemon=True).start()
             with suppress(KeyboardInterrupt):  # before the server has begun to listen for it
@@ -185,7 +187,7 @@ def _browsable(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _open_when_up(server: Server, page: str) -> None:
+def _open_when_up(server: HttpServer, page: str) -> None:
     while not server.started:
         sleep(0.05)
     webbrowser.open(page)

@@ -1,4 +1,4 @@
-"""The application: every operation and page, behind the same authentication and limits."""
+"""The ASGI application: every operation and page, behind the guard."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from understudy.server import api, openai, openapi, reviews
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
 from understudy.server.drawing import routes as drawing
-from understudy.server.executor import CLIENT_CLOSED_REQUEST
-from understudy.server.guard import Door, Guard, Limits
-from understudy.server.guard.login import login_routes
+from understudy.server.guard import AccessPolicy, GuardMiddleware, RequestLimits
+from understudy.server.guard.access import login_routes
 from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
 from understudy.server.pages import character, review, search, stories, story, talk
@@ -50,31 +49,34 @@ PAGES: tuple[Route, ...] = (
     *openapi.ROUTES,
 )
 STATIC = Path(__file__).parent / "static"
-MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
+STATUS_MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
+CLIENT_CLOSED = 499  # for the log: the client has disconnected
 
 
-def make_app(context: AppContext, door: Door | None = None, limits: Limits | None = None) -> Guard:
-    """`door` decides who may connect; by default, browsers on this machine."""
-    door = door or Door()
+def make_app(
+    context: AppContext, policy: AccessPolicy | None = None, limits: RequestLimits | None = None
+) -> GuardMiddleware:
+    """The default `policy` serves this machine only, without a key."""
+    policy = policy or AccessPolicy()
     files = StaticFiles(directory=STATIC)
     routes: list[BaseRoute] = [operation.route() for operation in OPERATIONS]
-    routes += [*PAGES, *login_routes(door), Mount("/static", files)]
+    routes += [*PAGES, *login_routes(policy), Mount("/static", files)]
     app = Starlette(
         routes=routes,
         lifespan=_lifespan,
         exception_handlers={
-            UnderstudyError: _handle_error,
-            HTTPException: _handle_http_exception,
-            ClientDisconnect: _handle_disconnect,
-            Exception: _handle_bug,
+            UnderstudyError: _on_understudy_error,
+            HTTPException: _on_http_exception,
+            ClientDisconnect: _on_disconnect,
+            Exception: _on_bug,
         },
     )
     app.router.redirect_slashes = False
     app.state.context = context
-    app.state.openapi = cache(partial(document_of, OPERATIONS, door.key is not None))
+    app.state.openapi = cache(partial(document_of, OPERATIONS, policy.key is not None))
     templates: dict[Any, str] = {route.endpoint: route.path for route in routes if isinstance(route, Route)}
     templates[files] = "/static"
-    return Guard(app, door, limits or Limits(), context.telemetry, templates, routes)
+    return GuardMiddleware(app, policy, limits or RequestLimits(), context.telemetry, templates, routes)
 
 
 @asynccontextmanager
@@ -88,21 +90,21 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         await context.uploads.close()
 
 
-async def _handle_error(_: Request, error: Exception) -> Response:
+async def _on_understudy_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, UnderstudyError)
     return problem_response(error)
 
 
-async def _handle_http_exception(_: Request, error: Exception) -> Response:
+async def _on_http_exception(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    response = problem_response(Refused(MESSAGES.get(error.status_code, error.detail), error.status_code))
+    response = problem_response(Refused(STATUS_MESSAGES.get(error.status_code, error.detail), error.status_code))
     response.headers.update(error.headers or {})
     return response
 
 
-async def _handle_disconnect(_: Request, __: Exception) -> Response:
-    return Response(status_code=CLIENT_CLOSED_REQUEST)
+async def _on_disconnect(_: Request, __: Exception) -> Response:
+    return Response(status_code=CLIENT_CLOSED)
 
 
-async def _handle_bug(_: Request, __: Exception) -> Response:
+async def _on_bug(_: Request, __: Exception) -> Response:
     return problem_response(Refused("something went wrong in the server: its log says where", 500))

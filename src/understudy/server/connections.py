@@ -1,8 +1,8 @@
 """Deadlines and caps for connections: a slow or greedy client costs the server one socket for a few seconds.
 
-uvicorn alone waits without end for the rest of a head or a body, and keeps every socket it accepts. Here each
-connection is in one phase at a time (head, body, answer, closing), and a sweep closes those that overstay. Where there
-are too many, whoever has waited longest without asking anything makes room for a newcomer.
+uvicorn alone waits for ever for the rest of a head or a body, and keeps every socket it accepts. Here each connection
+is in one phase at a time (head, body, response, closing), and a periodic sweep closes those past their deadline. At the
+connection limit, the connection that has been idle longest is closed to make room for a new one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from understudy.server.telemetry import LOG, Throttled
+from understudy.server.telemetry import LOG, ThrottledLog
 
 __all__ = ["ConnectionLimits", "Connections", "ListeningSocket", "open_file_limit"]
 
 WANTED_FILES = 16_384
-SPARE_FILES = 128  # for the database, stories, and readers' processes
-HEAD, BODY, ANSWER, CLOSING = "head", "body", "answer", "closing"
+SPARE_FILES = 128  # for the database, stories, and reader processes
+HEAD, BODY, RESPONSE, CLOSING = "head", "body", "response", "closing"
 REFUSAL = b"HTTP/1.1 %d %b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -34,26 +34,26 @@ class ConnectionLimits:
     total: int = 2_048
     per_address: int = 512
     head_timeout_s: float = 10.0
-    """From the connection, or the answer before, to the end of a request's headers."""
+    """From the connection, or the response before, to the end of a request's headers."""
     body_timeout_s: float = 20.0
     body_bytes_per_s: float = 8 * 1024
     """A body may take `body_timeout_s` and as long as it needs at this rate."""
     write_timeout_s: float = 120.0
-    """How long a client may read nothing while there is something to read."""
+    """How long a client may read nothing while data is waiting for it."""
     linger_timeout_s: float = 5.0
-    """For what is left once an answer has ended: the rest of a body nobody wants, bytes not yet sent."""
+    """After the response: for the unread rest of a request body, and bytes not yet sent."""
     stop_timeout_s: float = 3.0
-    """Of all these, once the server stops; answers under way are finished."""
+    """Replaces the others once the server stops; responses in progress are finished."""
     sweep_s: float = 0.5
 
     def within(self, files: int) -> ConnectionLimits:
-        """The same, with no more connections than so many open files allow."""
+        """The same, with no more connections than this number of open files allows."""
         total = min(self.total, max(files // 2, files - SPARE_FILES))
         return replace(self, total=total, per_address=min(self.per_address, total))
 
 
 def open_file_limit() -> int:
-    """How many files this process may open, once the soft limit is raised as far as the system lets it."""
+    """How many files this process may open; raises the soft limit as far as the system allows."""
     try:
         import resource
     except ImportError:  # Windows has no such limit on sockets
@@ -70,7 +70,7 @@ def open_file_limit() -> int:
 
 
 class Connections:
-    """All open connections of one server. Its `protocol` is what uvicorn makes one of for each (`Config(http=)`)."""
+    """All open connections of one server; `protocol` is the factory that uvicorn calls for each (`Config(http=)`)."""
 
     def __init__(self, limits: ConnectionLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits, self.clock = limits, clock
@@ -78,7 +78,7 @@ class Connections:
         self._by_address: dict[str, dict[_Connection, None]] = {}
         self._count = 0
         self._sweeping = False
-        self._warn = Throttled(LOG.warning)
+        self._warn = ThrottledLog(LOG.warning)
 
     def protocol(self) -> Callable[..., asyncio.Protocol]:
         return partial(_Connection, registry=self)
@@ -87,14 +87,14 @@ class Connections:
         return self._count
 
     def add(self, connection: _Connection) -> bool:
-        """False where there is no room for it, and none can be made."""
-        beside = self._by_address.setdefault(connection.address, {})
-        room = len(beside) < self.limits.per_address or self._evict(list(beside))
-        if room and self._count >= self.limits.total:
-            room = self._evict([one for group in self._by_address.values() for one in group])
-        if not room:
+        """False if the limit is reached and no connection is idle."""
+        same_address = self._by_address.setdefault(connection.address, {})
+        has_room = len(same_address) < self.limits.per_address or self._evict(list(same_address))
+        if has_room and self._count >= self.limits.total:
+            has_room = self._evict([other for group in self._by_address.values() for other in group])
+        if not has_room:
             self._warn(f"too many connections: {self._count} are open, further ones are refused")
-            if not beside:
+            if not same_address:
                 del self._by_address[connection.address]
             return False
         self._by_address.setdefault(connection.address, {})[connection] = None
@@ -113,15 +113,15 @@ class Connections:
                 del self._by_address[connection.address]
 
     def stop(self) -> None:
-        """From now on only what has been asked completely is waited for."""
+        """From now on only complete requests are waited for."""
         if self.stopping_since is None:
             self.stopping_since = self.clock()
 
     def _evict(self, candidates: list[_Connection]) -> bool:
-        waiting = [one for one in candidates if one.idle]
-        if not waiting:
+        idle = [connection for connection in candidates if connection.is_idle]
+        if not idle:
             return False
-        min(waiting, key=lambda one: one.since).drop()
+        min(idle, key=lambda connection: connection.since).drop()
         return True
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -135,7 +135,7 @@ class Connections:
 
 
 class _Connection(H11Protocol):
-    """One client's connection, which knows since when it has been in its phase."""
+    """One client's connection, with the time it entered its current phase."""
 
     def __init__(self, *arguments: Any, registry: Connections, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -147,20 +147,20 @@ class _Connection(H11Protocol):
         self._blocked_since: float | None = None
 
     @property
-    def idle(self) -> bool:
-        """Would nobody miss it? It has asked nothing, or has its answer already."""
-        return self._phase[0] == HEAD or (self._phase[0] == BODY and self._answered)
+    def is_idle(self) -> bool:
+        """Whether it has no request in progress: none was sent, or its response is complete."""
+        return self._phase[0] == HEAD or (self._phase[0] == BODY and self._has_responded)
 
     @property
-    def _answered(self) -> bool:
+    def _has_responded(self) -> bool:
         return self.cycle is not None and self.cycle.response_complete
 
     @property
-    def _silent(self) -> bool:
-        """Has it sent nothing yet? Then it is told nothing either: a browser may be about to use it."""
+    def _is_unused(self) -> bool:
+        """Whether it has sent nothing yet. It is closed without an error: a browser may have opened it in advance."""
         return self._phase[0] == HEAD and not self.conn.trailing_data[0]
 
-    # What uvicorn calls
+    # Called by uvicorn
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -177,11 +177,11 @@ class _Connection(H11Protocol):
             return
         self._received += len(data)
         super().data_received(data)
-        self._note()
+        self._update_phase()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._note()
+        self._update_phase()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -194,54 +194,54 @@ class _Connection(H11Protocol):
     def shutdown(self) -> None:
         self._registry.stop()
         super().shutdown()
-        self._note()
+        self._update_phase()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """The request is answered as the plain one it is; there is nothing to install."""
+        """No warning: such a request is answered as a plain one."""
 
     # Deadlines
 
-    def _note(self) -> None:
-        """Notice a new phase; a phase belongs to one request."""
+    def _update_phase(self) -> None:
+        """A phase belongs to one request, so the same phase of the next request is a new one."""
         if self.transport.is_closing():
             phase = CLOSING
         elif self.conn.their_state is h11.IDLE:
             phase = HEAD
         else:
-            phase = BODY if self.conn.their_state is h11.SEND_BODY else ANSWER
-        now: tuple[str, object] = (phase, (self.cycle, self._answered))
-        if now != self._phase:
-            self._phase, self.since, self._received = now, self._registry.clock(), 0
+            phase = BODY if self.conn.their_state is h11.SEND_BODY else RESPONSE
+        current: tuple[str, object] = (phase, (self.cycle, self._has_responded))
+        if current != self._phase:
+            self._phase, self.since, self._received = current, self._registry.clock(), 0
 
     def check(self, now: float) -> None:
-        """Close it if it has had its time."""
-        self._note()
+        """Close it if its deadline has passed."""
+        self._update_phase()
         limits, stopping = self._registry.limits, self._registry.stopping_since
         phase, waited = self._phase[0], now - self.since
         blocked = 0.0 if self._blocked_since is None else now - self._blocked_since
-        hurried = stopping is not None and now - stopping > limits.stop_timeout_s
+        must_stop = stopping is not None and now - stopping > limits.stop_timeout_s
         if phase == CLOSING:
             overdue = waited > limits.linger_timeout_s
         elif phase == HEAD:
             overdue = waited > limits.head_timeout_s
-        elif phase == BODY and self._answered:
+        elif phase == BODY and self._has_responded:
             overdue = waited > limits.linger_timeout_s
         elif phase == BODY and not self.flow.read_paused:
-            overdue = hurried or waited > limits.body_timeout_s + self._received / limits.body_bytes_per_s
+            overdue = must_stop or waited > limits.body_timeout_s + self._received / limits.body_bytes_per_s
         else:
-            overdue = blocked > (limits.stop_timeout_s if hurried else limits.write_timeout_s)
+            overdue = blocked > (limits.stop_timeout_s if must_stop else limits.write_timeout_s)
         if overdue:
             self.drop()
 
     def drop(self) -> None:
-        """Close it now, with a word why where something was begun and not answered."""
+        """Close it now, with status 408 if a request was begun and not answered."""
         if self._phase[0] == CLOSING or self._blocked_since is not None:
             self.transport.abort()
-        elif self._answered or self._silent or (self.cycle is not None and self.cycle.response_started):
+        elif self._has_responded or self._is_unused or (self.cycle is not None and self.cycle.response_started):
             self.transport.close()
         else:
             self._refuse(408, b"Request Timeout")
-        self._note()
+        self._update_phase()
 
     def _refuse(self, status: int, reason: bytes) -> None:
         self.transport.write(REFUSAL % (status, reason))
@@ -249,16 +249,16 @@ class _Connection(H11Protocol):
 
 
 class ListeningSocket(socket.socket):
-    """A listening socket that sheds clients when no file can be opened, instead of failing over and over.
+    """A listening socket that rejects clients when the process is out of file descriptors.
 
-    asyncio would retry at once, thousands of times a second. One file is kept open for this: it is closed to take a
-    client up and turn it away, so that the queue of those waiting becomes shorter.
+    asyncio alone would retry the failing accept thousands of times a second. One descriptor is kept in reserve: it is
+    freed to accept a client and close the connection at once, so that the queue becomes shorter.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._spare: int | None = os.open(os.devnull, os.O_RDONLY)
-        self._warn = Throttled(LOG.error)
+        self._reserve: int | None = os.open(os.devnull, os.O_RDONLY)
+        self._warn = ThrottledLog(LOG.error)
 
     def accept(self) -> tuple[socket.socket, Any]:
         try:
@@ -267,24 +267,24 @@ class ListeningSocket(socket.socket):
             raise
         except OSError as error:
             self._warn(f"a client was turned away: {error.strerror}")
-            self._shed()
-            raise BlockingIOError from error  # to asyncio: nobody else is waiting now
+            self._reject_client()
+            raise BlockingIOError from error  # tells asyncio that no client is waiting
 
     def close(self) -> None:
         super().close()
-        if self._spare is not None:
-            os.close(self._spare)
-            self._spare = None
+        if self._reserve is not None:
+            os.close(self._reserve)
+            self._reserve = None
 
-    def _shed(self) -> None:
-        if self._spare is not None:
-            os.close(self._spare)
-            self._spare = None
+    def _reject_client(self) -> None:
+        if self._reserve is not None:
+            os.close(self._reserve)
+            self._reserve = None
         try:
             super().accept()[0].close()
         except OSError:
-            time.sleep(0.01)  # the whole system is out of files
+            time.sleep(0.01)  # the whole system is out of descriptors
         try:
-            self._spare = os.open(os.devnull, os.O_RDONLY)
+            self._reserve = os.open(os.devnull, os.O_RDONLY)
         except OSError:
-            self._spare = None
+            self._reserve = None

@@ -9,12 +9,12 @@ from starlette.requests import Request
 
 from understudy.dialogue import Agent
 from understudy.server.chats.service import ChatService
-from understudy.server.database import Database
-from understudy.server.datafolder import DataFolder
+from understudy.server.data_folder import DataFolder
+from understudy.server.database import ServerDatabase
 from understudy.server.executor import AgentExecutor
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry
-from understudy.server.uploads.stories import Uploads
+from understudy.server.uploads.service import UploadService
 from understudy.utterances import UtteranceStore
 
 __all__ = ["AppContext", "context_of"]
@@ -28,11 +28,11 @@ class AppContext:
 
     stories: StoryRegistry
     executor: AgentExecutor
-    database: Database
+    database: ServerDatabase
     telemetry: Telemetry
     chats: ChatService
     folder: DataFolder
-    uploads: Uploads
+    uploads: UploadService
     """Opened and closed by the application, when it starts and stops."""
     utterances: UtteranceStore | None = None
     """The lines to be reviewed, where the server has any; closed by its opener."""
@@ -49,7 +49,7 @@ class AppContext:
         """`data` is the folder of everything stored; `concurrency` is the number of replies made at a time."""
         folder = DataFolder(data)
         try:
-            database = Database(data / DATABASE)
+            database = ServerDatabase(data / DATABASE)
         except BaseException:
             folder.close()
             raise
@@ -61,7 +61,7 @@ class AppContext:
             telemetry=Telemetry(executor),
             chats=ChatService(database, stories, executor),
             folder=folder,
-            uploads=Uploads(database, stories, data),
+            uploads=UploadService(database, stories, data),
             utterances=utterances,
         )
 

@@ -18,9 +18,9 @@ from typing import TypeVar
 from understudy.errors import InputError
 from understudy.server.chats.store import CHAT_TABLES, MESSAGE_COLUMNS_ADDED
 from understudy.server.problems import Refused
-from understudy.server.uploads.tables import UPLOADS
+from understudy.server.uploads.store import TABLES as UPLOADS
 
-__all__ = ["Database"]
+__all__ = ["ServerDatabase"]
 
 APPLICATION = 0x55445356  # 'UDSV': distinguishes a server's database from other SQLite files
 MIGRATIONS: tuple[tuple[str, str], ...] = (
@@ -43,7 +43,7 @@ DISK_ERRORS = (
 Result = TypeVar("Result")
 
 
-class Database:
+class ServerDatabase:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")

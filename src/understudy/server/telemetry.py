@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus, and the one line it writes about a request: neither holds what was said."""
+"""Prometheus metrics and the log. Neither contains what users or characters say."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from understudy.server.executor import AgentExecutor
 
-__all__ = ["LOG", "METRICS_TYPE", "JsonLines", "Telemetry", "Throttled", "places_of", "set_up_log"]
+__all__ = ["LOG", "METRICS_TYPE", "JsonLines", "Telemetry", "ThrottledLog", "error_location", "set_up_log"]
 
 LOG = logging.getLogger("understudy.server")
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Telemetry:
-    """A registry of its own for every server, so that two in a process do not add up."""
+    """Metrics in a registry of their own, so that those of two servers in a process do not add up."""
 
     def __init__(self, executor: AgentExecutor) -> None:
         self._registry = CollectorRegistry()
@@ -38,7 +38,7 @@ class Telemetry:
             "understudy_request_seconds",
             "From a request's first byte to its answer's last.",
             ("route",),
-            buckets=SECONDS,
+            buckets=BUCKETS_S,
             registry=self._registry,
         )
         self.streams = Gauge("understudy_streams_open", "Event streams under way.", registry=self._registry)
@@ -64,7 +64,7 @@ class Telemetry:
 
 
 class PlainLines(logging.Formatter):
-    """Time and message. Of an exception its kind and place: what it says may be what somebody said."""
+    """Time and message; of an exception only type and location, since its message may quote a user's text."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(message)s", "%H:%M:%S")
@@ -77,26 +77,26 @@ class JsonLines(logging.Formatter):
     """A log line as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {"time": self.formatTime(record), "level": record.levelname.lower(), "message": record.getMessage()}
+        entry = {"time": self.formatTime(record), "level": record.levelname.lower(), "message": record.getMessage()}
         if record.name != LOG.name:
-            told["logger"] = record.name
+            entry["logger"] = record.name
         if record.exc_info and record.exc_info[0]:
-            told["exception"] = _exception(record.exc_info)
-        return json.dumps(told, ensure_ascii=False)
+            entry["exception"] = _exception(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
 
 
-def _exception(told: Any) -> str:
-    return f"{told[0].__name__} at {places_of(told[1])}"
+def _exception(exc_info: Any) -> str:
+    return f"{exc_info[0].__name__} at {error_location(exc_info[1])}"
 
 
-def places_of(error: BaseException) -> str:
-    """Where it was raised: the last three frames."""
+def error_location(error: BaseException) -> str:
+    """The last three stack frames of where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     return " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
 
 
 def set_up_log(json_lines: bool) -> None:
-    """Every line of the process in one form on standard error: ours, uvicorn's, asyncio's, and warnings."""
+    """One log format on standard error for the whole process: ours, uvicorn's, asyncio's, and warnings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if json_lines else PlainLines())
     logging.getLogger().handlers = [handler]
@@ -104,20 +104,20 @@ def set_up_log(json_lines: bool) -> None:
     LOG.setLevel(logging.INFO)
 
 
-class Throttled:
-    """Logs at most once in `every_s` seconds, and then says how often it kept silent."""
+class ThrottledLog:
+    """Logs at most once in `every_s` seconds, and then says how many messages it dropped."""
 
     def __init__(
         self, log: Callable[[str], object], every_s: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._log, self._every_s, self._clock = log, every_s, clock
         self._next = -math.inf
-        self._silent = 0
+        self._dropped = 0
 
     def __call__(self, message: str) -> None:
         now = self._clock()
         if now < self._next:
-            self._silent += 1
+            self._dropped += 1
             return
-        self._log(f"{message} ({self._silent} times since the last such line)" if self._silent else message)
-        self._next, self._silent = now + self._every_s, 0
+        self._log(f"{message} ({self._dropped} times since the last such line)" if self._dropped else message)
+        self._next, self._dropped = now + self._every_s, 0

@@ -12,7 +12,7 @@ import pytest
 from server.chats.conftest import events_of
 from server.conftest import Ask
 from understudy.server.context import AppContext
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 
 HOSTILE = (
     "<script>alert('x')</script> & \"quotes\" *stars* [link](javascript:alert(1)) "
@@ -106,12 +106,12 @@ def test_a_message_that_is_deleted_meanwhile_takes_nothing_from_the_export(
     ask: Ask, chat: str, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _ = exported(ask, chat, "sillytavern")
-    run = Database.run
+    run = ServerDatabase.run
 
-    async def overtaken(database: Database, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    async def overtaken(database: ServerDatabase, work: Callable[[sqlite3.Connection], Any]) -> Any:
         result = await run(database, work)
         await run(database, lambda db: db.execute("DELETE FROM messages WHERE id = (SELECT min(id) + 1 FROM messages)"))
         return result
 
-    monkeypatch.setattr(Database, "run", overtaken)
+    monkeypatch.setattr(ServerDatabase, "run", overtaken)
     assert exported(ask, chat, "sillytavern")[0] == whole

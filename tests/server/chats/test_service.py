@@ -17,21 +17,21 @@ from understudy.agents.scripted import Scripted
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.server.app import make_app
-from understudy.server.chats.service import MAX_PENDING
+from understudy.server.chats.service import MAX_PENDING, KeyedLock
 from understudy.server.context import AppContext
-from understudy.server.guard import Guard
+from understudy.server.guard import GuardMiddleware
 
 BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 
 @pytest.fixture
-def quick(context: AppContext, app: Guard) -> Guard:
+def quick(context: AppContext, app: GuardMiddleware) -> GuardMiddleware:
     context.chats.pace_s = 0
     return app
 
 
 @pytest.fixture
-def talk(quick: Guard, ask: Ask) -> Ask:
+def talk(quick: GuardMiddleware, ask: Ask) -> Ask:
     return ask
 
 
@@ -50,7 +50,7 @@ def texts(ask: Ask, chat: str) -> list[tuple[str, str]]:
     return [(message["author"], message["text"]) for message in messages]
 
 
-def reaching(app: Guard) -> Ask:
+def reaching(app: GuardMiddleware) -> Ask:
     def ask(method: str, path: str, **options: Any) -> httpx.Response:
         async def asking() -> httpx.Response:
             async with visiting(app) as client:
@@ -480,3 +480,23 @@ def test_a_chat_takes_only_so_many_messages_that_wait(make_context: MakeContext)
 
     statuses = asyncio.run(asyncio.wait_for(talking(), 60))
     assert set(statuses) == {200, 429} and statuses.count(200) == MAX_PENDING
+
+
+def test_a_keyed_lock_is_first_in_first_out_per_key_and_is_dropped_when_unused() -> None:
+    async def run() -> list[str]:
+        locks, order, free = KeyedLock(), list[str](), asyncio.Event()
+
+        async def enter(key: str, name: str) -> None:
+            async with locks.acquire(key):
+                order.append(name)
+                if name == "first":
+                    await free.wait()
+
+        requests = [asyncio.ensure_future(enter("chat", name)) for name in ("first", "second", "third")]
+        await enter("another chat", "elsewhere")
+        free.set()
+        await asyncio.gather(*requests)
+        assert not locks._locks
+        return order
+
+    assert asyncio.run(run()) in (["first", "elsewhere", "second", "third"], ["elsewhere", "first", "second", "third"])

@@ -45,24 +45,24 @@ def test_ties_are_gathered_by_person_in_the_order_of_acquaintance() -> None:
 def test_what_they_are_now_comes_before_what_they_were() -> None:
     story = read("demo-ja")
     persona = persona_at(story, "真鍋千夏", "2.3")
-    bond = next(one for one in bonds_of(persona, known_since(story, persona)) if one.name == "久我志保里")
+    bond = next(bond for bond in bonds_of(persona, known_since(story, persona)) if bond.name == "久我志保里")
     assert [tie.kind for tie in bond.kinds] == ["enemy", "opponent"]
 
 
-def test_everybody_keeps_their_place_while_the_moment_changes() -> None:
+def test_ranks_stay_the_same_while_the_moment_changes() -> None:
     story = read("demo")
-    places: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for scene, _, _ in story.outline():
         persona = persona_at(story, "Zita", scene)
-        now = {story.character(one.name).name: one.place for one in bonds_of(persona, known_since(story, persona))}
-        assert places.items() & {name: now.get(name, place) for name, place in places.items()}.items() == places.items()
-        places |= now
-    assert len(set(places.values())) == len(places) > 8
+        now = {story.character(bond.name).name: bond.rank for bond in bonds_of(persona, known_since(story, persona))}
+        assert all(now.get(name, rank) == rank for name, rank in ranks.items())
+        ranks |= now
+    assert len(set(ranks.values())) == len(ranks) > 8
 
 
 def test_somebody_only_stood_before_comes_after_all(story: Path) -> None:
-    told = read(story)
-    persona = persona_at(told, "Ines", "1.1", before=["Tobias"])
-    known = known_since(told, persona)
+    source = read(story)
+    persona = persona_at(source, "Ines", "1.1", before=["Tobias"])
+    known = known_since(source, persona)
     assert known == {} and [bond.name for bond in bonds_of(persona, known)] == ["Tobias Rook"]
-    assert known_since(told, persona_at(told, "Ines", "1.2")) == {"Tobias Rook": Moment((1, 1))}
+    assert known_since(source, persona_at(source, "Ines", "1.2")) == {"Tobias Rook": Moment((1, 1))}

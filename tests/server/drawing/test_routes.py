@@ -18,11 +18,13 @@ def picture(answer: httpx.Response) -> ElementTree.Element:
 
 
 def people(root: ElementTree.Element) -> set[str | None]:
-    return {one.get("data-who") for one in root.iter() if one.get("data-who")}
+    return {element.get("data-who") for element in root.iter() if element.get("data-who")}
 
 
 def changes(root: ElementTree.Element) -> list[tuple[str | None, str | None]]:
-    return [(one.get("data-moment"), one.get("data-level")) for one in root.iter() if one.get("data-moment")]
+    return [
+        (element.get("data-moment"), element.get("data-level")) for element in root.iter() if element.get("data-moment")
+    ]
 
 
 def test_portraits_need_no_moment_and_may_be_kept(ask: Ask) -> None:
@@ -57,8 +59,10 @@ def test_a_course_goes_as_far_as_the_moment(ask: Ask) -> None:
 
 def test_saved_pictures_are_files_with_a_name(ask: Ask) -> None:
     for which in ("relations", "course"):
-        told = ask("GET", f"/api/stories/demo/characters/Zita/{which}.svg", params={"at": "2.3"}).headers
-        assert told["content-disposition"].startswith("attachment") and told["content-disposition"].endswith(".svg")
+        headers = ask("GET", f"/api/stories/demo/characters/Zita/{which}.svg", params={"at": "2.3"}).headers
+        assert headers["content-disposition"].startswith("attachment") and headers["content-disposition"].endswith(
+            ".svg"
+        )
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,11 @@ def later_things(plan: Plan, at: Moment) -> set[str]:
     titles = {
         title
         for moment, _ in plan.scenes
-        for title, place in (
+        for title, numbers in (
             (f"part-title-{moment.numbers[0]}", moment.numbers[:1]),
             (f"chapter-title-{moment.numbers[0]}-{moment.numbers[1]}", moment.numbers[:2]),
         )
-        if Moment(place) > at
+        if Moment(numbers) > at
     }
     facts = {fact.values[0] for fact in plan.facts if fact.since > at}
     return lines | settings | titles | facts
@@ -98,7 +98,7 @@ def test_what_was_said_before_is_all_there_to_read(plan: Plan, data: st.DataObje
     chapters = sorted({moment.numbers[:2] for moment, _ in plan.scenes if moment < at})
     paths = [f"/story/made?at={at.dotted}&see={'.'.join(map(str, chapter))}" for chapter in chapters]
     with tempfile.TemporaryDirectory() as folder:
-        told = "".join(sent(plan, Path(folder), paths).values())
+        html = "".join(sent(plan, Path(folder), paths).values())
     for moment, _, text, _ in plan.lines:
-        assert (f'id="m-{moment.dotted}"' in told) == (moment < at)
-        assert text in told or moment >= at
+        assert (f'id="m-{moment.dotted}"' in html) == (moment < at)
+        assert text in html or moment >= at

@@ -99,7 +99,7 @@ def test_any_earlier_decision_can_be_taken_back(ask: Ask, lines: UtteranceStore)
 
 def test_what_was_taken_back_is_shown_again_also_far_from_the_bound(ask: Ask, lines: UtteranceStore) -> None:
     lines.add([line(f"Near {number}.", psprob=0.5) for number in range(30)], APPROVED, FILTER)
-    far = next(kept.number for kept in lines.find() if kept.utterance.text == "LOL whatever.")
+    far = next(entry.number for entry in lines.find() if entry.utterance.text == "LOL whatever.")
     decide(ask, far, "rejected")
     after = ask("POST", "/review/undo?bound=0.5", data={"number": str(far)}, headers=MARA).headers["location"]
     assert shown(ask("GET", after, headers=MARA).text) == "LOL whatever."
@@ -173,7 +173,7 @@ def test_decisions_that_cannot_be(ask: Ask, lines: UtteranceStore) -> None:
 
 def test_what_people_wrote_is_escaped(ask: Ask, lines: UtteranceStore) -> None:
     lines.add([line(EVIL, f"{EVIL}Anne", psprob=0.5)], APPROVED, f"{EVIL}Zed")
-    number = max(kept.number for kept in lines.find())
+    number = max(entry.number for entry in lines.find())
     lines.decide(number, "rejected", f"{EVIL}Yan")
     evil = {"Cookie": "understudy_reviewer=%3Cscript%3Ealert(%22x%22)%3C%2Fscript%3E"}
     decide(ask, number, "approved", evil)
@@ -205,11 +205,11 @@ def test_the_way_to_it_is_shown_only_where_there_is_something_to_review(ask: Ask
     from server.conftest import visiting
     from understudy.server.app import make_app
 
-    async def asked() -> list[httpx.Response]:
+    async def responses() -> list[httpx.Response]:
         async with visiting(make_app(make_context())) as client:
             return [await client.get("/stories"), await client.get("/review")]
 
-    stories, review = asyncio.run(asked())
+    stories, review = asyncio.run(responses())
     assert 'href="/review"' not in stories.text
     assert review.status_code == 404 and "--store" in review.text
 
@@ -221,6 +221,6 @@ def test_the_lines_of_one_of_several_stories_are_looked_at_alone(ask: Ask, lines
     assert EVIL not in page and 'name="story"' in page
     page = ask("GET", "/review", params={"story": f"Harbour {EVIL}"}, headers=MARA).text
     assert shown(page) == "Cast off." and '<strong class="number">1</strong> left' in page and EVIL not in page
-    kept = ask("GET", "/api/utterances", params={"by": "Mara", "story": f"Harbour {EVIL}"}).json()
-    assert [one["text"] for one in kept["utterances"]] == ["Cast off."] and kept["left"] == 1
-    assert kept["stories"] == ["", f"Harbour {EVIL}"]
+    queue = ask("GET", "/api/utterances", params={"by": "Mara", "story": f"Harbour {EVIL}"}).json()
+    assert [line["text"] for line in queue["utterances"]] == ["Cast off."] and queue["left"] == 1
+    assert queue["stories"] == ["", f"Harbour {EVIL}"]

@@ -8,36 +8,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.readers import read
-from understudy.server.pages.search import marked, query_words, search
+from understudy.server.pages.search import highlight, query_words, search
 from understudy.storyfile import Story
 
 Ask = Callable[..., httpx.Response]
 
 
-def found(story: Story, query: str, at: str) -> list[str]:
+def moments(story: Story, query: str, at: str) -> list[str]:
     return [hit.line.moment.dotted for hit in search(story, query, story.moment(at)).hits]
 
 
 def test_only_what_was_read_is_found(stories: dict[str, Story]) -> None:
     story = stories["brass-key"]
-    assert found(story, "lighthouse", "1.2") == []
-    assert found(story, "lighthouse", "2.1") == ["1.2.1"]
-    assert found(story, "LIGHTHOUSE", "end") == ["1.2.1", "2.2.1"]
+    assert moments(story, "lighthouse", "1.2") == []
+    assert moments(story, "lighthouse", "2.1") == ["1.2.1"]
+    assert moments(story, "LIGHTHOUSE", "end") == ["1.2.1", "2.2.1"]
 
 
 def test_every_word_must_be_there(stories: dict[str, Story]) -> None:
     story = stories["brass-key"]
-    assert found(story, "key lighthouse", "end") == ["1.2.1", "2.2.1"]
-    assert found(story, "key thief", "end") == []
-    assert found(story, "   ", "end") == []
-    assert found(story, "Rain", "end") == ["1.1.1"]
+    assert moments(story, "key lighthouse", "end") == ["1.2.1", "2.2.1"]
+    assert moments(story, "key thief", "end") == []
+    assert moments(story, "   ", "end") == []
+    assert moments(story, "Rain", "end") == ["1.1.1"]
 
 
 def test_japanese_is_found_without_spaces_and_in_any_width() -> None:
     story = read("demo-ja")
     hits = search(story, "映写機", story.moment("end")).hits
     assert hits and all("映写機" in hit.line.text for hit in hits)
-    assert marked("ＡＢＣ温度", query_words("abc")) == [("ＡＢＣ", True), ("温度", False)]
+    assert highlight("ＡＢＣ温度", query_words("abc")) == [("ＡＢＣ", True), ("温度", False)]
 
 
 def test_who_speaks_goes_by_the_name_of_the_moment(stories: dict[str, Story]) -> None:
@@ -49,21 +49,21 @@ def test_who_speaks_goes_by_the_name_of_the_moment(stories: dict[str, Story]) ->
 
 def test_more_than_is_shown_is_counted(stories: dict[str, Story]) -> None:
     story = stories["demo"]
-    few = search(story, "the", story.moment("end"), most=3)
+    few = search(story, "the", story.moment("end"), limit=3)
     assert len(few.hits) == 3 and few.total > 100
 
 
 def test_what_was_looked_for_is_marked() -> None:
-    assert marked("The key, the KEY.", query_words("key")) == [
+    assert highlight("The key, the KEY.", query_words("key")) == [
         ("The ", False), ("key", True), (", the ", False), ("KEY", True), (".", False),
     ]  # fmt: skip
-    assert marked("Straße", query_words("SS")) == [("Stra", False), ("ß", True), ("e", False)]
+    assert highlight("Straße", query_words("SS")) == [("Stra", False), ("ß", True), ("e", False)]
 
 
 @given(st.text(), st.text())
 def test_marking_changes_no_letter(text: str, query: str) -> None:
     words = query_words(query)
-    pieces = marked(text, words)
+    pieces = highlight(text, words)
     assert "".join(piece for piece, _ in pieces) == text
     assert all(piece for piece, _ in pieces)
 

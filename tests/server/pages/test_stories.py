@@ -12,7 +12,7 @@ from brasskey import ACT_1, ACT_2, CAST
 from samples import TRANSCRIPT
 from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
-from understudy.server.uploads.answers import Total
+from understudy.server.uploads.schemas import Total
 from uploading import FORM, File, form
 
 Ask = Callable[..., httpx.Response]
@@ -25,7 +25,7 @@ def send(ask: Ask, *files: File) -> httpx.Response:
 
 
 def sent(ask: Ask, *files: File) -> str:
-    """Where the report of what was sent is found."""
+    """The address of the report."""
     answer = send(ask, *files)
     assert answer.status_code == 303
     return answer.headers["location"]
@@ -78,32 +78,32 @@ def test_a_bad_upload_is_told_on_the_page(ask: Ask) -> None:
     ],
 )
 def test_every_fix_can_be_made_by_form_and_taken_back(ask: Ask, fields: dict[str, str], shown: str) -> None:
-    place = sent(ask, *BRASS_KEY)
-    before = ask("GET", place).text
-    answer = ask("POST", f"{place}/fix", data=fields)
-    assert (answer.status_code, answer.headers["location"]) == (303, place)
-    assert shown in ask("GET", place).text
-    assert ask("POST", f"{place}/undo").status_code == 303
-    assert ask("GET", place).text == before
+    address = sent(ask, *BRASS_KEY)
+    before = ask("GET", address).text
+    answer = ask("POST", f"{address}/fix", data=fields)
+    assert (answer.status_code, answer.headers["location"]) == (303, address)
+    assert shown in ask("GET", address).text
+    assert ask("POST", f"{address}/undo").status_code == 303
+    assert ask("GET", address).text == before
 
 
 @pytest.mark.parametrize("fields", [{"kind": "rename", "who": "Nobody", "to": "x"}, {"kind": "burn"}, {}])
 def test_a_wrong_fix_is_told_on_the_page(ask: Ask, fields: dict[str, str]) -> None:
-    place = sent(ask, *BRASS_KEY)
-    answer = ask("POST", f"{place}/fix", data=fields)
+    address = sent(ask, *BRASS_KEY)
+    answer = ask("POST", f"{address}/fix", data=fields)
     assert answer.status_code == 400
     assert 'role="alert" data-problem>' in answer.text
     assert "What you put right" not in answer.text
 
 
 def test_deleting_and_bringing_back_by_form(ask: Ask) -> None:
-    place = sent(ask, *BRASS_KEY)
-    assert ask("POST", f"{place}/delete").headers["location"] == "/stories#put-away"
+    address = sent(ask, *BRASS_KEY)
+    assert ask("POST", f"{address}/delete").headers["location"] == "/stories#put-away"
     page = ask("GET", "/stories").text
     assert "Put away" in page
-    assert f'action="{place}/restore"' in page
-    assert "This story was deleted" in ask("GET", place).text
-    assert ask("POST", f"{place}/restore").status_code == 303
+    assert f'action="{address}/restore"' in page
+    assert "This story was deleted" in ask("GET", address).text
+    assert ask("POST", f"{address}/restore").status_code == 303
     assert "Put away" not in ask("GET", "/stories").text
 
 
@@ -116,47 +116,47 @@ def test_what_is_not_there_is_told_on_the_page(ask: Ask) -> None:
 def test_what_users_wrote_is_escaped_everywhere(ask: Ask, context: AppContext) -> None:
     script = f"# act 1: {EVIL}\n## scene 1: {EVIL}\n{EVIL.replace(':', '')}: {EVIL}\nODILE: No.\n% {EVIL}\n"
     cast = f"title = '{EVIL}'\n[[character]]\nname = '{EVIL}'\naliases = ['<b>bold</b>']\nprofile = ['{EVIL}']\n"
-    place = sent(ask, (f"{EVIL}.txt", script.encode()), ("cast.toml", cast.encode()))
-    for path in (place, "/stories"):
+    address = sent(ask, (f"{EVIL}.txt", script.encode()), ("cast.toml", cast.encode()))
+    for path in (address, "/stories"):
         page = ask("GET", path).text
         assert "alert" in page
         assert "<script>alert" not in page
         assert "<b>bold" not in page
     assert (
         ask(
-            "POST", f"{place}/fix", data={"kind": "title", "title": f'"><img src=x onerror=alert(1)> {EVIL}'}
+            "POST", f"{address}/fix", data={"kind": "title", "title": f'"><img src=x onerror=alert(1)> {EVIL}'}
         ).status_code
         == 303
     )
-    page = ask("GET", place).text
+    page = ask("GET", address).text
     assert "<img src=x" not in page
     assert "<script>alert" not in page
-    wrong = ask("POST", f"{place}/fix", data={"kind": "rename", "who": EVIL * 2, "to": "x"})
+    wrong = ask("POST", f"{address}/fix", data={"kind": "rename", "who": EVIL * 2, "to": "x"})
     assert "<script>alert" not in wrong.text
 
 
 def test_pages_carry_no_inline_scripts_or_styles(ask: Ask) -> None:
-    place = sent(ask, *BRASS_KEY)
-    for path in ("/stories", place):
+    address = sent(ask, *BRASS_KEY)
+    for path in ("/stories", address):
         page = ask("GET", path).text
         assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\ssrc=)", page)
         assert not re.search(r'(?:src|href|action)="(?!/|#)', page)
 
 
 def test_every_field_has_a_label(ask: Ask) -> None:
-    place = sent(ask, *BRASS_KEY)
-    for path in ("/stories", place):
+    address = sent(ask, *BRASS_KEY)
+    for path in ("/stories", address):
         page = re.sub(r"<label.*?</label>", "", ask("GET", path).text, flags=re.S)
         assert re.findall(r'<(?:input(?![^>]*type="hidden")|select|textarea)[^>]*>', page) == []
 
 
 def test_a_large_cast_is_shown_in_full_when_asked_for(ask: Ask) -> None:
     script = "".join(f"# act {number}\n## scene 1\nPERSON {number}: I am number {number}.\n" for number in range(1, 61))
-    place = sent(ask, ("crowd.txt", script.encode()))
-    shown = ask("GET", place).text
+    address = sent(ask, ("crowd.txt", script.encode()))
+    shown = ask("GET", address).text
     assert shown.count('class="cast-member"') == 50
     assert "Show all 60 people" in shown
-    everybody = ask("GET", f"{place}?all=1").text
+    everybody = ask("GET", f"{address}?all=1").text
     assert everybody.count('class="cast-member"') == 60
     assert "Show all" not in everybody
 

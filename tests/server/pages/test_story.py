@@ -6,8 +6,13 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from htmlpage import Page
+from understudy.server.pages.story import PAGE_LINES, page_index, paginate, story_address
+from understudy.spoiler_free import Stop
+from understudy.story import Moment
 
 Ask = Callable[..., httpx.Response]
 
@@ -108,3 +113,77 @@ def test_what_a_reader_types_is_never_markup(ask: Ask) -> None:
 @pytest.mark.parametrize(("path", "status"), [("/story/none", 404), ("/story/demo?at=nonsense", 404)])
 def test_what_is_not_there(ask: Ask, path: str, status: int) -> None:
     assert ask("GET", path).status_code == status
+
+
+def stops(chapters: list[list[int]]) -> list[Stop]:
+    """A timeline of chapters, given as the lines of their scenes, all of which were reached."""
+    timeline = []
+    for chapter, scenes in enumerate(chapters, 1):
+        timeline.append(Stop(Moment((chapter,)), True, title=f"Chapter {chapter}"))
+        timeline += [Stop(Moment((chapter, number)), True, lines=lines) for number, lines in enumerate(scenes, 1)]
+    return timeline
+
+
+@given(st.lists(st.lists(st.integers(0, 1500), min_size=1, max_size=6), min_size=1, max_size=6))
+def test_every_line_is_on_one_page_in_order_and_no_page_is_heavy(chapters: list[list[int]]) -> None:
+    pages = paginate(stops(chapters))
+    read = [
+        (*segment.scene.moment.numbers, line)
+        for story_page in pages
+        for segment in story_page.segments
+        for line in range(segment.first, segment.last + 1)
+    ]
+    assert read == [
+        (chapter, scene, line)
+        for chapter, scenes in enumerate(chapters, 1)
+        for scene, lines in enumerate(scenes, 1)
+        for line in range(1, lines + 1)
+    ]
+    for story_page in pages:
+        assert sum(segment.last - segment.first + 1 for segment in story_page.segments) < 3 * PAGE_LINES
+        assert len({segment.scene.moment.numbers[0] for segment in story_page.segments}) == 1, (
+            "a page is of one chapter"
+        )
+
+
+@given(st.lists(st.lists(st.integers(1, 1500), min_size=1, max_size=5), min_size=1, max_size=5), st.data())
+def test_a_line_is_found_on_the_page_that_has_it(chapters: list[list[int]], data: st.DataObject) -> None:
+    pages = paginate(stops(chapters))
+    chapter = data.draw(st.integers(1, len(chapters)))
+    scene = data.draw(st.integers(1, len(chapters[chapter - 1])))
+    line = data.draw(st.integers(1, chapters[chapter - 1][scene - 1]))
+    story_page = pages[page_index(pages, Moment((chapter, scene, line)))]
+    assert any(
+        segment.scene.moment.numbers == (chapter, scene) and segment.first <= line <= segment.last
+        for segment in story_page.segments
+    )
+    assert page_index(pages, Moment((chapter,))) == next(
+        index for index, story_page in enumerate(pages) if story_page.start.numbers[0] == chapter
+    )
+
+
+def test_a_page_knows_the_chapter_it_begins() -> None:
+    first, second, third = paginate(stops([[10, 20], [450, 30]]))
+    assert first.title is not None and first.title.title == "Chapter 1"
+    assert second.title is not None and second.title.moment == Moment((2,))
+    assert third.title is None and third.start == Moment((2, 2))
+
+
+def test_without_a_moment_a_story_opens_where_reading_stopped() -> None:
+    pages = paginate(stops([[10], [10], [10]]))
+    assert page_index(pages, None) == 2
+    assert page_index(pages, Moment((9,))) == 2
+    assert page_index(pages, Moment((0,))) == 0
+
+
+def test_what_was_not_reached_is_on_no_page() -> None:
+    unread = [Stop(Moment((2,)), False), Stop(Moment((2, 1)), False)]
+    assert [story_page.start.dotted for story_page in paginate([*stops([[5]]), *unread])] == ["1.1"]
+    assert paginate(unread) == []
+
+
+def test_addresses_escape_what_they_carry_and_never_point_past_the_moment() -> None:
+    at = Moment((2, 1))
+    assert story_address("a/b c", at, Moment((1, 2, 3)), "x&y") == ("/story/a%2Fb%20c?at=2.1&see=1.2.3&q=x%26y#m-1.2.3")
+    assert story_address("s", at, Moment((2, 1))).endswith("#read-on")
+    assert story_address("s", at) == "/story/s?at=2.1"

@@ -18,8 +18,8 @@ def at_once(context: AppContext) -> None:
 
 
 def begun(ask: Ask, at: str = "1.2") -> str:
-    told = {"story": "brass-key", "characters": ["Tobias Rook"], "at": at, "speaker": "Ines Vale"}
-    return str(ask("POST", "/api/chats", json=told).json()["id"])
+    chat = {"story": "brass-key", "characters": ["Tobias Rook"], "at": at, "speaker": "Ines Vale"}
+    return str(ask("POST", "/api/chats", json=chat).json()["id"])
 
 
 def test_the_first_page_introduces_somebody_at_the_end_of_the_first_chapter(ask: Ask) -> None:

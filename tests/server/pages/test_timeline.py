@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from understudy.readers import read
-from understudy.server.pages.timeline import MOST_CELLS, moment_asked, timeline_at
+from understudy.server.pages.timeline import MAX_CELLS, requested_moment, slider_at
 from understudy.storyfile import Story
 
 
 def test_a_page_opens_at_the_end_of_the_first_chapter(stories: dict[str, Story]) -> None:
-    assert moment_asked(stories["demo"], None).dotted == "1.2.1"
-    assert moment_asked(stories["brass-key"], None).dotted == "2.1"
-    assert moment_asked(stories["demo"], "2.3").dotted == "2.3"
+    assert requested_moment(stories["demo"], None).dotted == "1.2.1"
+    assert requested_moment(stories["brass-key"], None).dotted == "2.1"
+    assert requested_moment(stories["demo"], "2.3").dotted == "2.3"
 
 
 @pytest.mark.parametrize(
-    ("at", "place", "name"),
+    ("at", "position", "name"),
     [
         ("start", 0, "The start"),
         ("1.1", 0, "Act 1, scene 1"),
@@ -30,30 +30,30 @@ def test_a_page_opens_at_the_end_of_the_first_chapter(stories: dict[str, Story])
     ],
 )
 def test_a_moment_lies_between_the_scenes_before_and_after_it(
-    stories: dict[str, Story], at: str, place: float, name: str
+    stories: dict[str, Story], at: str, position: float, name: str
 ) -> None:
-    line = timeline_at(stories["brass-key"], stories["brass-key"].moment(at))
-    assert line.place == pytest.approx(place)
-    assert line.name == name
+    slider = slider_at(stories["brass-key"], stories["brass-key"].moment(at))
+    assert slider.position == pytest.approx(position)
+    assert slider.name == name
 
 
 def test_stops_tell_chapters_begun_and_scenes_over_and_no_more(stories: dict[str, Story]) -> None:
-    line = timeline_at(stories["brass-key"], stories["brass-key"].moment("1.2"))
-    assert [(stop["at"], stop["title"], stop["setting"]) for stop in line.stops] == [
+    slider = slider_at(stories["brass-key"], stories["brass-key"].moment("1.2"))
+    assert [(stop["at"], stop["title"], stop["setting"]) for stop in slider.stops] == [
         ("1.1", "Low Water", "The chandlery, noon"),
         ("1.2", "Low Water", ""),
         ("2.1", "", ""),
         ("2.2", "", ""),
         ("end", "", ""),
     ]
-    assert (line.title, line.setting) == ("Low Water", "The chandlery, noon")
-    assert [cell.reached for cell in line.cells] == ["whole", "", "", ""]
-    assert [cell.begins for cell in line.cells] == ["part", "", "part", ""]
+    assert (slider.title, slider.setting) == ("Low Water", "The chandlery, noon")
+    assert [cell.reached for cell in slider.cells] == ["whole", "", "", ""]
+    assert [cell.begins for cell in slider.cells] == ["part", "", "part", ""]
 
 
 def test_inside_a_scene_its_cell_is_partly_reached(stories: dict[str, Story]) -> None:
-    line = timeline_at(stories["brass-key"], stories["brass-key"].moment("1.2.2"))
-    assert [cell.reached for cell in line.cells] == ["whole", "partly", "", ""]
+    slider = slider_at(stories["brass-key"], stories["brass-key"].moment("1.2.2"))
+    assert [cell.reached for cell in slider.cells] == ["whole", "partly", "", ""]
 
 
 def test_a_story_of_very_many_scenes_is_drawn_by_chapters(tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_a_story_of_very_many_scenes_is_drawn_by_chapters(tmp_path: Path) -> Non
     )
     (tmp_path / "long.txt").write_text(text, encoding="utf-8")
     story = read(tmp_path / "long.txt")
-    line = timeline_at(story, story.moment("3.5"))
-    assert len(line.stops) == 301
-    assert len(line.cells) == 10 < MOST_CELLS
-    assert sum(cell.scenes for cell in line.cells) == 300
-    assert [cell.reached for cell in line.cells][:4] == ["whole", "whole", "partly", ""]
+    slider = slider_at(story, story.moment("3.5"))
+    assert len(slider.stops) == 301
+    assert len(slider.cells) == 10 < MAX_CELLS
+    assert sum(cell.scenes for cell in slider.cells) == 300
+    assert [cell.reached for cell in slider.cells][:4] == ["whole", "whole", "partly", ""]

@@ -20,9 +20,9 @@ from understudy.server.uploads.fixes import (
     Rename,
     SetLanguage,
     SetTitle,
-    Split,
+    SplitAlias,
     WriteCast,
-    fixed,
+    apply_fix,
 )
 from understudy.story import Character
 
@@ -35,43 +35,43 @@ PEOPLE = (
 
 
 def characters(text: str) -> dict[str, list[str]]:
-    return {one["name"]: one.get("aliases", []) for one in tomllib.loads(text).get("character", [])}
+    return {table["name"]: table.get("aliases", []) for table in tomllib.loads(text).get("character", [])}
 
 
 def test_a_new_name_keeps_the_old_one_as_an_alias() -> None:
-    text, what = fixed(CAST, Rename("Ines Vale", "Inês Vale-Rook"), PEOPLE)
+    text, what = apply_fix(CAST, Rename("Ines Vale", "Inês Vale-Rook"), PEOPLE)
     assert characters(text)["Inês Vale-Rook"] == ["Ines", "Ines Vale"]
     assert what == "Renamed Ines Vale to Inês Vale-Rook"
 
 
 def test_somebody_the_reader_found_is_declared_when_renamed() -> None:
-    text, _ = fixed("", Rename("Mara Quill", "Mara Q."), PEOPLE)
+    text, _ = apply_fix("", Rename("Mara Quill", "Mara Q."), PEOPLE)
     assert characters(text) == {"Mara Q.": ["Mara", "Mara Quill"]}
 
 
 def test_two_become_one_with_all_their_names_and_what_is_said_of_them() -> None:
-    text, what = fixed(CAST, Merge("Mara Quill", "Tobias Rook"), PEOPLE)
+    text, what = apply_fix(CAST, Merge("Mara Quill", "Tobias Rook"), PEOPLE)
     assert characters(text) == {"Ines Vale": ["Ines"], "Tobias Rook": ["Tobias", "Mara Quill", "Mara"]}
     assert what == "Merged Mara Quill into Tobias Rook"
-    text, _ = fixed(CAST, Merge("Ines Vale", "Mara Quill"), PEOPLE)
-    (merged,) = (one for one in tomllib.loads(text)["character"] if one["name"] == "Mara Quill")
+    text, _ = apply_fix(CAST, Merge("Ines Vale", "Mara Quill"), PEOPLE)
+    (merged,) = (table for table in tomllib.loads(text)["character"] if table["name"] == "Mara Quill")
     assert merged["profile"] == ["I keep the keys of the harbour."]
 
 
 def test_an_alias_is_added_once() -> None:
-    text, _ = fixed(CAST, AddAlias("Tobias Rook", "Toby"), PEOPLE)
+    text, _ = apply_fix(CAST, AddAlias("Tobias Rook", "Toby"), PEOPLE)
     assert characters(text)["Tobias Rook"] == ["Tobias", "Toby"]
-    text, _ = fixed(text, AddAlias("Tobias Rook", "TOBY"), PEOPLE)
+    text, _ = apply_fix(text, AddAlias("Tobias Rook", "TOBY"), PEOPLE)
     assert characters(text)["Tobias Rook"] == ["Tobias", "TOBY"]
 
 
 def test_an_alias_that_cast_toml_gives_is_taken_away() -> None:
-    text, _ = fixed(CAST, Split("Tobias Rook", "Tobias"), PEOPLE)
+    text, _ = apply_fix(CAST, SplitAlias("Tobias Rook", "Tobias"), PEOPLE)
     assert characters(text)["Tobias Rook"] == []
 
 
 def test_an_alias_that_the_reader_gave_becomes_somebody() -> None:
-    text, what = fixed("", Split("Tobias Rook", "Tobias"), PEOPLE)
+    text, what = apply_fix("", SplitAlias("Tobias Rook", "Tobias"), PEOPLE)
     assert characters(text) == {"Tobias Rook": [], "Tobias": []}
     assert what == "Tobias is not Tobias Rook"
 
@@ -83,18 +83,18 @@ def test_title_language_and_profile() -> None:
         SetLanguage("ja"),
         Profile("Mara Quill", ["I read.", " ", "I wait."]),
     ):
-        text, _ = fixed(text, fix, PEOPLE)
+        text, _ = apply_fix(text, fix, PEOPLE)
     document = tomllib.loads(text)
     assert (document["title"], document["language"]) == ("The Iron Key", "ja")
     assert document["character"][2]["profile"] == ["I read.", "I wait."]
 
 
 def test_what_is_written_by_hand_is_kept_as_it_is() -> None:
-    assert fixed(CAST, WriteCast("# mine\n"), PEOPLE) == ("# mine\n", "Wrote cast.toml")
+    assert apply_fix(CAST, WriteCast("# mine\n"), PEOPLE) == ("# mine\n", "Wrote cast.toml")
 
 
 @pytest.mark.parametrize(
-    ("fix", "told"),
+    ("fix", "message"),
     [
         (Rename("Nobody", "Somebody"), "nobody in this story is called 'Nobody'"),
         (Rename("Mara Quill", "tobias"), "'tobias' is a name of Tobias Rook: merge"),
@@ -102,14 +102,14 @@ def test_what_is_written_by_hand_is_kept_as_it_is() -> None:
         (Rename("Mara Quill", "x" * 201), "a name is a text of 1 to 200"),
         (AddAlias("Mara Quill", "ROOK"), "'ROOK' is a name of Rook: merge"),
         (Merge("Mara Quill", "Mara Quill"), "cannot be merged with themselves"),
-        (Split("Mara Quill", "Toby"), "is not called 'Toby'"),
+        (SplitAlias("Mara Quill", "Toby"), "is not called 'Toby'"),
         (SetLanguage("tlh"), "not one of"),
         (WriteCast("x" * 1_000_001), "longer than"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_reason(fix: Fix, told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        fixed(CAST, fix, PEOPLE)
+def test_what_makes_no_sense_is_refused_with_a_reason(fix: Fix, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        apply_fix(CAST, fix, PEOPLE)
 
 
 NAMES = st.text(min_size=1, max_size=30).filter(lambda text: text.strip().isprintable() and bool(text.strip()))
@@ -121,7 +121,7 @@ def test_whatever_is_written_reads_back_with_everything_else(
 ) -> None:
     text = CAST
     for fix in fixes:
-        text, _ = fixed(text, fix, PEOPLE)
+        text, _ = apply_fix(text, fix, PEOPLE)
     path = tmp_path_factory.mktemp("cast") / "cast.toml"
     path.write_text(text, encoding="utf-8")
     before = Path(path.with_name("before.toml"))
@@ -132,4 +132,6 @@ def test_whatever_is_written_reads_back_with_everything_else(
     assert [(tie.of, tie.to, tie.level) for _, tie in read.relations] == [
         (tie.of, tie.to, tie.level) for _, tie in expected.relations
     ]
-    assert [one.name for _, one in read.characters] == [one.name for _, one in expected.characters]
+    assert [character.name for _, character in read.characters] == [
+        character.name for _, character in expected.characters
+    ]

@@ -28,31 +28,31 @@ def send(ask: Ask, *files: tuple[str, bytes], path: str = "/api/uploads") -> htt
 def test_a_story_is_sent_listed_and_asked_about(ask: Ask) -> None:
     answer = send(ask, *BRASS_KEY)
     assert answer.status_code == 201
-    told = answer.json()
-    assert (told["state"], told["title"], told["language"]) == ("ready", "The Brass Key", "en")
-    assert told["report"]["total"]["unread"] == 1
-    assert told["report"]["unread"][0]["text"] == "% Should Mara be kinder here?"
-    assert {person["name"]: person["aliases"] for person in told["report"]["cast"]}["Ines Vale"] == ["Ines"]
-    assert told["cast_toml"].strip() == CAST.strip()
+    report = answer.json()
+    assert (report["state"], report["title"], report["language"]) == ("ready", "The Brass Key", "en")
+    assert report["report"]["total"]["unread"] == 1
+    assert report["report"]["unread"][0]["text"] == "% Should Mara be kinder here?"
+    assert {person["name"]: person["aliases"] for person in report["report"]["cast"]}["Ines Vale"] == ["Ines"]
+    assert report["cast_toml"].strip() == CAST.strip()
     (listed,) = ask("GET", "/api/uploads").json()["uploads"]
-    assert listed["id"] == told["id"]
+    assert listed["id"] == report["id"]
     assert "report" not in listed
-    one = ask("GET", f"/api/uploads/{told['id']}", params={"unread": 0}).json()
-    assert one["report"]["unread"] == []
-    assert one["report"]["total"] == told["report"]["total"]
-    cast = ask("GET", f"/api/stories/{told['story']}/cast", params={"at": "1.2"}).json()["cast"]
+    again = ask("GET", f"/api/uploads/{report['id']}", params={"unread": 0}).json()
+    assert again["report"]["unread"] == []
+    assert again["report"]["total"] == report["report"]["total"]
+    cast = ask("GET", f"/api/stories/{report['story']}/cast", params={"at": "1.2"}).json()["cast"]
     assert [member["name"] for member in cast] == ["Ines Vale", "Tobias Rook"]  # elsewhere only as far as the moment
 
 
 def test_where_it_is_stored_is_not_told(ask: Ask, context: AppContext) -> None:
     folder = str(context.database.path.parent)
-    told = send(ask, *BRASS_KEY)
+    response = send(ask, *BRASS_KEY)
     bad = send(ask, ("a.bin", b"\x00\x01"))
-    assert folder not in told.text + bad.text + ask("GET", "/api/uploads").text
+    assert folder not in response.text + bad.text + ask("GET", "/api/uploads").text
 
 
 @pytest.mark.parametrize(
-    ("files", "status", "told"),
+    ("files", "status", "message"),
     [
         ([("act.txt", b"")], 400, "act.txt: is empty"),
         ([("a.png", b"\x89PNG\r\n\x1a\n no picture")], 400, "a.png"),
@@ -60,11 +60,11 @@ def test_where_it_is_stored_is_not_told(ask: Ask, context: AppContext) -> None:
     ],
 )
 def test_a_bad_upload_is_refused_in_the_readers_words(
-    ask: Ask, files: list[tuple[str, bytes]], status: int, told: str
+    ask: Ask, files: list[tuple[str, bytes]], status: int, message: str
 ) -> None:
     answer = send(ask, *files)
     assert answer.status_code == status
-    assert told in answer.json()["error"]["message"]
+    assert message in answer.json()["error"]["message"]
 
 
 def test_what_is_no_form_is_refused(ask: Ask) -> None:
@@ -74,15 +74,15 @@ def test_what_is_no_form_is_refused(ask: Ask) -> None:
 def test_a_fix_is_made_and_taken_back(ask: Ask, context: AppContext) -> None:
     upload = send(ask, *BRASS_KEY).json()["id"]
     path = f"/api/uploads/{upload}"
-    told = ask("PATCH", path, json={"fix": {"kind": "add-alias", "who": "Tobias Rook", "alias": "Toby"}})
-    assert told.status_code == 200
-    assert [fix["what"] for fix in told.json()["fixes"]] == ["Tobias Rook is also called Toby"]
+    response = ask("PATCH", path, json={"fix": {"kind": "add-alias", "who": "Tobias Rook", "alias": "Toby"}})
+    assert response.status_code == 200
+    assert [fix["what"] for fix in response.json()["fixes"]] == ["Tobias Rook is also called Toby"]
     assert context.stories.story("the-brass-key").character("Toby").name == "Tobias Rook"
-    told = ask("PATCH", path, json={"fix": {"kind": "merge", "who": "Mara Quill", "into": "Tobias Rook"}})
-    assert told.json()["change"]["gone"] == ["Mara Quill"]
-    assert told.json()["change"]["lines"] == {"Tobias Rook": [4, 5]}
-    told = ask("POST", f"{path}/undo")
-    assert told.json()["change"] == {
+    response = ask("PATCH", path, json={"fix": {"kind": "merge", "who": "Mara Quill", "into": "Tobias Rook"}})
+    assert response.json()["change"]["gone"] == ["Mara Quill"]
+    assert response.json()["change"]["lines"] == {"Tobias Rook": [4, 5]}
+    response = ask("POST", f"{path}/undo")
+    assert response.json()["change"] == {
         "what": "Undone: Merged Mara Quill into Tobias Rook",
         "gone": [],
         "new": ["Mara Quill"],
@@ -91,7 +91,7 @@ def test_a_fix_is_made_and_taken_back(ask: Ask, context: AppContext) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fix", "status", "told"),
+    ("fix", "status", "message"),
     [
         ({"kind": "rename", "who": "Nobody", "to": "Somebody"}, 400, "nobody in this story is called 'Nobody'"),
         ({"kind": "rename", "who": "Mara Quill"}, 400, "to"),
@@ -101,11 +101,11 @@ def test_a_fix_is_made_and_taken_back(ask: Ask, context: AppContext) -> None:
         ({"kind": "cast", "text": "[[character]]\nnme = 1"}, 400, "cast.toml:1: 'nme' is unknown"),
     ],
 )
-def test_a_wrong_fix_is_refused(ask: Ask, fix: dict[str, Any], status: int, told: str) -> None:
+def test_a_wrong_fix_is_refused(ask: Ask, fix: dict[str, Any], status: int, message: str) -> None:
     upload = send(ask, *BRASS_KEY).json()["id"]
     answer = ask("PATCH", f"/api/uploads/{upload}", json={"fix": fix})
     assert answer.status_code == status
-    assert told in answer.json()["error"]["message"]
+    assert message in answer.json()["error"]["message"]
     assert ask("GET", f"/api/uploads/{upload}").json()["fixes"] == []
 
 
@@ -166,18 +166,18 @@ def test_a_reading_can_be_followed(context: AppContext) -> None:
                     "/api/uploads?wait=false", content=form([(name, make())]), headers={"Content-Type": FORM}
                 )
                 assert answer.json()["state"] == "reading"
-                events = await client.get(f"/api/uploads/{answer.json()['id']}/progress")
-                assert events.headers["content-type"].startswith("text/event-stream")
-                blocks = [block.split("\n") for block in events.text.strip().split("\n\n")]
-                told = [
+                stream = await client.get(f"/api/uploads/{answer.json()['id']}/progress")
+                assert stream.headers["content-type"].startswith("text/event-stream")
+                blocks = [block.split("\n") for block in stream.text.strip().split("\n\n")]
+                events = [
                     (name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks
                 ]
-                assert {name for name, _ in told[:-1]} == {"progress"}
-                assert all(0 <= data["share"] <= 1 for _, data in told[:-1])
-                assert told[-1][0] == "done"
-                assert told[-1][1]["state"] == state
+                assert {name for name, _ in events[:-1]} == {"progress"}
+                assert all(0 <= data["share"] <= 1 for _, data in events[:-1])
+                assert events[-1][0] == "done"
+                assert events[-1][1]["state"] == state
                 listed = (await client.get("/api/uploads")).json()["uploads"]
-                assert state in {one["state"] for one in listed}
+                assert state in {upload["state"] for upload in listed}
 
     asyncio.run(followed())
 

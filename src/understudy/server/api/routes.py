@@ -195,7 +195,7 @@ OPERATIONS = (
         "GET", f"{STORY}/cast", get_cast, "Who has spoken before a moment", answers=CastDocument, query=MomentQuery
     ),
     Operation(
-        "GET", f"{STORY}/timeline", get_timeline, "Parts, chapters and scenes, told up to a moment",
+        "GET", f"{STORY}/timeline", get_timeline, "Parts, chapters and scenes up to a moment",
         answers=TimelineDocument, query=MomentQuery,
     ),
     Operation(

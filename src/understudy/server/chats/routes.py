@@ -124,7 +124,7 @@ OPERATIONS = (
     Operation("POST", CHAT + "/messages", say,
               "Say something; events: said, thinking, reply, token, done, problem, end",
               media=EVENTS, body=NewMessage, refuses=(404,), tag="chats"),
-    Operation("POST", CHAT + "/stop", stop, "Stop the reply that is being told; what was seen of it is kept",
+    Operation("POST", CHAT + "/stop", stop, "Stop the reply that is being streamed; what was seen of it is kept",
               ChatDocument, body=StopRequest, refuses=(404,), tag="chats"),
     Operation("POST", MESSAGE + "/retry", retry, "The next best reply, beside this one", media=EVENTS,
               refuses=(404, 409), tag="chats"),

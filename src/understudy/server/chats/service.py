@@ -38,7 +38,7 @@ from understudy.server.chats.schemas import (
 )
 from understudy.server.chats.sse import ReplyStream, split_tokens
 from understudy.server.chats.store import Chat, Message
-from understudy.server.database import Database
+from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.lookup import shown_names
 from understudy.server.problems import Refused
@@ -79,7 +79,7 @@ class KeyedLock:
 
 class ChatService:
     def __init__(
-        self, database: Database, registry: StoryRegistry, executor: AgentExecutor, pace_s: float = PACE_S
+        self, database: ServerDatabase, registry: StoryRegistry, executor: AgentExecutor, pace_s: float = PACE_S
     ) -> None:
         self.pace_s = pace_s
         self._database, self._stories = database, registry

@@ -1,4 +1,4 @@
-"""A character's ties gathered by person, in the order in which the character came to know them."""
+"""A character's ties grouped by person, in the order in which the character came to know them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Bond", "bonds_of", "known_since"]
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """Everything that ties the character to one other person at the moment."""
+    """All ties of the character to one person at the moment."""
 
     name: str
-    place: int
-    """Who was known first has the lowest; it never changes, whoever comes later."""
+    rank: int
+    """0 for the person known first; it does not change when more people become known."""
     affection: Relation | None
     familiarity: Relation | None
     kinds: tuple[Relation, ...]
-    """What they are to the character, the newest first."""
+    """Ties without a level (friend, opponent ...), newest first."""
     sentences: tuple[str, ...]
 
     @property
@@ -37,20 +37,20 @@ class Bond:
 
 
 def bonds_of(persona: Persona, known: dict[str, Moment]) -> list[Bond]:
-    """Ties by person, in the order of acquaintance; somebody only stood before comes after all others."""
+    """Ties by person, in the order of acquaintance; a person who is faced without being known comes last."""
     ties: dict[str, list[Relation]] = {}
     for tie in persona.relations:
         ties.setdefault(tie.to, []).append(tie)
-    places = {name: place for place, name in enumerate([*known, *(name for name in ties if name not in known)])}
-    order = sorted(ties, key=lambda name: places[name])
-    return [_bond(name, places[name], ties[name], persona.language) for name in order]
+    ranks = {name: rank for rank, name in enumerate([*known, *(name for name in ties if name not in known)])}
+    order = sorted(ties, key=lambda name: ranks[name])
+    return [_bond(name, ranks[name], ties[name], persona.language) for name in order]
 
 
-def _bond(name: str, place: int, ties: list[Relation], language: str) -> Bond:
+def _bond(name: str, rank: int, ties: list[Relation], language: str) -> Bond:
     newest = {tie.kind: tie for tie in ties}
     return Bond(
         name,
-        place,
+        rank,
         newest.get("affection"),
         newest.get("familiarity"),
         tuple(sorted((tie for tie in ties if tie.level is None), key=lambda tie: tie.since, reverse=True)),
@@ -59,9 +59,9 @@ def _bond(name: str, place: int, ties: list[Relation], language: str) -> Bond:
 
 
 def known_since(story: Story, persona: Persona) -> dict[str, Moment]:
-    """In which scene the character met somebody or first heard them named, by the names they are shown by, in order.
+    """The scene in which the character met or first heard of each person, by shown name, in story order.
 
-    Whom one knows only ever grows, so where a stretch of scenes adds nobody there is nothing to look for in it.
+    Found by bisection: the set of known people only grows, so a range with equal sets at both ends is skipped.
     """
     scenes = [scene for scene, _, _ in story.outline() if scene < persona.moment]
     bounds = [*scenes, persona.moment]
@@ -72,7 +72,7 @@ def known_since(story: Story, persona: Persona) -> dict[str, Moment]:
 def _added(
     story: Story, who: str, bounds: list[Moment], first: int, last: int, *known: frozenset[str]
 ) -> Iterator[tuple[str, Moment]]:
-    """Who became known between two places in the list of scenes, with the scene it was in, in order."""
+    """Who became known between two indices of `bounds`, each with the scene, in order."""
     before, after = known or (_known(story, who, bounds[first]), _known(story, who, bounds[last]))
     if before == after:
         return

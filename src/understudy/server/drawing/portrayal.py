@@ -1,4 +1,4 @@
-"""What the pictures of a character at a moment are drawn from, gathered once for all of them."""
+"""The data behind all pictures of a character at a moment, gathered once."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from markupsafe import Markup
 
 from understudy.names import shown_names_at
 from understudy.persona import Persona
-from understudy.server.drawing.axis import Axis, axis_to
 from understudy.server.drawing.bonds import Bond, bonds_of, known_since
-from understudy.server.drawing.courses import course_chart
-from understudy.server.drawing.relations import relation_graph
+from understudy.server.drawing.course_chart import TimeAxis, course_chart, time_axis
+from understudy.server.drawing.ties_graph import ties_graph
 from understudy.server.redaction import persona_as_shown
 from understudy.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["LEVELS", "Portrayal", "portrayed", "said"]
+__all__ = ["LEVELS", "Portrayal", "portray"]
 
 LEVELS = ("affection", "familiarity")
 
@@ -26,12 +25,12 @@ LEVELS = ("affection", "familiarity")
 @dataclass(frozen=True, slots=True)
 class Portrayal:
     persona: Persona
-    """As a reader is shown the character."""
+    """With the names a reader is shown."""
     known: Mapping[str, Moment]
-    """Since which scene the character has known of whom."""
+    """Since which scene the character has known each person."""
     bonds: Sequence[Bond]
     stops: Sequence[Stop]
-    axis: Axis
+    axis: TimeAxis
     courses: Mapping[str, Mapping[str, Course]]
     """By kind of level, then by person."""
 
@@ -40,31 +39,31 @@ class Portrayal:
         """The name the character is shown by, which may be a false one."""
         return self.persona.name
 
-    def watched(self) -> str | None:
-        """Towards whom most has changed; where nothing has, the one who is best known."""
-        moved = most_changed(dict(self.courses["affection"])) or most_changed(dict(self.courses["familiarity"]))
-        drawn = [bond for bond in self.bonds if self.has_course(bond.name)]
-        best = max(drawn, key=lambda bond: (bond.nearness or 0, abs(bond.feeling or 0)), default=None)
-        return moved or (None if best is None else best.name)
+    def default_target(self) -> str | None:
+        """The person towards whom affection or familiarity has changed most; if none has, the best known."""
+        changed = most_changed(dict(self.courses["affection"])) or most_changed(dict(self.courses["familiarity"]))
+        charted = [bond for bond in self.bonds if self.has_course(bond.name)]
+        best = max(charted, key=lambda bond: (bond.nearness or 0, abs(bond.feeling or 0)), default=None)
+        return changed or (None if best is None else best.name)
 
     def has_course(self, to: str, kinds: Sequence[str] = LEVELS) -> bool:
         return any(to in self.courses[kind] for kind in kinds)
 
-    def graph(self, link: Callable[[str], str | None] | None = None, alone: bool = False) -> Markup:
-        return relation_graph(self.shown, self.bonds, said(self.persona.moment), link, alone)
+    def graph(self, link: Callable[[str], str | None] | None = None, standalone: bool = False) -> Markup:
+        return ties_graph(self.shown, self.bonds, _when(self.persona.moment), link, standalone)
 
     def chart(
         self,
         to: str,
         kinds: Sequence[str] = LEVELS,
         link: Callable[[Moment], str] | None = None,
-        alone: bool = False,
+        standalone: bool = False,
     ) -> Markup:
         towards = {kind: self.courses[kind].get(to, []) for kind in kinds}
-        return course_chart(self.shown, to, towards, self.axis, said(self.persona.moment), link, alone)
+        return course_chart(self.shown, to, towards, self.axis, _when(self.persona.moment), link, standalone)
 
 
-def portrayed(story: Story, persona: Persona) -> Portrayal:
+def portray(story: Story, persona: Persona) -> Portrayal:
     known, names = known_since(story, persona), shown_names_at(story, persona.moment)
     shown = persona_as_shown(persona, names)
     stops = list(timeline(story, persona.moment))
@@ -73,7 +72,7 @@ def portrayed(story: Story, persona: Persona) -> Portrayal:
         known,
         bonds_of(shown, known),
         stops,
-        axis_to(stops, persona.moment),
+        time_axis(stops, persona.moment),
         {
             kind: {names.of(name): course for name, course in courses_so_far(story, persona, kind).items()}
             for kind in LEVELS
@@ -81,6 +80,6 @@ def portrayed(story: Story, persona: Persona) -> Portrayal:
     )
 
 
-def said(moment: Moment) -> str:
+def _when(moment: Moment) -> str:
     """A moment as part of a sentence."""
     return "at the end" if moment.is_end else f"at {moment}"

@@ -1,4 +1,4 @@
-"""What can be asked of the pictures: a portrait, the ties, the course of a feeling. Each stands alone, to be kept."""
+"""HTTP operations for pictures: a portrait, the ties graph, the course chart. Each is a standalone SVG file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from understudy.names import shown_names_at
-from understudy.server.drawing.portraits import portrait
-from understudy.server.drawing.portrayal import LEVELS, portrayed
+from understudy.server.drawing.portrayal import LEVELS, portray
+from understudy.server.drawing.svg import portrait
 from understudy.server.lookup import situation_of
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
@@ -21,17 +21,17 @@ from understudy.storyfile import Story
 __all__ = ["OPERATIONS"]
 
 SVG = "image/svg+xml"
-KEPT = {"Cache-Control": "private, max-age=86400"}  # a portrait depends on the name alone
+CACHED = {"Cache-Control": "private, max-age=86400"}  # a portrait depends on the name alone
 
 Name = Annotated[str, msgspec.Meta(max_length=200)]
 
 
-class TiesAsked(msgspec.Struct):
+class TiesQuery(msgspec.Struct):
     at: Name = "end"
     facing: Name | None = None
 
 
-class CourseAsked(msgspec.Struct):
+class CourseQuery(msgspec.Struct):
     at: Name = "end"
     to: Name | None = None
     kind: Literal["both", "affection", "familiarity"] = "both"
@@ -39,46 +39,47 @@ class CourseAsked(msgspec.Struct):
 
 async def draw_portrait(call: Call) -> Response:
     call.context.stories.story(call.path("story"))
-    return Response(portrait(call.path("name")), media_type=SVG, headers=KEPT)
+    return Response(portrait(call.path("name")), media_type=SVG, headers=CACHED)
 
 
 async def draw_ties(call: Call) -> Response:
-    story, name, asked = call.context.stories.story(call.path("story")), call.path("name"), call.query
-    assert isinstance(asked, TiesAsked)
-    return _file(await to_thread.run_sync(_ties, story, name, asked), f"{name} ties {asked.at}")
+    story, name, query = call.context.stories.story(call.path("story")), call.path("name"), call.query
+    assert isinstance(query, TiesQuery)
+    return _file(await to_thread.run_sync(_ties, story, name, query), f"{name} ties {query.at}")
 
 
 async def draw_course(call: Call) -> Response:
-    story, name, asked = call.context.stories.story(call.path("story")), call.path("name"), call.query
-    assert isinstance(asked, CourseAsked)
-    picture = await to_thread.run_sync(_course, story, name, asked)
-    return _file(picture, f"{name} towards {asked.to or 'others'} {asked.at}")
+    story, name, query = call.context.stories.story(call.path("story")), call.path("name"), call.query
+    assert isinstance(query, CourseQuery)
+    picture = await to_thread.run_sync(_course, story, name, query)
+    return _file(picture, f"{name} towards {query.to or 'others'} {query.at}")
 
 
 def _file(picture: Markup, name: str) -> Response:
-    """A file to keep: its style is its own, which the pages' content policy would not let a browser show in place."""
+    """A download: the picture has an inline style sheet, which the content security policy forbids in a page."""
     disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}.svg"
     return Response(picture, media_type=SVG, headers={"Content-Disposition": disposition})
 
 
-def _ties(story: Story, name: str, asked: TiesAsked) -> Markup:
-    situation = situation_of(story, name, story.moment(asked.at), asked.facing)
-    return portrayed(story, situation.persona).graph(alone=True)
+def _ties(story: Story, name: str, query: TiesQuery) -> Markup:
+    situation = situation_of(story, name, story.moment(query.at), query.facing)
+    return portray(story, situation.persona).graph(standalone=True)
 
 
-def _course(story: Story, name: str, asked: CourseAsked) -> Markup:
-    at = story.moment(asked.at)
-    kinds = LEVELS if asked.kind == "both" else (asked.kind,)
-    shown = portrayed(story, situation_of(story, name, at).persona)
-    to = shown.watched() if asked.to is None else asked.to
-    if asked.to is not None and not shown.has_course(asked.to, kinds):  # called otherwise, or only stood before
-        situation = situation_of(story, name, at, asked.to)
-        shown = portrayed(story, situation.persona)
+def _course(story: Story, name: str, query: CourseQuery) -> Markup:
+    at = story.moment(query.at)
+    kinds = LEVELS if query.kind == "both" else (query.kind,)
+    portrayal = portray(story, situation_of(story, name, at).persona)
+    to = portrayal.default_target() if query.to is None else query.to
+    if query.to is not None and not portrayal.has_course(query.to, kinds):
+        # `to` is another name of a person, or a person who can be faced but has no course yet
+        situation = situation_of(story, name, at, query.to)
+        portrayal = portray(story, situation.persona)
         to = None if situation.faced is None else shown_names_at(story, at).of(situation.faced.name)
-    if to is None or not shown.has_course(to, kinds):
+    if to is None or not portrayal.has_course(to, kinds):
         whom = "anybody" if to is None else to
-        raise Refused(f"nothing is told of such a feeling of {shown.shown} towards {whom} so far", 404, "to")
-    return shown.chart(to, kinds, alone=True)
+        raise Refused(f"nothing is told of such a feeling of {portrayal.shown} towards {whom} so far", 404, "to")
+    return portrayal.chart(to, kinds, standalone=True)
 
 
 OPERATIONS = (
@@ -88,12 +89,12 @@ OPERATIONS = (
     ),
     Operation(
         "GET", "/api/stories/{story}/characters/{name}/relations.svg", draw_ties,
-        "The graph of a character's ties at a moment (the end, if none is given)", media=SVG, query=TiesAsked,
+        "The graph of a character's ties at a moment (the end, if none is given)", media=SVG, query=TiesQuery,
         refuses=(404,), tag="pictures",
     ),
     Operation(
         "GET", "/api/stories/{story}/characters/{name}/course.svg", draw_course,
         "How affection and familiarity towards somebody went, up to a moment (the end, if none is given)", media=SVG,
-        query=CourseAsked, refuses=(404,), tag="pictures",
+        query=CourseQuery, refuses=(404,), tag="pictures",
     ),
 )  # fmt: skip

@@ -1,7 +1,8 @@
-"""SVG written down: every text escaped, what XML cannot hold left out."""
+"""SVG as text: elements with everything escaped, whole pictures, and portraits drawn from a name's initials."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from functools import cache
@@ -9,56 +10,74 @@ from importlib.resources import files
 
 from markupsafe import Markup, escape
 
-__all__ = ["FAMILY", "drawing", "element", "shortened", "width_of"]
+__all__ = [
+    "background",
+    "drawing",
+    "element",
+    "initials",
+    "medallion",
+    "portrait",
+    "shorten",
+    "text_width",
+]
 
-NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NARROW = frozenset("fijlrtI .,;:'|()[]!-·")
-FAMILY = "system-ui, 'Segoe UI', 'Helvetica Neue', 'Noto Sans CJK JP', 'Noto Sans CJK SC', sans-serif"
+FONT_FAMILY = "system-ui, 'Segoe UI', 'Helvetica Neue', 'Noto Sans CJK JP', 'Noto Sans CJK SC', sans-serif"
+
+BACKGROUNDS = "a74b4b 86613c 6b6b30 527133 357635 347454 337272 426b94 4f4fb0 7f4fb0 9d469d a24975".split()
+"""Colours around the wheel, each dark enough for the letters to be readable on it."""
+LETTER_COLOUR = "#fffcf7"
+WORD_SEPARATORS = re.compile(r"[\s\-_·・＝=.,'’]+")
+IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+SHORT_NAME = 3  # an East Asian name of up to so many characters has a family name of one
 
 
-def element(tag: str, *inside: str, **attributes: object) -> Markup:
-    """One element. Text is escaped unless it is markup already; `class_` and `text_anchor` lose what Python needs."""
-    opened = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_clean(value))}"'
+def element(tag: str, *children: str, **attributes: object) -> Markup:
+    """One element. Text is escaped unless it is `Markup`; `class_` becomes `class`, `text_anchor` `text-anchor`."""
+    attribute_text = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_to_text(value))}"'
         for name, value in attributes.items()
         if value is not None
     )
-    body = "".join(part if isinstance(part, Markup) else escape(_clean(part)) for part in inside)
-    return Markup(f"<{tag}{opened}>{body}</{tag}>" if body else f"<{tag}{opened}/>")  # noqa: S704 - escaped above
+    body = "".join(part if isinstance(part, Markup) else escape(_to_text(part)) for part in children)
+    return Markup(f"<{tag}{attribute_text}>{body}</{tag}>" if body else f"<{tag}{attribute_text}/>")  # noqa: S704 - escaped above
 
 
-def drawing(title: str, box: tuple[float, float, float, float], *inside: str, class_: str, alone: bool) -> Markup:
-    """A whole picture with a title for those who do not see it; one that stands alone brings its own style."""
+def drawing(
+    title: str, box: tuple[float, float, float, float], *children: str, class_: str, standalone: bool
+) -> Markup:
+    """A whole picture, titled for screen readers; a standalone one (a file of its own) includes its style sheet."""
     left, top, width, height = box
     return element(
         "svg",
         element("title", title),
-        *([element("style", _style())] if alone else []),
-        *([element("rect", class_="paper", x=left, y=top, width=width, height=height)] if alone else []),
-        *inside,
+        *([element("style", _style())] if standalone else []),
+        *([element("rect", class_="paper", x=left, y=top, width=width, height=height)] if standalone else []),
+        *children,
         xmlns="http://www.w3.org/2000/svg",
-        role="img" if alone else "group",  # a group lets the links inside be heard
+        role="img" if standalone else "group",  # in a group, screen readers can reach the links
         aria_label=title,
         viewBox=f"{_number(left)} {_number(top)} {_number(width)} {_number(height)}",
-        width=_number(width) if alone else None,
-        height=_number(height) if alone else None,
-        class_=f"drawing {class_}" + (" alone" if alone else ""),
-        font_family=FAMILY if alone else None,
+        width=_number(width) if standalone else None,
+        height=_number(height) if standalone else None,
+        class_=f"drawing {class_}" + (" alone" if standalone else ""),
+        font_family=FONT_FAMILY if standalone else None,
     )
 
 
-def width_of(text: str, size: float) -> float:
-    """About how wide a text runs: full-width characters are square, others a little over half of it."""
+def text_width(text: str, size: float) -> float:
+    """Estimated width of a text: full-width characters are square, others a little over half as wide."""
     return size * sum(
-        1.0 if unicodedata.east_asian_width(mark) in "WF" else 0.3 if mark in NARROW else 0.62 for mark in text
+        1.0 if unicodedata.east_asian_width(char) in "WF" else 0.3 if char in NARROW else 0.62 for char in text
     )
 
 
-def shortened(text: str, widest: float, size: float) -> str:
-    """A text that fits, with a mark where something was left out."""
-    if width_of(text, size) <= widest:
+def shorten(text: str, max_width: float, size: float) -> str:
+    """The text, cut with an ellipsis if it is too wide."""
+    if text_width(text, size) <= max_width:
         return text
-    while text and width_of(text + "…", size) > widest:
+    while text and text_width(text + "…", size) > max_width:
         text = text[:-1]
     return text.rstrip() + "…"
 
@@ -68,9 +87,62 @@ def _style() -> str:
     return files("understudy.server").joinpath("static", "drawing.css").read_text(encoding="utf-8")
 
 
-def _clean(value: object) -> str:
-    return _number(value) if isinstance(value, float) else NOT_XML.sub("", str(value))
+def _to_text(value: object) -> str:
+    return _number(value) if isinstance(value, float) else INVALID_XML.sub("", str(value))
 
 
 def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
+
+
+def initials(name: str) -> str:
+    """First letters of the first and last word; of an East Asian name, its most likely family name."""
+    plain = unicodedata.normalize("NFC", name)
+    words = [word for part in WORD_SEPARATORS.split(plain) if (word := _letters(part))]
+    if not words:
+        return "?"
+    if IDEOGRAPHS.match(words[0]):
+        return words[0][: 1 if len(words[0]) <= SHORT_NAME else 2]
+    return "".join(word[0].upper()[0] for word in (words if len(words) == 1 else [words[0], words[-1]]))
+
+
+def background(name: str) -> str:
+    """The same name always gets the same colour."""
+    digest = hashlib.sha256(unicodedata.normalize("NFC", name).encode("utf-8", "surrogatepass")).digest()
+    return f"#{BACKGROUNDS[digest[0] % len(BACKGROUNDS)]}"
+
+
+def portrait(name: str) -> Markup:
+    """A portrait as a whole picture. Its colours do not depend on the theme, so it needs no style sheet."""
+    return element(
+        "svg",
+        element("title", name),
+        medallion(name, 32, 32, 32),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox="0 0 64 64",
+        width=64,
+        height=64,
+        role="img",
+        aria_label=name,
+        font_family=FONT_FAMILY,
+    )
+
+
+def medallion(name: str, x: float, y: float, radius: float) -> Markup:
+    """A portrait as part of a larger picture: initials on a coloured circle."""
+    letters = initials(name)
+    size = radius * (0.74 if len(letters) > 1 else 0.92)
+    return element(
+        "g",
+        element("circle", class_="ground", cx=x, cy=y, r=radius, fill=background(name)),
+        element(
+            "text", letters, class_="initials", x=x, y=y + size * 0.36, fill=LETTER_COLOUR, font_size=size,
+            font_weight=600, text_anchor="middle",
+        ),
+        class_="medallion",
+        aria_hidden="true",
+    )  # fmt: skip
+
+
+def _letters(part: str) -> str:
+    return "".join(char for char in part if char.isalnum())

@@ -1,9 +1,9 @@
-"""What stands between the network and the application: who may come in, from where, how often and with how much."""
+"""What every request passes before the application: access, request limits, security headers, the request log."""
 
 from __future__ import annotations
 
-from understudy.server.guard.door import Door
-from understudy.server.guard.limits import Limits
-from understudy.server.guard.middleware import Guard
+from understudy.server.guard.access import AccessPolicy
+from understudy.server.guard.middleware import GuardMiddleware
+from understudy.server.guard.request_limits import RequestLimits
 
-__all__ = ["Door", "Guard", "Limits"]
+__all__ = ["AccessPolicy", "GuardMiddleware", "RequestLimits"]

@@ -106,7 +106,7 @@ OPERATIONS = (
     Operation(
         "GET", "/v1/models", list_models, "Who can be spoken to", answers=ModelList, query=ModelsQuery, tag="OpenAI"
     ),
-    Operation("GET", "/v1/models/{model:path}", get_model, "Whether one can be spoken to", answers=Model, tag="OpenAI"),
+    Operation("GET", "/v1/models/{model:path}", get_model, "A model, if it exists", answers=Model, tag="OpenAI"),
     Operation(
         "POST", "/v1/embeddings", create_embeddings, "Texts as vectors of the shipped encoder",
         answers=EmbeddingList, body=EmbeddingsRequest, refuses=(503,), tag="OpenAI",

@@ -1,7 +1,7 @@
-"""The pages: HTML made here, from templates that escape whatever they are given.
+"""The HTML pages, rendered from templates with autoescaping.
 
-A page works by the same operations as any other client. Scripts and styles come from our own files alone (the content
-policy forbids inline ones), so a template carries data in `data-` attributes and classes, not in `style`.
+Scripts of a page use the same HTTP operations as any other client. The content security policy forbids inline scripts
+and styles, so a template passes data in `data-` attributes and classes.
 """
 
 from __future__ import annotations
@@ -43,37 +43,38 @@ def page(
     story: str | None = None,
     at: str | None = None,
     who: str | None = None,
-    **told: Any,
+    **values: Any,
 ) -> HTMLResponse:
-    """A page of one of the views (talk, character, story, stories, review); `story`, `at` and `who` lead the header's
-    links to the same story, moment and character in the other views."""
+    """A page of one of the views (talk, character, story, stories, review); `story`, `at` and `who` make the header
+    link to the same story, moment and character in the other views."""
     context = context_of(request)
-    frame = {
+    common = {
         "request": request, "view": view, "story": story, "at": at, "who": who,
-        "stories": {name: one.title for name, one in context.stories}, "reviewing": context.utterances is not None,
+        "stories": {name: served.title for name, served in context.stories},
+        "reviewing": context.utterances is not None,
     }  # fmt: skip
-    return HTMLResponse(_templates().get_template(template).render(**frame, **told), status)
+    return HTMLResponse(_templates().get_template(template).render(**common, **values), status)
 
 
 def problem_page(request: Request, view: str, error: UnderstudyError) -> HTMLResponse:
-    """An error as a page: what is wrong, and where to go from there."""
-    told = msgspec.json.decode(problem_response(error).body, type=ProblemDocument).error.message
-    return page(request, "problem.html", view, status_of(error), told=told)
+    """An error as a page, with links to go on from there."""
+    message = msgspec.json.decode(problem_response(error).body, type=ProblemDocument).error.message
+    return page(request, "problem.html", view, status_of(error), message=message)
 
 
-def bare_page(template: str, status: int = 200, **told: Any) -> HTMLResponse:
-    """A page that tells nothing of the house, for somebody who is not in it yet."""
-    return HTMLResponse(_templates().get_template(template).render(**told), status)
+def bare_page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page without the site's header, which names the stories: for people who have not logged in."""
+    return HTMLResponse(_templates().get_template(template).render(**values), status)
 
 
 def address(view: str, story: str | None = None, at: str | None = None, who: str | None = None) -> str:
-    """Where a view of a story, at a moment, is found."""
+    """The URL of a view."""
     if view == "stories" or story is None:
         return "/" if view == "talk" else "/stories"
-    asked = {"at": at} if at else {}
+    parameters = {"at": at} if at else {}
     if view == "talk":
-        return "/?" + urlencode({"story": story, **({"who": who} if who else {}), **asked}, quote_via=quote)
+        return "/?" + urlencode({"story": story, **({"who": who} if who else {}), **parameters}, quote_via=quote)
     path = f"/{view}/{quote(story, safe='')}"
     if view == "character" and who:
         path += f"/{quote(who, safe='')}"
-    return path + (f"?{urlencode(asked)}" if asked else "")
+    return path + (f"?{urlencode(parameters)}" if parameters else "")

@@ -1,7 +1,8 @@
-"""The Character view: who somebody is at a moment, how they stand to others, and what they know from where."""
+"""The Character view: who a character is at a moment, their ties to others, and what they know since when."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -13,59 +14,80 @@ from starlette.routing import Route
 
 from understudy.dialogue import Situation
 from understudy.errors import Dead, StoryError
-from understudy.names import shown_names_at
+from understudy.names import GOES_BY, shown_names_at
+from understudy.persona import NOT_OF_ONESELF, Persona
 from understudy.server.context import context_of
 from understudy.server.drawing.bonds import Bond
-from understudy.server.drawing.courses import sparkline
-from understudy.server.drawing.portrayal import portrayed
-from understudy.server.drawing.relations import signed
-from understudy.server.lookup import resolve_name, situation_of, speakers_before
+from understudy.server.drawing.course_chart import sparkline
+from understudy.server.drawing.portrayal import portray
+from understudy.server.drawing.ties_graph import signed
+from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.pages import address, page
-from understudy.server.pages.knowledge import (
-    Acquaintance,
-    Known,
-    Memory,
-    about_others,
-    acquaintances,
-    dated_attributes,
-    memories,
-)
-from understudy.server.pages.leaves import reading_address
-from understudy.server.pages.timeline import Timeline, moment_asked, timeline_at
+from understudy.server.pages.story import story_address
+from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.server.problems import Refused
 from understudy.server.redaction import situation_as_shown
-from understudy.story import Moment, holding_at
+from understudy.story import Line, Moment, holding_at
 from understudy.storyfile import Story
+from understudy.wording import about_other
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "about_others", "dated_attributes", "known_people", "remembered_scenes"]
 
-LATEST = 8  # scenes that are remembered at first sight
+DEFAULT_SCENES = 8  # remembered scenes that are shown unless all are requested
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the address says."""
+class KnownFact:
+    """Something the character knows: its subject, the words, and since when it holds."""
+
+    about: str
+    words: tuple[str, ...]
+    since: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedScene:
+    """A scene the character was in: who else was there, and the last lines the character heard."""
+
+    moment: Moment
+    setting: str
+    company: tuple[str, ...]
+    lines: int
+    last: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPerson:
+    name: str
+    since: Moment
+    met: bool
+    """Whether they have met; else the character has only heard the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterQuery:
+    """The parameters of the page's URL."""
 
     story: str
     name: str
     at: str | None
     facing: str | None
     to: str | None
-    """Towards whom the course is wanted, if not towards the one faced."""
+    """The person whose course is shown, if not the one who is faced."""
     all_scenes: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
-    """A row of the list of ties; the course of affection where there is one."""
+class TieRow:
+    """A row of the list of ties, with a sparkline of affection if it has a course."""
 
     bond: Bond
     spark: Markup | None
-    charted: bool
+    has_chart: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
+class CharacterDetails:
     """Everything the page shows of the character."""
 
     situation: Situation
@@ -73,68 +95,68 @@ class Portrait:
     graph: Markup
     towards: str | None
     chart: Markup | None
-    ties: list[Tie]
-    attributes: list[Known]
-    told: list[Known]
-    memories: list[Memory]
-    more: bool
-    """Whether there are earlier scenes than those shown."""
-    known: list[Acquaintance]
-    heard: set[str]
-    """Who of all these can be visited in their turn."""
+    ties: list[TieRow]
+    attributes: list[KnownFact]
+    about_others: list[KnownFact]
+    scenes: list[RememberedScene]
+    has_more_scenes: bool
+    known_people: list[KnownPerson]
+    linked: set[str]
+    """Names of those who have a page of their own by now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What is seen at a moment: the cast heard so far, and the character, or why there is nobody to see."""
+class CharacterContent:
+    """Everything the page shows at a moment: the cast so far, and the character or why it cannot be shown."""
 
     at: Moment
-    line: Timeline
+    slider: TimelineSlider
     cast: list[tuple[str, int]]
-    portrait: Portrait | None
+    details: CharacterDetails | None
     refusal: str = ""
     alive_at: Moment | None = None
-    """Of somebody who is dead by now: when they could last be met."""
+    """If the character is dead by now: the start of the last scene before that."""
 
 
 async def show_character(request: Request) -> Response:
-    query = request.query_params
-    asked = Asked(
-        request.path_params["story"], request.path_params["name"], query.get("at"), query.get("facing") or None,
-        query.get("to") or None, query.get("scenes") == "all",
+    parameters = request.query_params
+    query = CharacterQuery(
+        request.path_params["story"], request.path_params["name"], parameters.get("at"),
+        parameters.get("facing") or None, parameters.get("to") or None, parameters.get("scenes") == "all",
     )  # fmt: skip
-    story = context_of(request).stories.story(asked.story)
-    sight = await to_thread.run_sync(_seen, story, asked)
+    story = context_of(request).stories.story(query.story)
+    content = await to_thread.run_sync(_content, story, query)
+    details = content.details
 
     def read_at(moment: Moment) -> str:
-        return reading_address(asked.story, sight.at, moment)
+        return story_address(query.story, content.at, moment)
 
-    def picture(file: str, query: dict[str, str]) -> str:
-        given = urlencode({key: value for key, value in query.items() if value}, quote_via=quote)
-        who = quote(sight.portrait.name if sight.portrait else asked.name, safe="")
-        return f"/api/stories/{quote(asked.story, safe='')}/characters/{who}/{file}?{given}"
+    def picture(file: str, parameters: dict[str, str]) -> str:
+        encoded = urlencode({key: value for key, value in parameters.items() if value}, quote_via=quote)
+        who = quote(details.name if details else query.name, safe="")
+        return f"/api/stories/{quote(query.story, safe='')}/characters/{who}/{file}?{encoded}"
 
     def of(name: str, to: str | None = None, scenes: str | None = None) -> str:
-        same = name == (sight.portrait and sight.portrait.name)
-        return character_address(asked.story, sight.at, name, asked.facing if same else None, to, scenes)
+        is_same = details is not None and name == details.name
+        return character_address(query.story, content.at, name, query.facing if is_same else None, to, scenes)
 
     def at_moment(moment: Moment) -> str:
-        return character_address(asked.story, moment, asked.name)
+        return character_address(query.story, moment, query.name)
 
-    found = sight.portrait is not None or sight.alive_at is not None
+    status = 200 if details is not None or content.alive_at is not None else 404
     return page(
-        request, "character.html", "character", 200 if found else 404, story=asked.story, at=sight.at.dotted,
-        who=sight.portrait.name if sight.portrait else asked.name, sight=sight, portrait=sight.portrait, asked=asked,
+        request, "character.html", "character", status, story=query.story, at=content.at.dotted,
+        who=details.name if details else query.name, content=content, details=details, query=query,
         title=story.title, language=story.language, read_at=read_at, of=of, picture=picture, at_moment=at_moment,
         signed=signed,
     )  # fmt: skip
 
 
 async def choose_character(request: Request) -> Response:
-    """Whoever has been heard most by then."""
+    """Redirect to the character with the most lines by then."""
     name = request.path_params["story"]
     story = context_of(request).stories.story(name)
-    at = await to_thread.run_sync(moment_asked, story, request.query_params.get("at"))
+    at = await to_thread.run_sync(requested_moment, story, request.query_params.get("at"))
     cast = await to_thread.run_sync(speakers_before, story, at)
     if not cast:
         return RedirectResponse(address("story", name, at.dotted), 303)
@@ -144,65 +166,120 @@ async def choose_character(request: Request) -> Response:
 def character_address(
     story: str, at: Moment, name: str, facing: str | None = None, to: str | None = None, scenes: str | None = None
 ) -> str:
-    asked = {"at": at.dotted, "facing": facing, "to": to, "scenes": scenes}
-    given = {key: value for key, value in asked.items() if value}
-    return f"/character/{quote(story, safe='')}/{quote(name, safe='')}?{urlencode(given, quote_via=quote)}"
+    parameters = {"at": at.dotted, "facing": facing, "to": to, "scenes": scenes}
+    present = {key: value for key, value in parameters.items() if value}
+    return f"/character/{quote(story, safe='')}/{quote(name, safe='')}?{urlencode(present, quote_via=quote)}"
 
 
-def _seen(story: Story, asked: Asked) -> Sight:
-    at = moment_asked(story, asked.at)
-    line = timeline_at(story, at)
+def _content(story: Story, query: CharacterQuery) -> CharacterContent:
+    at = requested_moment(story, query.at)
+    slider = slider_at(story, at)
     cast = [(name, member.lines) for name, member in speakers_before(story, at)]
     try:
-        situation = situation_of(story, asked.name, at, asked.facing)
+        situation = situation_of(story, query.name, at, query.facing)
     except Dead:
-        refusal = f"{asked.name} is dead by now. Go back to an earlier moment to meet them."
-        return Sight(at, line, cast, None, refusal, _last_alive(story, resolve_name(story, asked.name, at), at))
+        refusal = f"{query.name} is dead by now. Go back to an earlier moment to meet them."
+        return CharacterContent(
+            at, slider, cast, None, refusal, _last_alive(story, resolve_name(story, query.name, at), at)
+        )
     except (Refused, StoryError) as error:
-        return Sight(at, line, cast, None, str(error))
-    return Sight(at, line, cast, _portrait(story, situation, asked, {name for name, _ in cast}))
+        return CharacterContent(at, slider, cast, None, str(error))
+    return CharacterContent(at, slider, cast, _details(story, situation, query, {name for name, _ in cast}))
 
 
 def _last_alive(story: Story, who: str, at: Moment) -> Moment | None:
-    """The start of the last scene before somebody's death, which lies before now."""
+    """The start of the last scene before a death that happened before `at`."""
     died = next((fact.since for fact in holding_at(story.facts(who), at) if fact.attribute == "died"), at)
     return max((scene for scene, _, _ in story.outline() if scene < died), default=None)
 
 
-def _portrait(story: Story, situation: Situation, asked: Asked, heard: set[str]) -> Portrait:
-    """`heard` are those who can be visited in their turn."""
+def _details(story: Story, situation: Situation, query: CharacterQuery, linked: set[str]) -> CharacterDetails:
     persona = situation.persona
-    drawn = portrayed(story, persona)
+    portrayal = portray(story, persona)
     shown = situation_as_shown(situation, shown_names_at(story, persona.moment))
-    towards = shown.faced.name if shown.faced else drawn.watched()
-    if asked.to is not None and drawn.has_course(asked.to):
-        towards = asked.to
-    remembered = memories(drawn.persona, None if asked.all_scenes else LATEST + 1)
-    return Portrait(
+    towards = shown.faced.name if shown.faced else portrayal.default_target()
+    if query.to is not None and portrayal.has_course(query.to):
+        towards = query.to
+    scenes = remembered_scenes(portrayal.persona, None if query.all_scenes else DEFAULT_SCENES + 1)
+    return CharacterDetails(
         shown,
-        drawn.shown,
-        drawn.graph(lambda other: character_address(asked.story, persona.moment, other) if other in heard else None),
+        portrayal.shown,
+        portrayal.graph(lambda name: character_address(query.story, persona.moment, name) if name in linked else None),
         towards,
         None
-        if towards is None or not drawn.has_course(towards)
-        else drawn.chart(towards, link=lambda moment: reading_address(asked.story, persona.moment, moment)),
+        if towards is None or not portrayal.has_course(towards)
+        else portrayal.chart(towards, link=lambda moment: story_address(query.story, persona.moment, moment)),
         [
-            Tie(
+            TieRow(
                 bond,
-                sparkline(bond.name, drawn.courses["affection"][bond.name], drawn.axis)
-                if bond.name in drawn.courses["affection"]
+                sparkline(bond.name, portrayal.courses["affection"][bond.name], portrayal.axis)
+                if bond.name in portrayal.courses["affection"]
                 else None,
-                drawn.has_course(bond.name),
+                portrayal.has_course(bond.name),
             )
-            for bond in drawn.bonds
+            for bond in portrayal.bonds
         ],
         dated_attributes(story, persona),
-        about_others(story, persona, drawn.known),
-        remembered if asked.all_scenes else remembered[:LATEST],
-        len(remembered) > LATEST and not asked.all_scenes,
-        list(acquaintances(story, persona, drawn.known)),
-        heard,
+        about_others(story, persona, portrayal.known),
+        scenes if query.all_scenes else scenes[:DEFAULT_SCENES],
+        len(scenes) > DEFAULT_SCENES and not query.all_scenes,
+        known_people(story, persona, portrayal.known),
+        linked,
     )
+
+
+def dated_attributes(story: Story, persona: Persona) -> list[KnownFact]:
+    """The persona's attributes, each with the moment since when."""
+    names = shown_names_at(story, persona.moment)
+    dated = {fact.attribute: fact.since for fact in holding_at(story.facts(persona.name), persona.moment)}
+    return [
+        KnownFact(name, tuple(map(names.in_text, values)), dated.get(name))
+        for name, values in persona.attributes.items()
+    ]
+
+
+def about_others(story: Story, persona: Persona, known: Mapping[str, Moment]) -> list[KnownFact]:
+    """Facts about people the persona knows that only some characters, the persona among them, were told. That a person
+    goes by a name is left out, since it would say that the name is false."""
+    names = shown_names_at(story, persona.moment)
+    facts = [
+        fact
+        for fact in holding_at(story.facts(), persona.moment)
+        if fact.known_to is not None and persona.name in fact.known_to
+        and fact.who != persona.name and fact.attribute not in {*NOT_OF_ONESELF, GOES_BY}
+        and names.of(fact.who) in known
+    ]  # fmt: skip
+    owners = list(dict.fromkeys(fact.who for fact in facts))
+    facts.sort(key=lambda fact: owners.index(fact.who))
+    return [
+        KnownFact(
+            names.of(fact.who), (names.in_text(about_other(fact, names.of(fact.who), story.language)),), fact.since
+        )
+        for fact in facts
+    ]
+
+
+def remembered_scenes(persona: Persona, limit: int | None, last_lines: int = 2) -> list[RememberedScene]:
+    """The scenes the persona remembers, latest first."""
+    scenes = list(persona.past.scenes(limit))
+    return [
+        RememberedScene(
+            scene.moment,
+            scene.setting,
+            tuple(name for name in scene.present if name != persona.name),
+            len(scene.lines),
+            scene.lines[-last_lines:],
+        )
+        for scene in reversed(scenes)
+    ]
+
+
+def known_people(story: Story, persona: Persona, known: Mapping[str, Moment]) -> list[KnownPerson]:
+    """The people the persona knows, in the order of acquaintance."""
+    met, _ = story.acquaintances(persona.name, persona.moment)
+    renamed = shown_names(story, persona.moment)
+    met_names = {renamed.get(name, name) for name in met}
+    return [KnownPerson(name, since, name in met_names) for name, since in known.items()]
 
 
 ROUTES = [Route("/character/{story}", choose_character), Route("/character/{story}/{name:path}", show_character)]

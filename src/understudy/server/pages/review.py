@@ -1,8 +1,8 @@
-"""Review: people decide about lines of the utterance database, those near a bound first.
+"""The Review view: people approve or reject lines of the utterance database, those near a score's bound first.
 
-For authors: lines, and the reasons of their scores, may tell of anything in a story, and the page says so. Everything
-is a form or a link, and works without scripts; scripts add the keys. What is looked at is in the address; who reviews
-is asked once, and kept in a cookie.
+It is for authors: lines, and the reasons of their scores, may give away anything in a story, and the page says so.
+Everything is a form or a link and works without scripts, which add keyboard shortcuts. The state of the page is in its
+URL; the reviewer's name is asked once and stored in a cookie.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from understudy.utterances.review import MINE, NEW, SECOND
 __all__ = ["ROUTES"]
 
 COOKIE = "understudy_reviewer"
-A_YEAR = 365 * 24 * 3600
-MOST_SKIPPED = 200
+YEAR_S = 365 * 24 * 3600
+MAX_SKIPPED = 200
 SHOWS = {NEW: "not reviewed", SECOND: "second opinion", MINE: "yours"}
 START = "0"
-SAID = ("story", "character", "metric", "bound", "line", "first", "second")
+TEXT_FIELDS = ("story", "character", "metric", "bound", "line", "first", "second")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What is looked at, as the address says it. What an address says wrongly counts as not said."""
+class ReviewState:
+    """The page's URL parameters; invalid ones count as missing."""
 
     show: str = NEW
     story: str = ""
@@ -50,77 +50,82 @@ class State:
     second: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> State:
-        told = {name: value.replace("\0", "") for name, value in query.items()}
-        skipped = (reviews.parse_number(part) for part in told.get("skip", "").split("."))
+    def from_query(cls, query: Mapping[str, str]) -> ReviewState:
+        values = {name: value.replace("\0", "") for name, value in query.items()}
+        skipped = (reviews.parse_number(part) for part in values.get("skip", "").split("."))
         return cls(
-            show=told["show"] if told.get("show") in SHOWS else NEW,
-            skip=tuple(number for number in skipped if number is not None)[-MOST_SKIPPED:],
-            **{name: told.get(name, "") for name in SAID},
+            show=values["show"] if values.get("show") in SHOWS else NEW,
+            skip=tuple(number for number in skipped if number is not None)[-MAX_SKIPPED:],
+            **{name: values.get(name, "") for name in TEXT_FIELDS},
         )
 
     def address(self, path: str = "/review", **changes: object) -> str:
-        now = replace(self, **changes)  # type: ignore[arg-type]
-        told = {
-            "show": "" if now.show == NEW else now.show, "story": now.story, "character": now.character,
-            "metric": now.metric, "bound": now.bound, "skip": ".".join(map(str, now.skip)), "first": now.first,
-            "second": now.second, "line": now.line,
+        state = replace(self, **changes)  # type: ignore[arg-type]
+        parameters = {
+            "show": "" if state.show == NEW else state.show, "story": state.story, "character": state.character,
+            "metric": state.metric, "bound": state.bound, "skip": ".".join(map(str, state.skip)),
+            "first": state.first, "second": state.second, "line": state.line,
         }  # fmt: skip
-        said = urlencode({name: value for name, value in told.items() if value})
-        return f"{path}?{said}" if said else path
+        query = urlencode({name: value for name, value in parameters.items() if value})
+        return f"{path}?{query}" if query else path
 
-    def asked(self, by: str) -> QueueQuery:
+    def queue_query(self, by: str) -> QueueQuery:
         try:
             bound: float | msgspec.UnsetType = float(self.bound)
         except ValueError:
             bound = msgspec.UNSET
-        character, metric, story = (told or None for told in (self.character, self.metric, self.story))
+        character, metric, story = (value or None for value in (self.character, self.metric, self.story))
         return QueueQuery(by, self.show, character, metric, bound, story=story)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """All that the page shows of the database."""
+class ReviewContent:
+    """Everything the page shows of the database."""
 
     look: reviews.QueueView
     lines: list[UtteranceDocument]
-    place: int
-    """Of the line that is looked at, among the lines."""
+    index: int
+    """Of the current line among `lines`."""
     agreement: Agreement | None
 
 
-def _view(store: UtteranceStore, state: State, by: str) -> View:
+def _content(store: UtteranceStore, state: ReviewState, by: str) -> ReviewContent:
     try:
-        look = reviews.view_queue(store, state.asked(by), state.skip)
-    except Refused:  # a score or bound that is not there: then as if none had been asked for
-        look = reviews.view_queue(store, replace(state, metric="", bound="").asked(by), state.skip)
+        look = reviews.view_queue(store, state.queue_query(by), state.skip)
+    except Refused:  # an unknown score or bound counts as missing
+        look = reviews.view_queue(store, replace(state, metric="", bound="").queue_query(by), state.skip)
     lines = look.queue.utterances
-    if (wanted := reviews.parse_number(state.line)) is not None:
-        lines = _with(store, look, lines, wanted, state, by)
-    place = next((place for place, one in enumerate(lines) if one.number == wanted), 0)
+    if (number := reviews.parse_number(state.line)) is not None:
+        lines = _with_line(store, look, lines, number, state, by)
+    index = next((index for index, line in enumerate(lines) if line.number == number), 0)
     others = [name for name in (*look.queue.reviewers, FILTER) if name != by]
     first, second = state.first or by, state.second or others[0]
-    return View(look, lines, place, reviews.agreement(store, first, second))
+    return ReviewContent(look, lines, index, reviews.agreement(store, first, second))
 
 
-def _with(
-    store: UtteranceStore, look: reviews.QueueView, lines: list[UtteranceDocument], wanted: int, state: State, by: str
+def _with_line(
+    store: UtteranceStore,
+    look: reviews.QueueView,
+    lines: list[UtteranceDocument],
+    number: int,
+    state: ReviewState,
+    by: str,
 ) -> list[UtteranceDocument]:
-    """What is looked at is among the lines, also where it is far from the bound: a decision was just taken back."""
-    words = look.review.decisions(wanted)
-    due = state.show != MINE and by not in words and bool(words) == (state.show == SECOND)
-    if not due or any(one.number == wanted for one in lines):
+    """The lines with the current one added, if its decision was just undone and it is too far from the bound."""
+    words = look.review.decisions(number)
+    is_due = state.show != MINE and by not in words and bool(words) == (state.show == SECOND)
+    if not is_due or any(line.number == number for line in lines):
         return lines
     try:
-        return [utterance_document(store.get(wanted)), *lines]
+        return [utterance_document(store.get(number)), *lines]
     except InputError:
         return lines
 
 
 async def review(request: Request, problem: UnderstudyError | None = None) -> Response:
-    context, by, state = context_of(request), _reviewer(request), State.of(request.query_params)
+    context, by, state = context_of(request), _reviewer(request), ReviewState.from_query(request.query_params)
     try:
-        view = await reviews.use_store(context, lambda store: _view(store, state, by)) if by else None
+        content = await reviews.use_store(context, lambda store: _content(store, state, by)) if by else None
         await reviews.use_store(context, lambda _: None)
     except UnderstudyError as error:
         return problem_page(request, "review", error)
@@ -132,7 +137,7 @@ async def review(request: Request, problem: UnderstudyError | None = None) -> Re
         by=by,
         renaming=not by or "rename" in request.query_params,
         state=state,
-        seen=view,
+        content=content,
         shows=SHOWS,
         span=span,
         machine=FILTER,
@@ -146,16 +151,16 @@ async def name(request: Request) -> Response:
         by = reviews.parse_reviewer(form.get("name", "")[:80])
     except Refused as refused:
         return await review(request, refused)
-    response = RedirectResponse(State.of(request.query_params).address(), 303)
+    response = RedirectResponse(ReviewState.from_query(request.query_params).address(), 303)
     response.set_cookie(
-        COOKIE, quote(by, safe=""), A_YEAR, path="/review", httponly=True, samesite="strict",
+        COOKIE, quote(by, safe=""), YEAR_S, path="/review", httponly=True, samesite="strict",
         secure=request.url.scheme == "https",
     )  # fmt: skip
     return response
 
 
 async def decide(request: Request) -> Response:
-    form, by, state = await _form(request), _reviewer(request), State.of(request.query_params)
+    form, by, state = await _form(request), _reviewer(request), ReviewState.from_query(request.query_params)
     number, decision = form.get("number", ""), form.get("decision", "")
     try:
         if decision not in (APPROVED, REJECTED):
@@ -167,7 +172,7 @@ async def decide(request: Request) -> Response:
 
 
 async def undo(request: Request) -> Response:
-    form, by, state = await _form(request), _reviewer(request), State.of(request.query_params)
+    form, by, state = await _form(request), _reviewer(request), ReviewState.from_query(request.query_params)
     number = form.get("number", "")
     try:
         await reviews.use_store(context_of(request), lambda store: reviews.undo(store, number, by))
@@ -176,14 +181,14 @@ async def undo(request: Request) -> Response:
     return RedirectResponse(state.address(line=number), 303)
 
 
-def span(one: UtteranceDocument) -> str:
-    """When a line may be said."""
-    begins = "From the start" if one.since == START else f"From {one.since}"
-    return begins + (" on" if one.until == "end" else f" until {one.until}")
+def span(line: UtteranceDocument) -> str:
+    """The moments at which a line may be said."""
+    begins = "From the start" if line.since == START else f"From {line.since}"
+    return begins + (" on" if line.until == "end" else f" until {line.until}")
 
 
 def _reviewer(request: Request) -> str:
-    """Who reviews; blank where nobody has said."""
+    """The reviewer's name; blank if none was entered."""
     try:
         return reviews.parse_reviewer(unquote(request.cookies.get(COOKIE, ""))[:80])
     except Refused:

@@ -1,8 +1,8 @@
-"""Finding a line again among those that were read: every word of a query must stand in it, whatever its case or width.
+"""Search in the lines before a moment: a match contains every word of the query, whatever their case or width.
 
     GET /api/stories/{story}/search?q=brass+key&at=2.1
 
-The Story view shows the same, with what was looked for marked.
+The Story view shows the same matches, with the words highlighted.
 """
 
 from __future__ import annotations
@@ -21,82 +21,85 @@ from understudy.server.operations import Call, Operation
 from understudy.story import Line, Moment
 from understudy.storyfile import Story
 
-__all__ = ["OPERATIONS", "Findings", "Hit", "Marked", "marked", "query_words", "search"]
+__all__ = ["OPERATIONS", "Highlighted", "SearchHit", "SearchResults", "highlight", "query_words", "search"]
 
-MOST = 100
-LONGEST = 200  # characters of a query that are looked at
+DEFAULT_LIMIT = 100
+MAX_QUERY = 200  # characters
 
-Marked = list[tuple[str, bool]]
-"""A text in pieces, with which of them were looked for."""
+Highlighted = list[tuple[str, bool]]
+"""A text in pieces, each with whether it matches the query."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     line: Line
     speaker: str | None
-    """The name by which a reader knows who speaks."""
-    text: Marked
+    """By the name a reader is shown."""
+    text: Highlighted
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    hits: tuple[Hit, ...]
+class SearchResults:
+    hits: tuple[SearchHit, ...]
     total: int
 
 
-def search(story: Story, query: str, at: Moment, most: int = MOST) -> Findings:
-    """Lines and descriptions before a moment that hold every word of a query, in story order."""
+def search(story: Story, query: str, at: Moment, limit: int = DEFAULT_LIMIT) -> SearchResults:
+    """Lines and descriptions before a moment that contain every word of a query, in story order."""
     words = query_words(query)
     if not words:
-        return Findings((), 0)
+        return SearchResults((), 0)
     names = shown_names(story, at)
-    hits: list[Hit] = []
+    hits: list[SearchHit] = []
     total = 0
-    for line in story.lines_with(lambda text: _holds(text, words), at):
+    for line in story.lines_with(lambda text: _contains_all(text, words), at):
         total += 1
-        if total <= most:
+        if total <= limit:
             speaker = None if line.speaker is None else names.get(line.speaker, line.speaker)
-            hits.append(Hit(line, speaker, marked(line.text, words)))
-    return Findings(tuple(hits), total)
+            hits.append(SearchHit(line, speaker, highlight(line.text, words)))
+    return SearchResults(tuple(hits), total)
 
 
 def query_words(query: str) -> tuple[str, ...]:
-    """What is looked for, in the form in which texts are compared."""
-    return tuple(dict.fromkeys(_plain(query[:LONGEST]).split()))
+    """The distinct words of a query, normalised."""
+    return tuple(dict.fromkeys(_normalise(query[:MAX_QUERY]).split()))
 
 
-def marked(text: str, words: Sequence[str]) -> Marked:
-    """The text in pieces, those that were looked for marked. Letters may change in number when they are compared, so
-    each is followed to where it came from."""
-    letters = [(plain, place) for place, mark in enumerate(text) for plain in _plain(mark)]
-    compared = "".join(plain for plain, _ in letters)
-    found = {
-        place for word in words for start in _places(compared, word) for _, place in letters[start : start + len(word)]
+def highlight(text: str, words: Sequence[str]) -> Highlighted:
+    """The text in pieces, matches marked. Normalising can change the number of characters, so each normalised one is
+    kept with the index of its source."""
+    letters = [(letter, index) for index, char in enumerate(text) for letter in _normalise(char)]
+    normalised = "".join(letter for letter, _ in letters)
+    matching = {
+        index
+        for word in words
+        for start in _occurrences(normalised, word)
+        for _, index in letters[start : start + len(word)]
     }
-    pieces = groupby(enumerate(text), key=lambda one: one[0] in found)
-    return [("".join(mark for _, mark in piece), is_found) for is_found, piece in pieces]
+    pieces = groupby(enumerate(text), key=lambda item: item[0] in matching)
+    return [("".join(char for _, char in piece), matches) for matches, piece in pieces]
 
 
-def _holds(text: str, words: Sequence[str]) -> bool:
-    plain = _plain(text)
-    return all(word in plain for word in words)
+def _contains_all(text: str, words: Sequence[str]) -> bool:
+    normalised = _normalise(text)
+    return all(word in normalised for word in words)
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
-def _places(text: str, word: str) -> Iterator[int]:
+def _occurrences(text: str, word: str) -> Iterator[int]:
     start = text.find(word)
     while start >= 0:
         yield start
         start = text.find(word, start + 1)
 
 
-class SearchAsked(msgspec.Struct):
-    q: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST)]
+class SearchQuery(msgspec.Struct):
+    q: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_QUERY)]
     at: Annotated[str, msgspec.Meta(max_length=200)] = "end"
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = MOST
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = DEFAULT_LIMIT
 
 
 class FoundLine(msgspec.Struct):
@@ -110,24 +113,24 @@ class FoundLines(msgspec.Struct):
     moment: str
     query: str
     total: int
-    """All that were found; `lines` holds the first of them."""
+    """Number of all matches; `lines` holds the first of them."""
     lines: list[FoundLine]
 
 
 async def answer_search(call: Call) -> FoundLines:
-    name, asked = call.path("story"), call.query
-    assert isinstance(asked, SearchAsked)
+    name, query = call.path("story"), call.query
+    assert isinstance(query, SearchQuery)
     story = call.context.stories.story(name)
-    at = await to_thread.run_sync(story.moment, asked.at)
-    found = await to_thread.run_sync(search, story, asked.q, at, asked.limit)
-    lines = [FoundLine(hit.line.moment.dotted, hit.speaker, hit.line.text) for hit in found.hits]
-    return FoundLines(name, at.dotted, asked.q, found.total, lines)
+    at = await to_thread.run_sync(story.moment, query.at)
+    results = await to_thread.run_sync(search, story, query.q, at, query.limit)
+    lines = [FoundLine(hit.line.moment.dotted, hit.speaker, hit.line.text) for hit in results.hits]
+    return FoundLines(name, at.dotted, query.q, results.total, lines)
 
 
 OPERATIONS = (
     Operation(
         "GET", "/api/stories/{story}/search", answer_search,
         "Lines before a moment (the end, if none is given) that hold every word of a query",
-        answers=FoundLines, query=SearchAsked, refuses=(404,),
+        answers=FoundLines, query=SearchQuery, refuses=(404,),
     ),
 )  # fmt: skip

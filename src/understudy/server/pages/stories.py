@@ -1,12 +1,12 @@
-"""Stories: what is on stage, a place to drop more, and for each upload its reader's report and its cast to put right.
+"""The Stories view: a card for each story that is served, the upload form, and for each upload its report and fixes.
 
-The cards tell of a story what the other views tell at first: its first chapter. The page of an upload tells all of it,
-and says so: it is for the one who sent it. Every form works without scripts; scripts make them quicker.
+A card shows a story as of its first chapter, like the other views do by default. The page of an upload covers the whole
+story, and says so: it is for its author. Every form works without scripts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,18 +21,18 @@ from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
 from understudy.server.lookup import speakers_before
 from understudy.server.pages import page
-from understudy.server.pages.timeline import moment_asked
+from understudy.server.pages.timeline import requested_moment
 from understudy.server.problems import Refused, status_of
-from understudy.server.uploads.answers import Total, Upload, UploadReport
 from understudy.server.uploads.fixes import Fix
 from understudy.server.uploads.limits import MIB
-from understudy.server.uploads.routes import told_all, told_fully
+from understudy.server.uploads.routes import all_uploads, upload_report
+from understudy.server.uploads.schemas import Total, Upload, UploadReport
 from understudy.storyfile import Story
 
 __all__ = ["ROUTES"]
 
 FACES = 6
-PEOPLE = 50  # whose forms a page carries before one asks for everybody
+PEOPLE = 50  # shown with their forms, unless everybody is requested
 LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 FATES = (
     ("lines", "line of dialogue", "lines of dialogue"),
@@ -40,12 +40,12 @@ FATES = (
     ("headings", "heading or note", "headings and notes"),
     ("unread", "not read", "not read"),
 )
-"""What becomes of a source line, in the order bars show it."""
+"""What can become of a source line, in the order of a bar's pieces."""
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A story on stage as its first chapter shows it."""
+class StoryCard:
+    """A story as of the end of its first chapter."""
 
     name: str
     title: str
@@ -58,11 +58,11 @@ class Card:
     upload: Upload | None
 
 
-def _card(name: str, story: Story, uploads: Mapping[str, Upload]) -> Card:
+def _card(name: str, story: Story, uploads: Mapping[str, Upload]) -> StoryCard:
     scenes, lines = story.count()
-    moment = moment_asked(story, None)
+    moment = requested_moment(story, None)
     met = [shown for shown, _ in speakers_before(story, moment)]
-    return Card(
+    return StoryCard(
         name,
         story.title,
         LANGUAGES.get(story.language, story.language),
@@ -76,28 +76,28 @@ def _card(name: str, story: Story, uploads: Mapping[str, Upload]) -> Card:
 
 
 def bar(counts: Any) -> list[tuple[str, float, float]]:
-    """The pieces of a bar, as (class, from, width) in hundredths of it."""
-    pieces, place = list[tuple[str, float, float]](), 0.0
+    """The pieces of a bar: class, start and width, both in percent."""
+    pieces, start = list[tuple[str, float, float]](), 0.0
     for fate, *_ in FATES:
         width = 100 * getattr(counts, fate) / max(counts.units, 1)
         if width:
-            pieces.append((fate, round(place, 3), round(width, 3)))
-        place += width
+            pieces.append((fate, round(start, 3), round(width, 3)))
+        start += width
     return pieces
 
 
 def _reasons(report: UploadReport) -> list[tuple[str, int]]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for file in report.report.files if report.report else ():
         for reason, number in file.reasons.items():
-            found[reason] = found.get(reason, 0) + number
-    return sorted(found.items(), key=lambda one: -one[1])
+            counts[reason] = counts.get(reason, 0) + number
+    return sorted(counts.items(), key=lambda item: -item[1])
 
 
 async def stories(request: Request, problem: UnderstudyError | None = None) -> Response:
     context = context_of(request)
-    uploads = await told_all(context.uploads)
-    by_story = {one.story: one for one in uploads if one.story is not None}
+    uploads = await all_uploads(context.uploads)
+    by_story = {upload.story: upload for upload in uploads if upload.story is not None}
     cards = [await to_thread.run_sync(_card, name, story, by_story) for name, story in context.stories]
     return page(
         request,
@@ -105,31 +105,31 @@ async def stories(request: Request, problem: UnderstudyError | None = None) -> R
         "stories",
         200 if problem is None else status_of(problem),
         cards=cards,
-        reading=[one for one in uploads if one.state == "reading"],
-        failed=[one for one in uploads if one.state == "failed"],
-        deleted=[one for one in uploads if one.state == "deleted"],
+        reading=[upload for upload in uploads if upload.state == "reading"],
+        failed=[upload for upload in uploads if upload.state == "failed"],
+        deleted=[upload for upload in uploads if upload.state == "deleted"],
         problem=problem,
-        megabytes=context.uploads.limits.upload // MIB,
+        megabytes=context.uploads.limits.upload_bytes // MIB,
     )
 
 
 async def upload(request: Request, problem: UnderstudyError | None = None) -> Response:
     try:
-        found = await told_fully(context_of(request).uploads, request.path_params["upload"])
+        report = await upload_report(context_of(request).uploads, request.path_params["upload"])
     except Refused as refused:
         return await stories(request, refused)
-    total = found.report.total if found.report else Total(0, 0, 0, 0, 0)
+    total = report.report.total if report.report else Total(0, 0, 0, 0, 0)
     return page(
         request,
         "stories-upload.html",
         "stories",
         200 if problem is None else status_of(problem),
-        story=found.story,
-        upload=found,
-        report=found.report,
+        story=report.story,
+        upload=report,
+        report=report.report,
         total=total,
-        shown=(found.report.cast if found.report else [])[: None if "all" in request.query_params else PEOPLE],
-        reasons=_reasons(found),
+        shown=(report.report.cast if report.report else [])[: None if "all" in request.query_params else PEOPLE],
+        reasons=_reasons(report),
         bar=bar,
         fates=FATES,
         languages=LANGUAGES,
@@ -138,11 +138,11 @@ async def upload(request: Request, problem: UnderstudyError | None = None) -> Re
 
 
 async def send(request: Request) -> Response:
-    """The form without scripts: sent, read, and on to its report."""
+    """The upload form without scripts: waits until the files are read and redirects to the report."""
     uploads = context_of(request).uploads
     try:
-        sent, _ = await uploads.take(request.headers.get("content-type", ""), request.stream())
-        await uploads.readings.wait(sent)
+        sent, _ = await uploads.receive(request.headers.get("content-type", ""), request.stream())
+        await uploads.jobs.wait(sent)
     except UnderstudyError as error:
         return await stories(request, error)
     return RedirectResponse(f"/stories/{sent}", 303)
@@ -150,43 +150,44 @@ async def send(request: Request) -> Response:
 
 async def fix(request: Request) -> Response:
     async with request.form() as form:
-        asked = _fix_asked(form)
-    return await _done(request, lambda uploads, name: uploads.fix(name, asked()))
+        parse = _fix_parser(form)
+    return await _change(request, lambda uploads, name: uploads.fix(name, parse()))
 
 
-def _fix_asked(form: FormData) -> Any:
-    told: dict[str, Any] = {key: value for key, value in form.items() if isinstance(value, str)}
-    if "lines" in told:
-        told["lines"] = told["lines"].splitlines()
+def _fix_parser(form: FormData) -> Callable[[], Fix]:
+    """The form is read now, but an invalid one must raise where errors become a page."""
+    values: dict[str, Any] = {key: value for key, value in form.items() if isinstance(value, str)}
+    if "lines" in values:
+        values["lines"] = values["lines"].splitlines()
 
-    def asked() -> Fix:
+    def parse() -> Fix:
         try:
-            return msgspec.convert(told, Fix)  # type: ignore[no-any-return]
+            return msgspec.convert(values, Fix)  # type: ignore[no-any-return]
         except msgspec.ValidationError as error:
             raise Refused(f"the form is not as expected: {error}", 400) from error
 
-    return asked
+    return parse
 
 
 async def undo(request: Request) -> Response:
-    return await _done(request, lambda uploads, name: uploads.undo(name))
+    return await _change(request, lambda uploads, name: uploads.undo(name))
 
 
 async def delete(request: Request) -> Response:
-    return await _done(request, lambda uploads, name: uploads.delete(name), "/stories#put-away")
+    return await _change(request, lambda uploads, name: uploads.delete(name), "/stories#put-away")
 
 
 async def restore(request: Request) -> Response:
-    return await _done(request, lambda uploads, name: uploads.restore(name))
+    return await _change(request, lambda uploads, name: uploads.restore(name))
 
 
-async def _done(request: Request, work: Any, after: str | None = None) -> Response:
+async def _change(request: Request, work: Any, target: str | None = None) -> Response:
     name = request.path_params["upload"]
     try:
         await work(context_of(request).uploads, name)
     except UnderstudyError as error:
         return await upload(request, error)
-    return RedirectResponse(after or f"/stories/{name}", 303)
+    return RedirectResponse(target or f"/stories/{name}", 303)
 
 
 ROUTES = [

@@ -1,8 +1,10 @@
-"""The Story view: scenes to read up to a moment, the rest only after saying so; and search in what was read."""
+"""The Story view: the scenes before a moment, in pages, and search in them. Reading on means a later moment."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, urlencode
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -13,21 +15,109 @@ from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
 from understudy.server.lookup import shown_names
 from understudy.server.pages import page
-from understudy.server.pages.leaves import Leaf, leaf_with, leaves, reading_address
-from understudy.server.pages.search import Findings, Marked, marked, query_words, search
-from understudy.server.pages.timeline import Timeline, moment_asked, timeline_at
+from understudy.server.pages.search import Highlighted, SearchResults, highlight, query_words, search
+from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.spoiler_free import Stop, scenes_before, timeline
 from understudy.story import Line, Moment
 from understudy.storyfile import Story
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "SceneSegment", "StoryPage", "page_index", "paginate", "story_address"]
+
+PAGE_LINES = 400
+"""A page ends after the scene that reaches this many lines; a much longer scene is split over several pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class SceneSegment:
+    """A scene, or lines `first` to `last` of it."""
+
+    scene: Stop
+    first: int
+    last: int
+
+    @property
+    def start(self) -> Moment:
+        scene = self.scene.moment
+        return scene if self.first == 1 else Moment((*scene.numbers, self.first), scene.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class StoryPage:
+    """One page. `headings` are the parts and chapters that begin before each of its segments."""
+
+    segments: tuple[SceneSegment, ...]
+    headings: tuple[tuple[Stop, ...], ...]
+
+    @property
+    def start(self) -> Moment:
+        return self.segments[0].start
+
+    @property
+    def title(self) -> Stop | None:
+        """The chapter that begins on it, if one does."""
+        return self.headings[0][-1] if self.headings[0] else None
+
+
+def paginate(stops: Sequence[Stop]) -> list[StoryPage]:
+    """The pages of what was reached, from a story's timeline: one for each chapter, several for a long one."""
+    pages: list[StoryPage] = []
+    segments: list[SceneSegment] = []
+    headings: list[tuple[Stop, ...]] = []
+    lines = 0
+    for scene_headings, scene in _reached_scenes(stops):
+        for number, segment in enumerate(_segments(scene)):
+            if segments and (scene_headings or number or lines >= PAGE_LINES):
+                pages.append(StoryPage(tuple(segments), tuple(headings)))
+                segments, headings, lines = [], [], 0
+            segments.append(segment)
+            headings.append(() if number else scene_headings)
+            lines += segment.last - segment.first + 1
+    if segments:
+        pages.append(StoryPage(tuple(segments), tuple(headings)))
+    return pages
+
+
+def page_index(pages: Sequence[StoryPage], moment: Moment | None) -> int:
+    """The index of the page that a moment is on; of the last page if there is no moment."""
+    if moment is None:
+        return len(pages) - 1
+    inside = (index for index, page in enumerate(pages) if any(part.start.within(moment) for part in page.segments))
+    before = (index for index in reversed(range(len(pages))) if pages[index].start <= moment)
+    return next(inside, next(before, 0))
+
+
+def story_address(story: str, at: Moment, moment: Moment | None = None, query: str = "") -> str:
+    """The URL of a line, scene or chapter (`moment`) in the Story view as of `at`."""
+    parameters = {"at": at.dotted, **({"see": moment.dotted} if moment else {}), **({"q": query} if query else {})}
+    fragment = "" if moment is None else f"#m-{moment.dotted}" if moment < at else "#read-on"
+    return f"/story/{quote(story, safe='')}?{urlencode(parameters, quote_via=quote)}{fragment}"
+
+
+def _reached_scenes(stops: Sequence[Stop]) -> Iterator[tuple[tuple[Stop, ...], Stop]]:
+    """The scenes that were reached, each with the headings that come just before it."""
+    headings: list[Stop] = []
+    for stop in stops:
+        if stop.reached and stop.lines is None:
+            headings.append(stop)
+        elif stop.reached:
+            yield tuple(headings), stop
+            headings = []
+
+
+def _segments(scene: Stop) -> Iterator[SceneSegment]:
+    lines = scene.lines or 0
+    if lines <= 2 * PAGE_LINES:
+        yield SceneSegment(scene, 1, lines)
+        return
+    for first in range(1, lines + 1, PAGE_LINES):
+        yield SceneSegment(scene, first, min(first + PAGE_LINES - 1, lines))
 
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
     moment: str
     speaker: str | None
-    text: Marked
+    text: Highlighted
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +128,12 @@ class ShownScene:
     present: tuple[str, ...]
     lines: tuple[ShownLine, ...]
     begins: bool
-    """Whether this is the scene's beginning, not a later page of it."""
+    """Whether this is the beginning of the scene, not a later segment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
-    """The scene that comes next: where it is, and the moment at which it has been read."""
+class NextScene:
+    """The scene to read next, and the moment at which it has been read."""
 
     scene: str
     name: str
@@ -53,75 +143,76 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StoryContent:
     """Everything the page shows."""
 
     at: Moment
-    line: Timeline
-    pages: list[Leaf]
-    here: int
+    slider: TimelineSlider
+    pages: list[StoryPage]
+    page_index: int
     scenes: tuple[ShownScene, ...]
-    findings: Findings | None
+    results: SearchResults | None
     query: str
-    next: Next | None
+    next: NextScene | None
     language: str
 
 
 async def show_story(request: Request) -> Response:
     name = request.path_params["story"]
     story = context_of(request).stories.story(name)
-    asked = request.query_params
-    reading = await to_thread.run_sync(_read, story, name, asked.get("at"), asked.get("see"), asked.get("q", ""))
+    query = request.query_params
+    content = await to_thread.run_sync(_content, story, name, query.get("at"), query.get("see"), query.get("q", ""))
 
     def address(moment: Moment | None = None, query: str = "") -> str:
-        return reading_address(name, reading.at, moment, query)
+        return story_address(name, content.at, moment, query)
 
     return page(
-        request, "story.html", "story", story=name, at=reading.at.dotted, reading=reading, title=story.title,
+        request, "story.html", "story", story=name, at=content.at.dotted, content=content, title=story.title,
         read_at=address,
     )  # fmt: skip
 
 
-def _read(story: Story, name: str, at: str | None, see: str | None, query: str) -> Reading:
-    moment = moment_asked(story, at)
+def _content(story: Story, name: str, at: str | None, see: str | None, query: str) -> StoryContent:
+    moment = requested_moment(story, at)
     stops = list(timeline(story, moment))
-    pages = leaves(stops)
-    wanted = None if see is None else _place(story, see)
-    here = leaf_with(pages, wanted)
+    pages = paginate(stops)
+    index = page_index(pages, None if see is None else _parse_moment(story, see))
     query = " ".join(query.split())
     results = search(story, query, moment) if query and see is None else None
-    scenes = () if results is not None or not pages else tuple(_scenes(story, moment, pages[here], query_words(query)))
-    return Reading(
-        moment, timeline_at(story, moment), pages, here, scenes, results, query, _next(story, name, moment),
+    scenes: Sequence[ShownScene] = ()
+    if results is None and pages:
+        scenes = _scenes(story, moment, pages[index], query_words(query))
+    return StoryContent(
+        moment, slider_at(story, moment), pages, index, tuple(scenes), results, query, _next(story, name, moment),
         story.language,
     )  # fmt: skip
 
 
-def _place(story: Story, see: str) -> Moment | None:
-    """Where in the story to open it; a place that is none opens it where reading stopped."""
+def _parse_moment(story: Story, see: str) -> Moment | None:
+    """The moment to show; None, which shows the last page, if it is not a moment."""
     try:
         return Moment.parse(see, story.levels)
     except UnderstudyError:
         return None
 
 
-def _scenes(story: Story, at: Moment, leaf: Leaf, words: tuple[str, ...]) -> list[ShownScene]:
+def _scenes(story: Story, at: Moment, page: StoryPage, words: tuple[str, ...]) -> list[ShownScene]:
     names = shown_names(story, at)
-    pieces = {piece.scene.moment: (piece, above) for piece, above in zip(leaf.pieces, leaf.above)}
+    segments = {segment.scene.moment: (segment, above) for segment, above in zip(page.segments, page.headings)}
     shown = []
-    for scene in scenes_before(story, at, since=leaf.pieces[0].scene.moment):
-        if scene.moment not in pieces:
-            break  # that is the next page's
-        piece, above = pieces[scene.moment]
-        lines = scene.lines[piece.first - 1 : piece.last]
+    for scene in scenes_before(story, at, since=page.segments[0].scene.moment):
+        if scene.moment not in segments:
+            break  # it is on the next page
+        segment, headings = segments[scene.moment]
+        lines = scene.lines[segment.first - 1 : segment.last]
         shown.append(
             ShownScene(
-                above,
+                headings,
                 scene.moment.dotted,
                 scene.setting,
                 tuple(names.get(name, name) for name in scene.present),
                 tuple(_line(line, names, words) for line in lines),
-                piece.first == 1,
+                segment.first == 1,
             )
         )
     return shown
@@ -129,22 +220,22 @@ def _scenes(story: Story, at: Moment, leaf: Leaf, words: tuple[str, ...]) -> lis
 
 def _line(line: Line, names: dict[str, str], words: tuple[str, ...]) -> ShownLine:
     speaker = None if line.speaker is None else names.get(line.speaker, line.speaker)
-    return ShownLine(line.moment.dotted, speaker, marked(line.text, words) if words else [(line.text, False)])
+    return ShownLine(line.moment.dotted, speaker, highlight(line.text, words) if words else [(line.text, False)])
 
 
-def _next(story: Story, name: str, at: Moment) -> Next | None:
+def _next(story: Story, name: str, at: Moment) -> NextScene | None:
     scenes = [scene for scene, _, _ in story.outline()]
-    unread = next((place for place, scene in enumerate(scenes) if scene >= at or _under_way(scene, at)), None)
+    unread = next((index for index, scene in enumerate(scenes) if scene >= at or _is_inside(at, scene)), None)
     if unread is None:
         return None
     scene = scenes[unread]
     then = scenes[unread + 1] if unread + 1 < len(scenes) else Moment.end(story.levels)
-    return Next(
-        scene.dotted, str(scene), scene < at, then.dotted, reading_address(name, then, at if scene < at else scene)
+    return NextScene(
+        scene.dotted, str(scene), scene < at, then.dotted, story_address(name, then, at if scene < at else scene)
     )
 
 
-def _under_way(scene: Moment, at: Moment) -> bool:
+def _is_inside(at: Moment, scene: Moment) -> bool:
     return at.within(scene) and at > scene
 
 

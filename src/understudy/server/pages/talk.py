@@ -1,4 +1,4 @@
-"""The Talk view: who is there, where in the story, and what was said."""
+"""The Talk view: a chat with characters at a moment, the cast to choose from, and the timeline."""
 
 from __future__ import annotations
 
@@ -18,136 +18,140 @@ from understudy.server.chats.schemas import ChatDocument, MessageDocument
 from understudy.server.context import context_of
 from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.pages import page, problem_page
-from understudy.server.pages.leaves import reading_address
-from understudy.server.pages.timeline import moment_asked, timeline_at
+from understudy.server.pages.story import story_address
+from understudy.server.pages.timeline import requested_moment, slider_at
 from understudy.story import Moment
 from understudy.storyfile import Story
 
 __all__ = ["ROUTES"]
 
-INTRODUCED = 3  # sentences a character is introduced with
+INTRODUCTION_LENGTH = 3  # sentences of the profile
 OPENERS = ("Who are you?", "What has happened so far?", "Whom do you trust?", "What do you want most?")
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """Somebody of the cast, in the scene or not."""
+class CastChoice:
+    """A character that can be chosen for the scene."""
 
     name: str
     lines: int
-    chosen: bool
-    alone: str
-    """Where one talks with nobody else."""
+    is_chosen: bool
+    address: str
+    """The URL of a talk with this character alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A message on the page; a new moment is announced, and what is not remembered at the chat's moment is marked."""
+class ChatEntry:
+    """A message on the page. A change of moment is shown, and a message from after the chat's moment is marked."""
 
     message: MessageDocument
     moved: str
-    """'earlier' or 'later' where it was said at another moment than the one before it, 'first' at the beginning."""
-    forgotten: bool
-    last: bool
+    """'earlier' or 'later' if its moment differs from that of the message before, 'first' for the first message."""
+    is_forgotten: bool
+    is_last: bool
 
 
 async def talk(request: Request) -> Response:
-    context, asked = context_of(request), request.query_params
-    name = asked.get("story") or next((name for name, _ in context.stories), None)
+    context, query = context_of(request), request.query_params
+    name = query.get("story") or next((name for name, _ in context.stories), None)
     if name is None:
         return page(request, "talk_empty.html", "talk")
     story = context.stories.story(name)
 
-    def prepared() -> dict[str, Any]:
-        moment = moment_asked(story, asked.get("at"))
+    def prepare() -> dict[str, Any]:
+        moment = requested_moment(story, query.get("at"))
         names = shown_names(story, moment)
-        wanted = [resolve_name(story, who, moment) for who in asked.getlist("who") if who]
-        speaker = resolve_name(story, asked["as"], moment) if asked.get("as") else None
-        first = [
+        requested = [resolve_name(story, who, moment) for who in query.getlist("who") if who]
+        speaker = resolve_name(story, query["as"], moment) if query.get("as") else None
+        others = [
             member.character.name for _, member in speakers_before(story, moment) if member.character.name != speaker
         ]
-        chosen = [names.get(who, who) for who in wanted or first[:1]]
+        chosen = [names.get(who, who) for who in requested or others[:1]]
         shown = None if speaker is None else names.get(speaker, speaker)
-        return _scenery(name, story, moment, chosen, shown)
+        return _values(name, story, moment, chosen, shown)
 
-    scenery = await asyncio.to_thread(prepared)
-    return page(request, "talk.html", "talk", **scenery, chat=None, entries=[], chats=await _chats(request))
+    values = await asyncio.to_thread(prepare)
+    return page(request, "talk.html", "talk", **values, chat=None, entries=[], chats=await _chats(request))
 
 
 async def chat(request: Request) -> Response:
     context = context_of(request)
-    found = await context.chats.get(request.path_params["chat"])
-    story = context.stories.story(found.story)
+    document = await context.chats.get(request.path_params["chat"])
+    story = context.stories.story(document.story)
 
-    def prepared() -> dict[str, Any]:
-        moment = story.moment(found.at)
-        chosen = [character.name for character in found.characters]
-        scenery = _scenery(found.story, story, moment, chosen, found.speaker)
-        return {**scenery, "entries": list(_entries(found, story, moment))}
+    def prepare() -> dict[str, Any]:
+        moment = story.moment(document.at)
+        chosen = [character.name for character in document.characters]
+        values = _values(document.story, story, moment, chosen, document.speaker)
+        return {**values, "entries": list(_entries(document, story, moment))}
 
-    scenery = await asyncio.to_thread(prepared)
-    return page(request, "talk.html", "talk", **scenery, chat=found, chats=await _chats(request))
+    values = await asyncio.to_thread(prepare)
+    return page(request, "talk.html", "talk", **values, chat=document, chats=await _chats(request))
 
 
 async def _chats(request: Request) -> list[Any]:
     return await context_of(request).chats.list_chats()
 
 
-def _scenery(name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None) -> dict[str, Any]:
-    """What the page shows around a chat, all of it as of the moment."""
-    line = timeline_at(story, moment)
-    heard = speakers_before(story, moment)
+def _values(name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None) -> dict[str, Any]:
+    """The template's values besides the chat itself, all as of the moment."""
+    slider = slider_at(story, moment)
     cast = [
-        Seat(shown, member.lines, shown in chosen, _alone(name, shown, line.at, None if shown == speaker else speaker))
-        for shown, member in heard
+        CastChoice(
+            shown,
+            member.lines,
+            shown in chosen,
+            _talk_address(name, shown, slider.at, None if shown == speaker else speaker),
+        )
+        for shown, member in speakers_before(story, moment)
     ]
-    absent = [who for who in chosen if who not in {seat.name for seat in cast}]
-    cast += [Seat(who, 0, True, _alone(name, who, line.at, speaker)) for who in absent]
+    silent = [who for who in chosen if who not in {choice.name for choice in cast}]
+    cast += [CastChoice(who, 0, True, _talk_address(name, who, slider.at, speaker)) for who in silent]
     return {
         "story": name,
         "story_title": story.title,
         "language": story.language,
-        "at": line.at,
+        "at": slider.at,
         "who": chosen[0] if chosen else None,
-        "line": line,
+        "slider": slider,
         "cast": cast,
         "chosen": list(chosen),
         "speaker": speaker,
         "introduction": _introduction(story, chosen[0], moment) if chosen else [],
         "openers": OPENERS if story.language == "en" else (),
         "portrait": lambda who: f"/api/stories/{quote(name, safe='')}/characters/{quote(who, safe='')}/portrait.svg",
-        "source": lambda at, told: reading_address(name, _moment(story, told), _moment(story, at)),
+        "source": lambda line_at, message_at: story_address(name, _moment(story, message_at), _moment(story, line_at)),
         "keep": [("story", name), *(("who", who) for who in chosen), *([("as", speaker)] if speaker else [])],
     }
 
 
-def _alone(story: str, who: str, at: str, speaker: str | None) -> str:
-    told = {"story": story, "who": who, "at": at, **({"as": speaker} if speaker else {})}
-    return "/?" + urlencode(told, quote_via=quote)
+def _talk_address(story: str, who: str, at: str, speaker: str | None) -> str:
+    parameters = {"story": story, "who": who, "at": at, **({"as": speaker} if speaker else {})}
+    return "/?" + urlencode(parameters, quote_via=quote)
 
 
 def _introduction(story: Story, who: str, moment: Moment) -> list[str]:
-    profile = situation_of(story, who, moment).persona.profile[:INTRODUCED]
+    profile = situation_of(story, who, moment).persona.profile[:INTRODUCTION_LENGTH]
     return list(map(shown_names_at(story, moment).in_text, profile))
 
 
-def _entries(chat: ChatDocument, story: Story, moment: Moment) -> Iterator[Entry]:
+def _entries(chat: ChatDocument, story: Story, moment: Moment) -> Iterator[ChatEntry]:
     before: Moment | None = None
     for message in chat.messages:
-        said = _moment(story, message.moment)
-        moved = "first" if before is None else "" if said == before else "earlier" if said < before else "later"
-        before = said
-        yield Entry(message, moved, said > moment, message is chat.messages[-1])
+        said_at = _moment(story, message.moment)
+        moved = "first" if before is None else "" if said_at == before else "earlier" if said_at < before else "later"
+        before = said_at
+        yield ChatEntry(message, moved, said_at > moment, message is chat.messages[-1])
 
 
 def _moment(story: Story, dotted: str) -> Moment:
     try:
         return story.moment(dotted)
-    except StoryError:  # the story was read anew and is shorter now
+    except StoryError:  # the story was read again and is shorter now
         return Moment.end(story.levels)
 
 
-def _told(view: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+def _with_problem_page(view: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
             return await view(request)
@@ -157,4 +161,4 @@ def _told(view: Callable[[Request], Awaitable[Response]]) -> Callable[[Request],
     return endpoint
 
 
-ROUTES = [Route("/", _told(talk)), Route("/chats/{chat}", _told(chat))]
+ROUTES = [Route("/", _with_problem_page(talk)), Route("/chats/{chat}", _with_problem_page(chat))]

@@ -1,7 +1,7 @@
-"""A story's timeline as a page shows it: a slider whose stops are the starts of scenes, and the end.
+"""The timeline slider of a page. Its stops are the starts of scenes, and the end of the story.
 
-At a stop, everything before the scene has happened. Names of chapters and settings are told only as far as the moment
-has come; the rest is bare ticks.
+At a stop, everything before that scene has happened. Titles of chapters and settings are shown up to the moment only;
+what comes later is ticks without text.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from understudy.spoiler_free import Stop, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["Cell", "Timeline", "moment_asked", "timeline_at"]
+__all__ = ["TimelineSlider", "TrackCell", "requested_moment", "slider_at"]
 
-MOST_CELLS = 240  # more than that cannot be told apart on a screen: a cell is then a chapter, or a part
+MAX_CELLS = 240  # more cannot be distinguished on a screen: a cell is then a chapter, or a part
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A piece of the track: so many scenes, how far they have been reached, and what they begin ('part', 'chapter')."""
+class TrackCell:
+    """A cell of the track: its number of scenes, whether they were reached ('whole', 'partly'), and whether a part or
+    chapter begins here ('part', 'chapter')."""
 
     scenes: int
     reached: str
@@ -29,31 +30,31 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class TimelineSlider:
     at: str
     """The moment, dotted."""
     name: str
-    """The moment in the story's own words."""
+    """The moment in words."""
     title: str
-    """The title of the chapter it lies in, where that is known."""
+    """The title of its chapter, if that has begun."""
     setting: str
-    """Where the last scene before it took place."""
-    place: float
-    """Between which scenes it lies: 0 before the first, 3.5 in the middle of the fourth."""
+    """The setting of the last scene before it."""
+    position: float
+    """In scenes: 0 before the first, 3.5 in the middle of the fourth."""
     stops: tuple[dict[str, Any], ...]
-    """One a scene and one for the end: its moment, its name, and chapter and setting where they may be told."""
-    cells: tuple[Cell, ...]
+    """One for each scene and one for the end: moment, name, and chapter and setting if they may be shown."""
+    cells: tuple[TrackCell, ...]
 
 
-def moment_asked(story: Story, text: str | None) -> Moment:
-    """The moment a page is asked for; where none is, the end of the first chapter: enough to have met somebody."""
+def requested_moment(story: Story, text: str | None) -> Moment:
+    """The moment in a page's query; the default is the end of the first chapter, when some characters have spoken."""
     if text:
         return story.moment(text)
     scenes = [scene for scene, _, _ in story.outline()]
     return next((scene for scene in scenes if _chapter(scene) != _chapter(scenes[0])), Moment.end(story.levels))
 
 
-def timeline_at(story: Story, moment: Moment) -> Timeline:
+def slider_at(story: Story, moment: Moment) -> TimelineSlider:
     stops = list(timeline(story, moment))
     deepest = max((len(stop.moment.numbers) for stop in stops), default=0)
     scenes = [stop for stop in stops if len(stop.moment.numbers) == deepest]
@@ -61,17 +62,17 @@ def timeline_at(story: Story, moment: Moment) -> Timeline:
     before = [stop for stop in scenes if stop.reached]
     begun = {_chapter(stop.moment) for stop in scenes if Moment(_chapter(stop.moment) or (0,)) <= moment}
     current = next((scene.moment for scene in reversed(scenes) if scene.moment <= moment), moment)
-    return Timeline(
+    return TimelineSlider(
         at=moment.dotted,
-        name=named(moment),
+        name=moment_name(moment),
         title=_title(titles, current if not moment.is_end else moment),
         setting=before[-1].setting if before else "",
-        place=_place(scenes, moment, {scene: lines for scene, _, lines in story.outline()}),
+        position=_position(scenes, moment, {scene: lines for scene, _, lines in story.outline()}),
         stops=(
             *(
                 {
                     "at": stop.moment.dotted,
-                    "name": named(stop.moment),
+                    "name": moment_name(stop.moment),
                     "title": _title(titles, stop.moment) if _chapter(stop.moment) in begun else "",
                     "setting": stop.setting,
                     "chapter": ".".join(map(str, _chapter(stop.moment))),
@@ -84,8 +85,8 @@ def timeline_at(story: Story, moment: Moment) -> Timeline:
     )
 
 
-def named(moment: Moment) -> str:
-    """A moment in the story's own words: 'Part 2, chapter 3'."""
+def moment_name(moment: Moment) -> str:
+    """A moment in words: 'Part 2, chapter 3'."""
     if moment.is_end:
         return "The end"
     words = str(moment) if moment.numbers[0] else "The start"
@@ -99,10 +100,10 @@ def _chapter(scene: Moment) -> tuple[int, ...]:
 def _title(titles: dict[tuple[int, ...], str], moment: Moment) -> str:
     """The title of the innermost part or chapter that has one."""
     above = (moment.numbers[:depth] for depth in range(len(moment.numbers), 0, -1))
-    return next((titles[place] for place in above if place in titles), "")
+    return next((titles[numbers] for numbers in above if numbers in titles), "")
 
 
-def _place(scenes: list[Stop], moment: Moment, lines: dict[Moment, int]) -> float:
+def _position(scenes: list[Stop], moment: Moment, lines: dict[Moment, int]) -> float:
     begun = [stop for stop in scenes if stop.reached]
     if not begun or begun[-1].lines is None:
         return float(len(begun))
@@ -111,16 +112,16 @@ def _place(scenes: list[Stop], moment: Moment, lines: dict[Moment, int]) -> floa
     return len(begun) - 1 + min(share, 1.0)
 
 
-def _cells(scenes: list[Stop], moment: Moment) -> list[Cell]:
+def _cells(scenes: list[Stop], moment: Moment) -> list[TrackCell]:
     depth = max((len(stop.moment.numbers) for stop in scenes), default=0)
-    while depth > 1 and len({stop.moment.numbers[:depth] for stop in scenes}) > MOST_CELLS:
+    while depth > 1 and len({stop.moment.numbers[:depth] for stop in scenes}) > MAX_CELLS:
         depth -= 1
-    cells, part, chapter = list[Cell](), None, None
+    cells, part, chapter = list[TrackCell](), None, None
     for numbers, group in groupby(scenes, key=lambda stop: stop.moment.numbers[:depth]):
-        held = list(group)
+        stops = list(group)
         begins = "part" if numbers[:1] != part else "chapter" if numbers[:-1] != chapter else ""
         part, chapter = numbers[:1], numbers[:-1]
-        inside = held[-1].reached and moment.within(held[-1].moment)
-        reached = "whole" if held[-1].reached and not inside else "partly" if held[0].reached else ""
-        cells.append(Cell(len(held), reached, begins))
+        is_inside = stops[-1].reached and moment.within(stops[-1].moment)
+        reached = "whole" if stops[-1].reached and not is_inside else "partly" if stops[0].reached else ""
+        cells.append(TrackCell(len(stops), reached, begins))
     return cells

@@ -1,4 +1,4 @@
-"""What can be asked of uploads. Whoever sends a story sees the whole of it here, its end included: it is their own."""
+"""HTTP operations on uploads. They are for authors: a report covers the whole story, its end included."""
 
 from __future__ import annotations
 
@@ -13,17 +13,24 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 
 from understudy.server.operations import ENCODER, Call, Operation
 from understudy.server.problems import Refused
-from understudy.server.uploads.answers import Change, FixTold, Sent, Upload, UploadReport, reading
-from understudy.server.uploads.answers import Uploads as UploadsTold
-from understudy.server.uploads.arriving import TEXT, TITLE
 from understudy.server.uploads.fixes import Fix
-from understudy.server.uploads.readings import Progress
+from understudy.server.uploads.reading_jobs import ReadingJob
+from understudy.server.uploads.receiving import TEXT, TITLE
+from understudy.server.uploads.schemas import (
+    AppliedFix,
+    CastChange,
+    Upload,
+    UploadedFile,
+    UploadReport,
+    Uploads,
+    reading_report,
+)
+from understudy.server.uploads.service import UploadService
 from understudy.server.uploads.store import UploadRow
-from understudy.server.uploads.stories import Uploads
 
-__all__ = ["OPERATIONS", "told_all", "told_fully"]
+__all__ = ["OPERATIONS", "all_uploads", "upload_report"]
 
-STEP_SECONDS = 0.2  # between two looks at a reading's progress
+PROGRESS_INTERVAL_S = 0.2
 BINARY = "application/octet-stream"
 EVENTS = "text/event-stream"
 FORM = {
@@ -40,52 +47,54 @@ FORM = {
 }
 
 
-class Waiting(msgspec.Struct):
+class SendQuery(msgspec.Struct):
     wait: bool = True
-    """Answer when the upload is read; else at once, and its progress can be followed."""
+    """Respond when the upload has been read; else at once, and its progress can be followed."""
 
 
-class Detail(msgspec.Struct):
+class ReportQuery(msgspec.Struct):
     unread: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 200
-    """How many of the lines that were not read are spelt out."""
+    """How many of the unread lines are listed."""
 
 
-class FixAsked(msgspec.Struct, forbid_unknown_fields=True):
+class FixRequest(msgspec.Struct, forbid_unknown_fields=True):
     fix: Fix
 
 
-async def told_all(uploads: Uploads) -> list[Upload]:
+async def all_uploads(uploads: UploadService) -> list[Upload]:
     """Every upload, newest first; those being read for the first time before all others."""
     rows = await uploads.store.all()
     known = {row.id for row in rows}
-    coming = [_coming(name, one) for name, one in uploads.readings.all() if name not in known]
-    return [*coming, *[await to_thread.run_sync(_told, uploads, row) for row in reversed(rows)]]
+    unstored = [_unstored_summary(name, job) for name, job in uploads.jobs.all() if name not in known]
+    return [*unstored, *[await to_thread.run_sync(_summary, uploads, row) for row in reversed(rows)]]
 
 
-async def told_fully(uploads: Uploads, upload: str, unread: int = 200, change: Change | None = None) -> UploadReport:
+async def upload_report(
+    uploads: UploadService, upload: str, max_unread: int = 200, change: CastChange | None = None
+) -> UploadReport:
     """An upload with its reader's report."""
-    progress = uploads.readings.of(upload)
+    job = uploads.jobs.get(upload)
     try:
-        row = await uploads.store.one(upload)
+        row = await uploads.store.get(upload)
     except Refused:
-        if progress is None:
+        if job is None:
             raise
-        return UploadReport(**msgspec.structs.asdict(_coming(upload, progress)))
-    return await to_thread.run_sync(_told_fully, uploads, row, unread, change)
+        return UploadReport(**msgspec.structs.asdict(_unstored_summary(upload, job)))
+    return await to_thread.run_sync(_report, uploads, row, max_unread, change)
 
 
-def _told_fully(uploads: Uploads, row: UploadRow, unread: int, change: Change | None) -> UploadReport:
+def _report(uploads: UploadService, row: UploadRow, max_unread: int, change: CastChange | None) -> UploadReport:
     story = uploads.story_of(row)
     return UploadReport(
-        **msgspec.structs.asdict(_told(uploads, row)),
-        report=None if story is None else reading(story, unread),
+        **msgspec.structs.asdict(_summary(uploads, row)),
+        report=None if story is None else reading_report(story, max_unread),
         cast_toml=row.cast_toml,
         change=change,
     )
 
 
-def _told(uploads: Uploads, row: UploadRow) -> Upload:
-    story, progress = uploads.story_of(row), uploads.readings.of(row.id)
+def _summary(uploads: UploadService, row: UploadRow) -> Upload:
+    story, job = uploads.story_of(row), uploads.jobs.get(row.id)
     scenes, lines = (0, 0) if story is None else story.count()
     upload = Upload(
         id=row.id,
@@ -97,116 +106,116 @@ def _told(uploads: Uploads, row: UploadRow) -> Upload:
         lines=lines,
         people=0 if story is None else len(story.cast()),
         made=row.made,
-        files=[Sent(number, file.name, file.size) for number, file in enumerate(row.files, 1)],
-        fixes=[FixTold(fix.number, fix.what, fix.made) for fix in row.fixes[1:]],
+        files=[UploadedFile(number, file.name, file.size) for number, file in enumerate(row.files, 1)],
+        fixes=[AppliedFix(fix.number, fix.what, fix.made) for fix in row.fixes[1:]],
         fixable=row.fixable,
         share=1.0,
     )
-    return upload if progress is None else _with(upload, progress)
+    return upload if job is None else _with_job(upload, job)
 
 
-def _coming(upload: str, progress: Progress) -> Upload:
-    """One that is being read for the first time, or could not be read."""
-    files = [Sent(number, file.name, file.size) for number, file in enumerate(progress.files, 1)]
-    plain = Upload(
+def _unstored_summary(upload: str, job: ReadingJob) -> Upload:
+    """An upload that is being read for the first time, or could not be read."""
+    files = [UploadedFile(number, file.name, file.size) for number, file in enumerate(job.files, 1)]
+    summary = Upload(
         id=upload, state="reading", story=None, title=files[0].name, language=None, scenes=0, lines=0, people=0,
-        made=progress.made, files=files, fixes=[], fixable=False, share=progress.share,
+        made=job.made, files=files, fixes=[], fixable=False, share=job.share,
     )  # fmt: skip
-    return _with(plain, progress)
+    return _with_job(summary, job)
 
 
-def _with(upload: Upload, progress: Progress) -> Upload:
-    upload.state = "reading" if progress.error is None else "failed"
-    upload.story, upload.share = None, progress.share
-    upload.problem = None if progress.error is None else str(progress.error)
+def _with_job(upload: Upload, job: ReadingJob) -> Upload:
+    upload.state = "reading" if job.error is None else "failed"
+    upload.story, upload.share = None, job.share
+    upload.problem = None if job.error is None else str(job.error)
     return upload
 
 
 async def _send(call: Call) -> UploadReport:
     uploads = call.context.uploads
-    upload, already = await uploads.take(call.request.headers.get("content-type", ""), call.request.stream())
+    upload, already = await uploads.receive(call.request.headers.get("content-type", ""), call.request.stream())
     if call.query.wait:
-        await uploads.readings.wait(upload)
-    answer = await told_fully(uploads, upload)
-    answer.already = already
-    return answer
+        await uploads.jobs.wait(upload)
+    report = await upload_report(uploads, upload)
+    report.already = already
+    return report
 
 
-async def _list(call: Call) -> UploadsTold:
-    return UploadsTold(await told_all(call.context.uploads))
+async def _list(call: Call) -> Uploads:
+    return Uploads(await all_uploads(call.context.uploads))
 
 
-async def _one(call: Call) -> UploadReport:
-    return await told_fully(call.context.uploads, call.path("upload"), call.query.unread)
+async def _get(call: Call) -> UploadReport:
+    return await upload_report(call.context.uploads, call.path("upload"), call.query.unread)
 
 
 async def _progress(call: Call) -> Response:
     uploads, upload = call.context.uploads, call.path("upload")
-    await told_fully(uploads, upload, 0)  # refused before anything is sent, if there is no such upload
+    await upload_report(uploads, upload, 0)  # a missing upload is an error status, not an event
 
     async def events() -> AsyncIterator[bytes]:
-        while (progress := uploads.readings.of(upload)) is not None and progress.task is not None and progress.running:
-            yield b"event: progress\ndata: " + ENCODER.encode({"share": progress.share}) + b"\n\n"
-            await asyncio.wait({progress.task}, timeout=STEP_SECONDS)
-        yield b"event: done\ndata: " + ENCODER.encode(await told_fully(uploads, upload, 0)) + b"\n\n"
+        while (job := uploads.jobs.get(upload)) is not None and job.task is not None and job.is_running:
+            yield b"event: progress\ndata: " + ENCODER.encode({"share": job.share}) + b"\n\n"
+            await asyncio.wait({job.task}, timeout=PROGRESS_INTERVAL_S)
+        yield b"event: done\ndata: " + ENCODER.encode(await upload_report(uploads, upload, 0)) + b"\n\n"
 
     return StreamingResponse(events(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
 
 
 async def _fix(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
-    return await told_fully(uploads, upload, change=await uploads.fix(upload, call.body.fix))
+    return await upload_report(uploads, upload, change=await uploads.fix(upload, call.body.fix))
 
 
 async def _undo(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
-    return await told_fully(uploads, upload, change=await uploads.undo(upload))
+    return await upload_report(uploads, upload, change=await uploads.undo(upload))
 
 
 async def _delete(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
-    answer = await told_fully(uploads, upload, 0)
+    report = await upload_report(uploads, upload, 0)
     await uploads.delete(upload)
-    answer.state, answer.story = "deleted", None
-    return answer
+    report.state, report.story = "deleted", None
+    return report
 
 
 async def _restore(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
     await uploads.restore(upload)
-    return await told_fully(uploads, upload, 0)
+    return await upload_report(uploads, upload, 0)
 
 
 async def _original(call: Call) -> Response:
     uploads = call.context.uploads
-    row = await uploads.store.one(call.path("upload"))
+    row = await uploads.store.get(call.path("upload"))
     file = {str(number): file for number, file in enumerate(row.files, 1)}.get(call.path("number"))
     if file is None:
         raise Refused(f"there are files 1 to {len(row.files)} in this upload", 404)
-    headers = {**_attached(file.name), "Content-Length": str(file.size)}
+    headers = {**_as_attachment(file.name), "Content-Length": str(file.size)}
     return StreamingResponse(uploads.store.pieces(file), media_type=BINARY, headers=headers)
 
 
 async def _story_file(call: Call) -> Response:
     uploads = call.context.uploads
-    row = await uploads.store.one(call.path("upload"))
-    return FileResponse(uploads.path_of(row), media_type=BINARY, headers=_attached(f"{row.story}.story"))
+    row = await uploads.store.get(call.path("upload"))
+    return FileResponse(uploads.story_path(row), media_type=BINARY, headers=_as_attachment(f"{row.story}.story"))
 
 
-def _attached(name: str) -> dict[str, str]:
-    """To be saved, never shown: what somebody sent must not run as a page of this server."""
+def _as_attachment(name: str) -> dict[str, str]:
+    """Downloaded and never displayed: an uploaded file must not run as a page of this server."""
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
 
 
 OPERATIONS = (
     Operation(
         "POST", "/api/uploads", _send, "Send the files of one story, as a form; it is read and put on stage",
-        answers=UploadReport, query=Waiting, form=FORM, status=201, refuses=(409, 413, 415, 507), tag="uploads",
+        answers=UploadReport, query=SendQuery, form=FORM, status=201, refuses=(409, 413, 415, 507), tag="uploads",
     ),
-    Operation("GET", "/api/uploads", _list, "Every story that was sent", answers=UploadsTold, tag="uploads"),
+    Operation("GET", "/api/uploads", _list, "Every story that was sent", answers=Uploads, tag="uploads"),
     Operation(
-        "GET", "/api/uploads/{upload}", _one, "A story that was sent, with the reader's report of all of it",
-        answers=UploadReport, query=Detail, refuses=(404,), tag="uploads",
+        "GET", "/api/uploads/{upload}", _get, "A story that was sent, with the reader's report of all of it",
+        answers=UploadReport, query=ReportQuery, refuses=(404,), tag="uploads",
     ),
     Operation(
         "GET", "/api/uploads/{upload}/progress", _progress, "How far its reading is, as server-sent events",
@@ -214,7 +223,7 @@ OPERATIONS = (
     ),
     Operation(
         "PATCH", "/api/uploads/{upload}", _fix, "Put something of its cast right and read it again",
-        answers=UploadReport, body=FixAsked, refuses=(404, 409, 507), tag="uploads",
+        answers=UploadReport, body=FixRequest, refuses=(404, 409, 507), tag="uploads",
     ),
     Operation(
         "POST", "/api/uploads/{upload}/undo", _undo, "Take the last fix back",

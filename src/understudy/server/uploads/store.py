@@ -1,7 +1,8 @@
-"""What is kept of uploads, in the server's database: whole or not at all.
+"""Uploads in the server's database: the files as they were sent, and the fixes made since.
 
-A large upload is written piece by piece, each in a transaction of its own so that chats are not held up; only the last
-one makes it count. What was broken off is cleared away when the server starts.
+A large upload is written in pieces, each in a transaction of its own so that chats are not held up; only the last
+transaction marks it complete. Incomplete uploads are deleted when the server starts. The story made from an upload is
+a file (see `storage`) that can be made again at any time, so it is not in the database.
 """
 
 from __future__ import annotations
@@ -13,18 +14,55 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
-from understudy.server.database import Database
 from understudy.server.problems import Refused
 
-__all__ = ["FixMade", "SentFile", "UploadRow", "UploadStore"]
+if TYPE_CHECKING:  # which imports `TABLES`
+    from understudy.server.database import ServerDatabase
 
-PIECE = 1024 * 1024
+__all__ = ["TABLES", "SentFile", "StoredFix", "UploadRow", "UploadStore"]
+
+PIECE_BYTES = 1024 * 1024
 AS_SENT = "As it was sent"
 COLUMNS = "id, story, content, made, fixable, deleted"
+
+TABLES = """
+CREATE TABLE uploads (
+    id TEXT PRIMARY KEY,
+    story TEXT NOT NULL,
+    content TEXT NOT NULL,
+    made TEXT NOT NULL,
+    fixable INTEGER NOT NULL,
+    complete INTEGER NOT NULL DEFAULT 0,
+    deleted TEXT
+);
+CREATE TABLE upload_files (
+    id INTEGER PRIMARY KEY,
+    upload TEXT NOT NULL REFERENCES uploads ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    size INTEGER NOT NULL
+);
+CREATE INDEX upload_files_by_upload ON upload_files (upload, id);
+CREATE TABLE upload_pieces (
+    file INTEGER NOT NULL REFERENCES upload_files ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (file, number)
+);
+CREATE TABLE upload_fixes (
+    upload TEXT NOT NULL REFERENCES uploads ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    what TEXT NOT NULL,
+    cast_toml TEXT NOT NULL,
+    made TEXT NOT NULL,
+    PRIMARY KEY (upload, number)
+) WITHOUT ROWID;
+"""
+"""Fix 0 is the cast.toml that came with the upload, blank if there was none; undo deletes the newest fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +73,8 @@ class SentFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FixMade:
-    """Something put right: the cast.toml from then on."""
+class StoredFix:
+    """A fix: what it did, in words, and the cast.toml from then on."""
 
     number: int
     what: str
@@ -48,14 +86,14 @@ class FixMade:
 class UploadRow:
     id: str
     story: str
-    """Its name on stage."""
+    """The name it is served by."""
     content: str
-    """Tells equal uploads: a hash of names and bytes."""
+    """A hash of file names and bytes: equal uploads have the same."""
     made: str
     fixable: bool
     deleted: str | None
     files: tuple[SentFile, ...]
-    fixes: tuple[FixMade, ...]
+    fixes: tuple[StoredFix, ...]
 
     @property
     def cast_toml(self) -> str:
@@ -67,48 +105,47 @@ class UploadRow:
 
 
 class UploadStore:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
     async def all(self) -> list[UploadRow]:
-        """Every complete upload, oldest first, those deleted but still kept included."""
+        """Every complete upload, oldest first, including deleted ones that can still be restored."""
         return await self._database.run(lambda db: _rows(db, "complete ORDER BY made, id", ()))
 
-    async def one(self, upload: str) -> UploadRow:
-        found = await self._database.run(lambda db: _rows(db, "complete AND id = ?", (upload,)))
-        if not found:
+    async def get(self, upload: str) -> UploadRow:
+        rows = await self._database.run(lambda db: _rows(db, "complete AND id = ?", (upload,)))
+        if not rows:
             raise Refused("there is no such upload here", 404)
-        return found[0]
+        return rows[0]
 
-    async def same(self, content: str) -> UploadRow | None:
-        """One with the same files that has not been deleted."""
-        found = await self._database.run(
-            lambda db: _rows(db, "complete AND content = ? AND deleted IS NULL", (content,))
-        )
-        return found[0] if found else None
+    async def find_by_content(self, content: str) -> UploadRow | None:
+        """An upload with the same files that has not been deleted."""
+        where = "complete AND content = ? AND deleted IS NULL"
+        rows = await self._database.run(lambda db: _rows(db, where, (content,)))
+        return rows[0] if rows else None
 
     async def count(self) -> int:
         """How many uploads there are that have not been deleted."""
-        question = "SELECT count(*) FROM uploads WHERE complete AND deleted IS NULL"
-        (uploads,) = await self._database.run(lambda db: db.execute(question).fetchone())
-        return int(uploads)
+        query = "SELECT count(*) FROM uploads WHERE complete AND deleted IS NULL"
+        (count,) = await self._database.run(lambda db: db.execute(query).fetchone())
+        return int(count)
 
-    async def keep(self, row: UploadRow, paths: Iterable[Path]) -> list[str]:
-        """Keep an upload and its files for good; nothing of it where that fails.
+    async def add(self, row: UploadRow, paths: Iterable[Path]) -> list[str]:
+        """Add an upload and its files, all or nothing.
 
-        Gives the uploads that went for it: the same files, deleted and now sent again.
+        Returns the ids of uploads this replaces: deleted ones with the same files.
         """
         await self._database.run(lambda db: _insert(db, row))
         try:
             for file, path in zip(row.files, paths):
-                await self._keep_file(row.id, file, path)
+                await self._add_file(row.id, file, path)
             return await self._database.run(lambda db: _complete(db, row))
         except BaseException:
-            with anyio.CancelScope(shield=True), contextlib.suppress(Refused):  # a full disk: cleared at the next start
+            with anyio.CancelScope(shield=True), contextlib.suppress(Refused):  # if the disk is full: at the next start
                 await self.purge(row.id)
             raise
 
-    async def _keep_file(self, upload: str, file: SentFile, path: Path) -> None:
+    async def _add_file(self, upload: str, file: SentFile, path: Path) -> None:
         number = await self._database.run(
             lambda db: (
                 db.execute(
@@ -117,40 +154,39 @@ class UploadStore:
             )
         )
         with path.open("rb") as stream:
-            place = 0
-            while piece := await anyio.to_thread.run_sync(stream.read, PIECE):
-                await self._database.run(partial(_insert_piece, entry=(number, place, piece)))
-                place += 1
+            index = 0
+            while piece := await anyio.to_thread.run_sync(stream.read, PIECE_BYTES):
+                await self._database.run(partial(_insert_piece, row=(number, index, piece)))
+                index += 1
 
     async def pieces(self, file: SentFile) -> AsyncIterator[bytes]:
         """A file as it was sent, a piece at a time."""
-        place = 0
-        while (found := await self._piece(file.number, place)) is not None:
-            yield found
-            place += 1
+        index = 0
+        while (piece := await self._piece(file.number, index)) is not None:
+            yield piece
+            index += 1
 
-    async def _piece(self, file: int, place: int) -> bytes | None:
-        question = "SELECT bytes FROM upload_pieces WHERE file = ? AND number = ?"
-        row = await self._database.run(lambda db: db.execute(question, (file, place)).fetchone())
+    async def _piece(self, file: int, index: int) -> bytes | None:
+        query = "SELECT bytes FROM upload_pieces WHERE file = ? AND number = ?"
+        row = await self._database.run(lambda db: db.execute(query, (file, index)).fetchone())
         return None if row is None else bytes(row[0])
 
-    async def fix(self, upload: str, what: str, cast_toml: str) -> None:
-        """Keep what was put right, in words and as the cast.toml that came of it."""
-        question = """INSERT INTO upload_fixes SELECT ?1, max(number) + 1, ?2, ?3, ?4
+    async def add_fix(self, upload: str, what: str, cast_toml: str) -> None:
+        """`what` says in words what the fix did, `cast_toml` is the result."""
+        query = """INSERT INTO upload_fixes SELECT ?1, max(number) + 1, ?2, ?3, ?4
                       FROM upload_fixes WHERE upload = ?1"""
-        await self._database.run(lambda db: db.execute(question, (upload, what, cast_toml, _now())))
+        await self._database.run(lambda db: db.execute(query, (upload, what, cast_toml, _now())))
 
-    async def undo(self, upload: str) -> None:
-        """Take the newest fix away."""
-        question = """DELETE FROM upload_fixes WHERE upload = ?1 AND number > 0
+    async def delete_newest_fix(self, upload: str) -> None:
+        query = """DELETE FROM upload_fixes WHERE upload = ?1 AND number > 0
                       AND number = (SELECT max(number) FROM upload_fixes WHERE upload = ?1)"""
-        await self._database.run(lambda db: db.execute(question, (upload,)))
+        await self._database.run(lambda db: db.execute(query, (upload,)))
 
     async def rename(self, upload: str, story: str) -> None:
         await self._database.run(lambda db: db.execute("UPDATE uploads SET story = ? WHERE id = ?", (story, upload)))
 
     async def delete(self, upload: str) -> None:
-        """Put away, to be brought back or purged."""
+        """Mark as deleted, to be restored or purged."""
         await self._database.run(lambda db: db.execute("UPDATE uploads SET deleted = ? WHERE id = ?", (_now(), upload)))
 
     async def restore(self, upload: str) -> None:
@@ -159,17 +195,17 @@ class UploadStore:
     async def purge(self, upload: str) -> None:
         await self._database.run(lambda db: db.execute("DELETE FROM uploads WHERE id = ?", (upload,)))
 
-    async def purge_old(self, kept: int) -> list[str]:
-        """Forget what was deleted longer ago than is kept; gives what went."""
-        before = _now(-kept)
-        return await self._database.run(lambda db: _deleted(db, "deleted < ?", before))
+    async def purge_old(self, restore_s: int) -> list[str]:
+        """Remove what was deleted longer ago than so many seconds; returns the ids."""
+        before = _now(-restore_s)
+        return await self._database.run(lambda db: _delete(db, "deleted < ?", before))
 
-    async def purge_broken_off(self) -> None:
+    async def purge_incomplete(self) -> None:
         await self._database.run(lambda db: db.execute("DELETE FROM uploads WHERE NOT complete"))
 
 
-def _rows(db: sqlite3.Connection, which: str, parameters: tuple[str, ...]) -> list[UploadRow]:
-    found = db.execute(f"SELECT {COLUMNS} FROM uploads WHERE {which}", parameters).fetchall()
+def _rows(db: sqlite3.Connection, where: str, parameters: tuple[str, ...]) -> list[UploadRow]:
+    rows = db.execute(f"SELECT {COLUMNS} FROM uploads WHERE {where}", parameters).fetchall()
     return [
         UploadRow(
             upload, story, content, made, bool(fixable), deleted,
@@ -180,13 +216,13 @@ def _rows(db: sqlite3.Connection, which: str, parameters: tuple[str, ...]) -> li
                 )
             ),
             tuple(
-                FixMade(*fix)
+                StoredFix(*fix)
                 for fix in db.execute(
                     "SELECT number, what, cast_toml, made FROM upload_fixes WHERE upload = ? ORDER BY number", (upload,)
                 )
             ),
         )
-        for upload, story, content, made, fixable, deleted in found
+        for upload, story, content, made, fixable, deleted in rows
     ]  # fmt: skip
 
 
@@ -197,20 +233,20 @@ def _insert(db: sqlite3.Connection, row: UploadRow) -> None:
     )
 
 
-def _insert_piece(db: sqlite3.Connection, entry: tuple[int | None, int, bytes]) -> None:
-    db.execute("INSERT INTO upload_pieces VALUES (?, ?, ?)", entry)
+def _insert_piece(db: sqlite3.Connection, row: tuple[int | None, int, bytes]) -> None:
+    db.execute("INSERT INTO upload_pieces VALUES (?, ?, ?)", row)
 
 
-def _deleted(db: sqlite3.Connection, which: str, parameter: str) -> list[str]:
-    return [upload for (upload,) in db.execute(f"DELETE FROM uploads WHERE {which} RETURNING id", (parameter,))]
+def _delete(db: sqlite3.Connection, where: str, parameter: str) -> list[str]:
+    return [upload for (upload,) in db.execute(f"DELETE FROM uploads WHERE {where} RETURNING id", (parameter,))]
 
 
 def _complete(db: sqlite3.Connection, row: UploadRow) -> list[str]:
-    gone = _deleted(db, "content = ? AND deleted IS NOT NULL", row.content)
+    replaced = _delete(db, "content = ? AND deleted IS NOT NULL", row.content)
     db.execute("INSERT INTO upload_fixes VALUES (?, 0, ?, ?, ?)", (row.id, AS_SENT, row.cast_toml, row.made))
     db.execute("UPDATE uploads SET complete = 1 WHERE id = ?", (row.id,))
-    return gone
+    return replaced
 
 
-def _now(later: int = 0) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=later)).isoformat(timespec="milliseconds")
+def _now(offset_s: int = 0) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=offset_s)).isoformat(timespec="milliseconds")

@@ -1,6 +1,6 @@
-"""The folder of what a server keeps: one server at a time, and nobody but its owner may look into it.
+"""The server's data folder, locked by one server process at a time and readable by its owner only.
 
-The lock is the kernel's, so it goes with the process that held it, however that ended.
+The lock is a kernel file lock, so it is released however the process ends.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from understudy.errors import InputError
 
 __all__ = ["DataFolder", "private_files"]
 
-LOCK = "server.lock"
-OWN = ("server.*", "stories", "stories/*", "reading")
-"""What a server makes here. The folder may hold other things, which are left as they are."""
-IN_USE = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+LOCK_FILE = "server.lock"
+SERVER_FILES = ("server.*", "stories", "stories/*", "reading")
+"""What a server creates here; other files in the folder are left as they are."""
+LOCKED_ERRORS = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
 class DataFolder:
-    """Made if it is not there, and held until closed."""
+    """Created if missing, and locked until closed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise InputError(
                 f"cannot be used to keep chats in ({error.strerror}): choose another --data", path
@@ -37,11 +37,11 @@ class DataFolder:
         try:
             _lock(self._lock)
         except OSError as error:
-            number = _text(self._lock)
+            process = _read_text(self._lock)
             os.close(self._lock)
-            if error.errno not in IN_USE:
+            if error.errno not in LOCKED_ERRORS:
                 raise InputError(f"cannot be locked ({error.strerror}): choose another --data", path) from error
-            holder = f" (process {number})" if number.isdigit() else ""
+            holder = f" (process {process})" if process.isdigit() else ""
             raise InputError(
                 f"is in use by another `understudy serve`{holder}: stop that one, or give this one a folder of its own "
                 "with --data",
@@ -56,27 +56,27 @@ class DataFolder:
         os.close(self._lock)
 
     def _make_private(self) -> None:
-        found = [self.path, *(path for pattern in OWN for path in self.path.glob(pattern))]
-        for path in found:
-            with suppress(PermissionError, FileNotFoundError):  # somebody else's folder that we may write to
+        paths = [self.path, *(path for pattern in SERVER_FILES for path in self.path.glob(pattern))]
+        for path in paths:
+            with suppress(PermissionError, FileNotFoundError):  # a folder of another owner that we may write to
                 path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Files made meanwhile, also by programs that are started, are readable by their owner alone."""
-    before = os.umask(0o077)
+    """Files created meanwhile, also by child processes, are readable by their owner only."""
+    previous = os.umask(0o077)
     try:
         yield
     finally:
-        os.umask(before)
+        os.umask(previous)
 
 
 def _lock(descriptor: int) -> None:
     if sys.platform == "win32":
         import msvcrt
 
-        os.lseek(descriptor, 1_000_000, os.SEEK_SET)  # beyond the text, which others may read
+        os.lseek(descriptor, 1_000_000, os.SEEK_SET)  # beyond the process id, which other processes read
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     else:
         import fcntl
@@ -84,6 +84,6 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _text(descriptor: int) -> str:
+def _read_text(descriptor: int) -> str:
     os.lseek(descriptor, 0, os.SEEK_SET)
     return os.read(descriptor, 20).decode("ascii", "replace")

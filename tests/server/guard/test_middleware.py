@@ -1,4 +1,4 @@
-"""Each rule of the guard, tried: who may come in, from where, how often and with how much."""
+"""Each rule of the guard: hosts, keys, origins, rates and sizes; and what it adds to responses and the log."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 from understudy.errors import InputError
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import Door, Guard, Limits
-from understudy.server.guard.middleware import COOKIE
+from understudy.server.guard import AccessPolicy, GuardMiddleware, RequestLimits
+from understudy.server.guard.access import COOKIE
 
 KEY = "a long and quite random key"
 CHAT = {"model": "brass-key/Ines", "messages": [{"role": "user", "content": "the secret words"}]}
 Visit = Callable[[httpx.AsyncClient], Awaitable[Any]]
 
 
-def visit(app: Guard, doing: Visit, url: str = "http://127.0.0.1", address: str = "127.0.0.1") -> Any:
+def visit(app: GuardMiddleware, doing: Visit, url: str = "http://127.0.0.1", address: str = "127.0.0.1") -> Any:
     async def visiting() -> Any:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 1))
         async with httpx.AsyncClient(transport=transport, base_url=url) as client:
@@ -30,9 +30,9 @@ def visit(app: Guard, doing: Visit, url: str = "http://127.0.0.1", address: str 
     return asyncio.run(visiting())
 
 
-def ask(app: Guard, method: str, path: str, url: str = "http://127.0.0.1", **told: Any) -> httpx.Response:
+def ask(app: GuardMiddleware, method: str, path: str, url: str = "http://127.0.0.1", **options: Any) -> httpx.Response:
     async def asking(client: httpx.AsyncClient) -> httpx.Response:
-        return await client.request(method, path, **told)
+        return await client.request(method, path, **options)
 
     response = visit(app, asking, url)
     assert isinstance(response, httpx.Response)
@@ -47,43 +47,43 @@ def refusal(response: httpx.Response) -> dict[str, Any]:
 
 
 @pytest.fixture
-def keyed(context: AppContext) -> Guard:
-    return make_app(context, Door.of("0.0.0.0", KEY, ("stage.example",)))
+def keyed(context: AppContext) -> GuardMiddleware:
+    return make_app(context, AccessPolicy.for_host("0.0.0.0", KEY, ("stage.example",)))
 
 
 def test_only_the_loopback_address_does_without_a_key() -> None:
     for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
-        assert Door.of(host, None).key is None
+        assert AccessPolicy.for_host(host, None).key is None
     for host in ("0.0.0.0", "::", "192.168.1.5", "stage.example"):
         with pytest.raises(InputError, match="UNDERSTUDY_API_KEY"):
-            Door.of(host, None)
+            AccessPolicy.for_host(host, None)
         with pytest.raises(InputError, match="UNDERSTUDY_API_KEY"):
-            Door.of(host, "")
-        assert Door.of(host, KEY).key == KEY
+            AccessPolicy.for_host(host, "")
+        assert AccessPolicy.for_host(host, KEY).key == KEY
     with pytest.raises(InputError, match="too short"):
-        Door.of("0.0.0.0", "hunter2")
+        AccessPolicy.for_host("0.0.0.0", "hunter2")
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8321", "http://localhost", "http://[::1]:9", "http://LOCALHOST:1"])
-def test_the_server_is_called_by_its_own_names(app: Guard, url: str) -> None:
+def test_the_server_is_called_by_its_own_names(app: GuardMiddleware, url: str) -> None:
     assert ask(app, "GET", "/api/stories", url).status_code == 200
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8321", "192.168.1.5", "", "[::2]"]
 )
-def test_by_another_name_it_does_not_answer(app: Guard, host: str) -> None:
+def test_by_another_name_it_does_not_answer(app: GuardMiddleware, host: str) -> None:
     response = ask(app, "GET", "/api/stories", headers={"Host": host})
     assert response.status_code == 421 and refusal(response)["code"] == "host"
 
 
-def test_a_server_for_all_addresses_goes_by_any_address_and_by_its_names(keyed: Guard) -> None:
+def test_a_server_for_all_addresses_goes_by_any_address_and_by_its_names(keyed: GuardMiddleware) -> None:
     for host, status in (("192.168.1.5:8321", 200), ("stage.example", 200), ("other.example", 421)):
         response = ask(keyed, "GET", "/health", headers={"Host": host})
         assert response.status_code == status, host
 
 
-def test_the_key_opens_and_nothing_else_does(keyed: Guard) -> None:
+def test_the_key_opens_and_nothing_else_does(keyed: GuardMiddleware) -> None:
     bearer = {"Authorization": f"Bearer {KEY}"}
     assert ask(keyed, "GET", "/api/stories", headers=bearer).status_code == 200
     for wrong in ({}, {"Authorization": f"Bearer {KEY}x"}, {"Authorization": "Bearer "}, {"Authorization": KEY}):
@@ -95,7 +95,7 @@ def test_the_key_opens_and_nothing_else_does(keyed: Guard) -> None:
     assert ask(keyed, "GET", "/health").status_code == 200
 
 
-def test_a_person_logs_in_once_and_holds_a_session_not_the_key(keyed: Guard) -> None:
+def test_a_person_logs_in_once_and_holds_a_session_not_the_key(keyed: GuardMiddleware) -> None:
     async def logging_in(client: httpx.AsyncClient) -> None:
         page = await client.get("/stories", headers={"Accept": "text/html"})
         assert page.status_code == 303 and page.headers["location"] == "/login?next=%2Fstories"
@@ -109,16 +109,16 @@ def test_a_person_logs_in_once_and_holds_a_session_not_the_key(keyed: Guard) -> 
         cookie = right.headers["set-cookie"]
         assert "HttpOnly" in cookie and "SameSite=strict" in cookie and KEY not in cookie
         assert (await client.get("/api/stories")).status_code == 200
-        held = client.cookies[COOKIE]
+        token = client.cookies[COOKIE]
         await client.post("/logout")
-        client.cookies.set(COOKIE, held)
+        client.cookies.set(COOKIE, token)
         assert (await client.get("/api/stories")).status_code == 401
 
     visit(keyed, logging_in)
 
 
 @pytest.mark.parametrize("elsewhere", ["//evil.example", "https://evil.example", "/\\evil.example", "evil"])
-def test_logging_in_leads_nowhere_else(keyed: Guard, elsewhere: str) -> None:
+def test_logging_in_leads_nowhere_else(keyed: GuardMiddleware, elsewhere: str) -> None:
     response = ask(keyed, "POST", "/login", data={"key": KEY, "next": elsewhere})
     assert response.status_code == 303 and response.headers["location"] == "/"
 
@@ -134,7 +134,7 @@ def test_logging_in_leads_nowhere_else(keyed: Guard, elsewhere: str) -> None:
         {"Origin": "http://127.0.0.1", "Sec-Fetch-Site": "cross-site"},
     ],
 )
-def test_another_sites_page_changes_nothing(app: Guard, headers: dict[str, str]) -> None:
+def test_another_sites_page_changes_nothing(app: GuardMiddleware, headers: dict[str, str]) -> None:
     for method, path in (("POST", "/v1/chat/completions"), ("POST", "/api/chats"), ("DELETE", "/api/chats/x")):
         response = ask(app, method, path, headers=headers, json=CHAT if method == "POST" else None)
         assert response.status_code == 403 and refusal(response)["code"] == "cross_site"
@@ -143,12 +143,12 @@ def test_another_sites_page_changes_nothing(app: Guard, headers: dict[str, str])
 @pytest.mark.parametrize(
     "headers", [{}, {"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}]
 )
-def test_the_own_page_and_other_programs_may(app: Guard, headers: dict[str, str]) -> None:
+def test_the_own_page_and_other_programs_may(app: GuardMiddleware, headers: dict[str, str]) -> None:
     assert ask(app, "POST", "/v1/chat/completions", headers=headers, json=CHAT).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json"])
-def test_a_body_must_say_that_it_is_json(app: Guard, kind: str) -> None:
+def test_a_body_must_say_that_it_is_json(app: GuardMiddleware, kind: str) -> None:
     """A form of another site can send text/plain without asking; JSON it cannot."""
     content = b'{"model": "brass-key/Ines", "messages": [{"role": "user", "content": "x"}]}'
     response = ask(app, "POST", "/v1/chat/completions", content=content, headers={"Content-Type": kind})
@@ -157,7 +157,7 @@ def test_a_body_must_say_that_it_is_json(app: Guard, kind: str) -> None:
     assert ask(app, "POST", "/v1/chat/completions", content=content, headers=good).status_code == 200
 
 
-def test_every_answer_tells_the_browser_what_a_page_may_do(app: Guard, keyed: Guard) -> None:
+def test_every_answer_tells_the_browser_what_a_page_may_do(app: GuardMiddleware, keyed: GuardMiddleware) -> None:
     answers = [ask(app, "GET", path) for path in ("/", "/api/stories", "/nothing", "/static/site.css", "/docs")]
     answers += [ask(app, "POST", "/api/stories"), ask(keyed, "GET", "/api/stories"), ask(keyed, "GET", "/login")]
     answers.append(ask(app, "POST", "/v1/chat/completions", json={**CHAT, "stream": True}))
@@ -171,14 +171,14 @@ def test_every_answer_tells_the_browser_what_a_page_may_do(app: Guard, keyed: Gu
 
 
 def test_a_body_that_says_it_is_too_long_is_refused(context: AppContext) -> None:
-    app = make_app(context, limits=Limits(body=200))
+    app = make_app(context, limits=RequestLimits(body_bytes=200))
     assert ask(app, "POST", "/v1/chat/completions", json=CHAT).status_code == 200
     response = ask(app, "POST", "/v1/chat/completions", json={**CHAT, "user": "x" * 200})
     assert response.status_code == 413 and refusal(response)["code"] == "body_too_long"
 
 
 def test_a_body_that_does_not_say_how_long_it_is_is_counted(context: AppContext) -> None:
-    app = make_app(context, limits=Limits(body=10_000))
+    app = make_app(context, limits=RequestLimits(body_bytes=10_000))
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -193,7 +193,7 @@ def test_a_body_that_does_not_say_how_long_it_is_is_counted(context: AppContext)
 
 
 def test_too_many_requests_are_told_when_to_come_back(context: AppContext) -> None:
-    app = make_app(context, limits=Limits(per_second=0.5, burst=3))
+    app = make_app(context, limits=RequestLimits(per_second=0.5, burst=3))
 
     async def asking(client: httpx.AsyncClient) -> list[httpx.Response]:
         return [await client.get("/api/stories") for _ in range(5)]
@@ -205,19 +205,21 @@ def test_too_many_requests_are_told_when_to_come_back(context: AppContext) -> No
 
 
 def test_strangers_cannot_try_keys_for_long(context: AppContext) -> None:
-    app = make_app(context, Door.of("0.0.0.0", KEY), Limits(strangers_per_second=0.001, strangers_burst=3))
+    app = make_app(
+        context, AccessPolicy.for_host("0.0.0.0", KEY), RequestLimits(keyless_per_second=0.001, keyless_burst=3)
+    )
 
     async def guessing(client: httpx.AsyncClient) -> list[int]:
         tries = [await client.get("/api/stories", headers={"Authorization": f"Bearer {n}"}) for n in range(5)]
         tries.append(await client.post("/login", data={"key": "wrong"}))
         tries.append(await client.get("/api/stories", headers={"Authorization": f"Bearer {KEY}"}))
-        return [one.status_code for one in tries]
+        return [response.status_code for response in tries]
 
     assert visit(app, guessing) == [401, 401, 401, 429, 429, 429, 200]
 
 
 def test_one_client_holds_only_so_many_requests_open(context: AppContext) -> None:
-    app = make_app(context, limits=Limits(open=2))
+    app = make_app(context, limits=RequestLimits(concurrent=2))
     body = b'{"model": "brass-key/Ines", "messages": [{"role": "user", "content": "x"}]}'
 
     async def crowding(client: httpx.AsyncClient) -> tuple[list[int], int]:
@@ -232,20 +234,20 @@ def test_one_client_holds_only_so_many_requests_open(context: AppContext) -> Non
             kind = {"Content-Type": "application/json"}
             return (await client.post("/v1/chat/completions", content=slow(), headers=kind)).status_code
 
-        held = [asyncio.ensure_future(chat()) for _ in range(2)]
+        chats = [asyncio.ensure_future(chat()) for _ in range(2)]
         async with asyncio.timeout(20):
             while (refused := await client.get("/health")).status_code != 429:
                 await asyncio.sleep(0)
         assert refusal(refused)["code"] == "too_many_open" and refused.headers["retry-after"]
         may.set()
-        done = [await one for one in held]
+        done = [await chat for chat in chats]
         return done, (await client.get("/health")).status_code
 
     assert visit(app, crowding) == ([200, 200], 200)
 
 
 def test_a_request_leaves_one_line_without_what_was_said(
-    app: Guard, keyed: Guard, caplog: pytest.LogCaptureFixture
+    app: GuardMiddleware, keyed: GuardMiddleware, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "understudy.server"):
         ask(app, "POST", "/v1/chat/completions?who=me", json=CHAT)
@@ -278,7 +280,7 @@ def test_what_breaks_is_told_without_what_was_said(
     assert "RuntimeError" in caplog.text and "secret" not in caplog.text + response.text
 
 
-def test_websockets_are_not_taken(app: Guard) -> None:
+def test_websockets_are_not_taken(app: GuardMiddleware) -> None:
     sent = []
 
     async def run() -> None:

@@ -16,10 +16,10 @@ from understudy.errors import InputError, UnknownStory
 from understudy.readers import read
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads import stories
+from understudy.server.uploads import service
 from understudy.server.uploads.fixes import AddAlias, Merge, Rename, SetTitle, WriteCast
-from understudy.server.uploads.limits import Limits
-from understudy.server.uploads.routes import told_all, told_fully
+from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.routes import all_uploads, upload_report
 from uploading import FORM, File, form, in_chunks, opened, sent, zipped
 
 BRASS_KEY: list[File] = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]
@@ -54,7 +54,7 @@ def test_every_kind_of_file_goes_on_stage_and_comes_back_as_it_was(tmp_path: Pat
     name, make = SAMPLES[kind]
     content = make()
 
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             report = await sent(uploads, (name, content))
@@ -67,11 +67,11 @@ def test_every_kind_of_file_goes_on_stage_and_comes_back_as_it_was(tmp_path: Pat
             assert {person.name for person in report.report.cast} >= (
                 {"Odile"} if "PersonaChat" not in kind else {"Person 1A"}
             )
-            row = await uploads.store.one(report.id)
+            row = await uploads.store.get(report.id)
             assert b"".join([piece async for piece in uploads.store.pieces(row.files[0])]) == content
         assert len(left(tmp_path)) == 1
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_a_story_is_the_same_however_it_is_sent(tmp_path: Path, story: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_story_is_the_same_however_it_is_sent(tmp_path: Path, story: Path) -> 
     }
     expected = read(story)
 
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path / "data", registry) as uploads:
             for way, files in ways.items():
@@ -97,11 +97,11 @@ def test_a_story_is_the_same_however_it_is_sent(tmp_path: Path, story: Path) -> 
                 assert report.fixable == (way != "story file")
         assert [name for name, _ in registry] == ["the-brass-key", "the-brass-key-2", "the-brass-key-3"]
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ([("act.txt", b"")], r"act\.txt: is empty"),
         ([("a.bin", b"\x00\x01\x02" * 50)], r"a\.bin.*(NUL|no form)"),
@@ -115,19 +115,19 @@ def test_a_story_is_the_same_however_it_is_sent(tmp_path: Path, story: Path) -> 
         ([("deep.json", b"[" * 100_000)], r"deep\.json"),
     ],
 )
-def test_a_bad_upload_says_what_is_wrong_and_leaves_nothing(tmp_path: Path, files: list[File], told: str) -> None:
+def test_a_bad_upload_says_what_is_wrong_and_leaves_nothing(tmp_path: Path, files: list[File], message: str) -> None:
     async def refused() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
-            with pytest.raises(InputError, match=told) as caught:
+            with pytest.raises(InputError, match=message) as caught:
                 await sent(uploads, *files)
             assert str(tmp_path) not in str(caught.value)
             assert list(registry) == []
             assert left(tmp_path) == []
-            (failed,) = await told_all(uploads)
+            (failed,) = await all_uploads(uploads)
             assert (failed.state, failed.problem) == ("failed", str(caught.value))
             await uploads.delete(failed.id)
-            assert await told_all(uploads) == []
+            assert await all_uploads(uploads) == []
             assert (await sent(uploads, ("act.txt", SCRIPT.encode()))).state == "ready"  # the server goes on
 
     asyncio.run(refused())
@@ -135,17 +135,17 @@ def test_a_bad_upload_says_what_is_wrong_and_leaves_nothing(tmp_path: Path, file
 
 
 def test_notes_that_are_sent_by_themselves_are_a_script(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path) as uploads:
             report = await sent(uploads, ("Notes on a quarrel.txt", TRANSCRIPT.encode()))
             assert report.lines == 9
             assert report.title == "Notes on a quarrel"
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_the_same_files_are_the_same_story(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             first = await sent(uploads, *BRASS_KEY)
@@ -158,7 +158,7 @@ def test_the_same_files_are_the_same_story(tmp_path: Path) -> None:
             other = await sent(uploads, ("another.txt", SCRIPT.encode()))
             assert not other.already
 
-    asyncio.run(told())
+    asyncio.run(scenario())
     assert rows(tmp_path)["uploads"] == 3
 
 
@@ -172,8 +172,8 @@ def test_a_server_that_starts_again_finds_everything(tmp_path: Path) -> None:
     async def after(story_file: str) -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
-            await uploads.readings.wait(upload)
-            report = await told_fully(uploads, upload)
+            await uploads.jobs.wait(upload)
+            report = await upload_report(uploads, upload)
             assert report.state == "ready", story_file
             assert registry.story("the-brass-key").character("Mara").name == "Mara of the Quay"
             assert [fix.what for fix in report.fixes] == ["Renamed Mara Quill to Mara of the Quay"]
@@ -192,22 +192,22 @@ def test_a_server_that_starts_again_finds_everything(tmp_path: Path) -> None:
 def test_a_story_file_that_is_older_than_its_readers_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             report = await sent(uploads, *BRASS_KEY)
         (first,) = left(tmp_path)
-        monkeypatch.setattr("understudy.server.uploads.shelf.__version__", "a newer one")
+        monkeypatch.setattr("understudy.server.uploads.storage.__version__", "a newer one")
         async with opened(tmp_path, StoryRegistry({})) as uploads:
-            await uploads.readings.wait(report.id)
+            await uploads.jobs.wait(report.id)
             assert left(tmp_path) != [first]
             assert len(left(tmp_path)) == 1
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_what_a_killed_server_left_is_cleared_away(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path) as uploads:
             await sent(uploads, *BRASS_KEY)
         connection = sqlite3.connect(tmp_path / "server.sqlite")
@@ -219,30 +219,30 @@ def test_what_a_killed_server_left_is_cleared_away(tmp_path: Path) -> None:
         (tmp_path / "reading" / "work").mkdir(parents=True)
         (tmp_path / "reading" / "work" / "a.txt").write_text("left")
         async with opened(tmp_path) as uploads:
-            assert len(await told_all(uploads)) == 1
+            assert len(await all_uploads(uploads)) == 1
         assert len(left(tmp_path)) == 1
 
-    asyncio.run(told())
+    asyncio.run(scenario())
     assert rows(tmp_path) == {"uploads": 1, "upload_files": 3, "upload_pieces": 3, "upload_fixes": 1}
 
 
 def test_a_name_that_the_command_line_takes_is_left_to_it(tmp_path: Path, story: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path / "data") as uploads:
             await sent(uploads, *BRASS_KEY)
         own = read(story)
         registry = StoryRegistry({"the-brass-key": own})
         async with opened(tmp_path / "data", registry) as uploads:
             assert registry.story("the-brass-key") is own
-            (upload,) = await told_all(uploads)
+            (upload,) = await all_uploads(uploads)
             assert upload.story == "the-brass-key-2"
             assert registry.story("the-brass-key-2").title == "The Brass Key"
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_fixes_are_read_again_told_and_undone(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, ("quarrel.txt", QUARREL))).id
@@ -250,7 +250,7 @@ def test_fixes_are_read_again_told_and_undone(tmp_path: Path) -> None:
             change = await uploads.fix(upload, Merge("Bast", "Bastien"))
             assert (change.gone, change.new, change.lines) == (["Bast"], [], {"Bastien": (1, 2)})
             merged = registry.story("quarrel").cast()
-            assert {one.character.name: one.lines for one in merged} == {"Odile": 2, "Bastien": 2}
+            assert {member.character.name: member.lines for member in merged} == {"Odile": 2, "Bastien": 2}
             change = await uploads.fix(upload, AddAlias("Bastien", "Bee"))
             assert registry.story("quarrel").character("bee").name == "Bastien"
             await uploads.fix(upload, SetTitle("The Quarrel"))
@@ -265,11 +265,11 @@ def test_fixes_are_read_again_told_and_undone(tmp_path: Path) -> None:
                 await uploads.undo(upload)
         assert len(left(tmp_path)) == 2  # as it stands, and as it was before the last change
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_a_fix_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
@@ -287,11 +287,11 @@ def test_a_fix_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
             assert registry.story("the-brass-key").title != "The Brass Key"
             assert list(registry.story("the-brass-key").relations()) == []
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_cards_and_plays_can_be_put_right_too(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             for kind in ("card", "card, PNG", "TEI drama", "HPD sessions", "transcript, HTML"):
@@ -301,30 +301,30 @@ def test_cards_and_plays_can_be_put_right_too(tmp_path: Path) -> None:
                 assert change.new == ["Odile the Stern"], kind
                 assert registry.story(report.story or "").character("Odile").name == "Odile the Stern"
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_the_cast_of_a_story_file_is_settled(tmp_path: Path, story: Path) -> None:
     read(story, into=tmp_path / "made.story")
 
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path / "data") as uploads:
             upload = (await sent(uploads, ("made.story", (tmp_path / "made.story").read_bytes()))).id
             with pytest.raises(Refused, match="story file"):
                 await uploads.fix(upload, SetTitle("Another"))
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_deleting_can_be_taken_back_for_a_while(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
             await uploads.delete(upload)
             with pytest.raises(UnknownStory):
                 registry.story("the-brass-key")
-            (put_away,) = await told_all(uploads)
+            (put_away,) = await all_uploads(uploads)
             assert (put_away.state, put_away.title, put_away.story) == ("deleted", "The Brass Key", None)
             with pytest.raises(Refused, match="not on stage"):
                 await uploads.fix(upload, SetTitle("Another"))
@@ -339,18 +339,20 @@ def test_deleting_can_be_taken_back_for_a_while(tmp_path: Path) -> None:
                 await uploads.restore(upload)
             assert len(left(tmp_path)) == 1
             await uploads.delete(again.id)
-        async with opened(tmp_path, registry, Limits(kept=-1)) as uploads:
-            assert await told_all(uploads) == []
+        async with opened(tmp_path, registry, UploadLimits(restore_s=-1)) as uploads:
+            assert await all_uploads(uploads) == []
 
-    asyncio.run(told())
+    asyncio.run(scenario())
     assert left(tmp_path) == []
     assert rows(tmp_path) == NOTHING
 
 
 def test_there_is_room_for_so_much_and_no_more(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         size = len(SCRIPT.encode())
-        async with opened(tmp_path, limits=Limits(uploads=2, upload=size + 10, total=2 * size, files=3)) as uploads:
+        async with opened(
+            tmp_path, limits=UploadLimits(uploads=2, upload_bytes=size + 10, total_bytes=2 * size, files=3)
+        ) as uploads:
             with pytest.raises(Refused, match="send it in parts") as caught:
                 await sent(uploads, ("a.txt", SCRIPT.encode() * 2))
             assert caught.value.status == 413
@@ -364,7 +366,7 @@ def test_there_is_room_for_so_much_and_no_more(tmp_path: Path) -> None:
                 await sent(uploads, ("d.txt", b"Odile: No.\nBastien: Oh.\n"))
         assert len(left(tmp_path)) == 2
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_a_form_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
@@ -372,69 +374,69 @@ def test_a_form_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
         yield form([("a.txt", SCRIPT.encode())])[:200]
         raise ConnectionResetError
 
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path) as uploads:
             with pytest.raises(OSError):
-                await uploads.take(FORM, breaking_off())
+                await uploads.receive(FORM, breaking_off())
             for body in (form([("a.txt", SCRIPT.encode())])[:200], b"no form at all", b""):
                 with pytest.raises(Refused, match="broke off|no file"):
-                    await uploads.take(FORM, in_chunks(body))
+                    await uploads.receive(FORM, in_chunks(body))
             for kind in ("application/json", "multipart/form-data", "multipart/form-data; boundary="):
                 with pytest.raises(Refused, match="send files as a form") as caught:
-                    await uploads.take(kind, in_chunks(b""))
+                    await uploads.receive(kind, in_chunks(b""))
                 assert caught.value.status == 415
 
-    asyncio.run(told())
+    asyncio.run(scenario())
     assert left(tmp_path) == []
     assert list((tmp_path / "reading").iterdir()) == []
 
 
 def test_a_script_can_be_pasted(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path) as uploads:
             body = form([], {"title": "../The <b>Quarrel</b>", "text": TRANSCRIPT})
-            upload, _ = await uploads.take(FORM, in_chunks(body, 7))
-            await uploads.readings.wait(upload)
-            report = await told_fully(uploads, upload)
+            upload, _ = await uploads.receive(FORM, in_chunks(body, 7))
+            await uploads.jobs.wait(upload)
+            report = await upload_report(uploads, upload)
             assert report.files[0].name == "b-.txt" or "Quarrel" in report.files[0].name
             assert report.lines == 9
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_a_full_disk_loses_nothing_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(*_: object) -> None:
         raise Refused("the server's database cannot take this now", 507)
 
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
             with monkeypatch.context() as patched:
-                patched.setattr(uploads.store, "_keep_file", full)
+                patched.setattr(uploads.store, "_add_file", full)
                 with pytest.raises(Refused, match="cannot take this"):
                     await sent(uploads, ("act.txt", SCRIPT.encode()))
-                patched.setattr(uploads.store, "fix", full)
+                patched.setattr(uploads.store, "add_fix", full)
                 with pytest.raises(Refused, match="cannot take this"):
                     await uploads.fix(upload, SetTitle("Another"))
             assert [name for name, _ in registry] == ["the-brass-key"]
             assert registry.story("the-brass-key").title == "The Brass Key"
             assert rows(tmp_path)["uploads"] == 1
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_a_disk_that_is_full_while_reading_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> Path:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    async def told() -> None:
+    async def scenario() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
             upload = (await sent(uploads, *BRASS_KEY)).id
-            for place in ("new_work", "put"):
+            for method in ("new_work_folder", "adopt"):
                 with monkeypatch.context() as patched:
-                    patched.setattr(uploads._shelf, place, full)
+                    patched.setattr(uploads._files, method, full)
                     with pytest.raises(Refused, match="no room") as caught:
                         await sent(uploads, ("act.txt", SCRIPT.encode()))
                     assert caught.value.status == 507
@@ -443,7 +445,7 @@ def test_a_disk_that_is_full_while_reading_is_told(tmp_path: Path, monkeypatch: 
             assert registry.story("the-brass-key").title == "The Brass Key"
             assert len(left(tmp_path)) == 1
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_a_server_that_stops_stops_its_readings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,18 +456,18 @@ def test_a_server_that_stops_stops_its_readings(tmp_path: Path, monkeypatch: pyt
         await asyncio.Event().wait()
         return True
 
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path) as uploads:
-            monkeypatch.setattr(stories, "read_apart", for_ever)
-            upload, _ = await uploads.take(FORM, in_chunks(form([("act.txt", SCRIPT.encode())])))
+            monkeypatch.setattr(service, "read_in_process", for_ever)
+            upload, _ = await uploads.receive(FORM, in_chunks(form([("act.txt", SCRIPT.encode())])))
             await begun.wait()
-            report = await told_fully(uploads, upload)
+            report = await upload_report(uploads, upload)
             assert (report.state, report.report) == ("reading", None)
             with pytest.raises(Refused):
                 await uploads.delete(upload)
         assert left(tmp_path) == []
 
-    asyncio.run(told())
+    asyncio.run(scenario())
     assert rows(tmp_path) == NOTHING
 
 
@@ -480,28 +482,30 @@ def test_only_so_many_are_read_at_once(tmp_path: Path, monkeypatch: pytest.Monke
         reading -= 1
         raise InputError("was counted")
 
-    async def told() -> None:
-        monkeypatch.setattr(stories, "read_apart", counted)
-        async with opened(tmp_path, limits=Limits(at_once=2)) as uploads:
-            taken = [await uploads.take(FORM, in_chunks(form([(f"{number}.txt", b"A: b\n")]))) for number in range(6)]
+    async def scenario() -> None:
+        monkeypatch.setattr(service, "read_in_process", counted)
+        async with opened(tmp_path, limits=UploadLimits(concurrency=2)) as uploads:
+            taken = [
+                await uploads.receive(FORM, in_chunks(form([(f"{number}.txt", b"A: b\n")]))) for number in range(6)
+            ]
             for upload, _ in taken:
                 with pytest.raises(InputError, match="was counted"):
-                    await uploads.readings.wait(upload)
+                    await uploads.jobs.wait(upload)
 
-    asyncio.run(told())
+    asyncio.run(scenario())
     assert 1 <= most <= 2
 
 
 def test_asking_for_uploads_that_are_not_there_leaves_nothing(tmp_path: Path) -> None:
 
-    async def told() -> None:
+    async def scenario() -> None:
         async with opened(tmp_path) as uploads:
             for number in range(50):
                 with pytest.raises(Refused, match="no such upload"):
                     await uploads.delete(f"nobody-{number}")
-            assert len(uploads._turns) <= 1
+            assert len(uploads._locks) <= 1
 
-    asyncio.run(told())
+    asyncio.run(scenario())
 
 
 def test_uploads_that_come_at_once_do_not_pass_the_limit_together(tmp_path: Path) -> None:
@@ -512,18 +516,18 @@ def test_uploads_that_come_at_once_do_not_pass_the_limit_together(tmp_path: Path
     fitting = 2
 
     async def run() -> None:
-        async with opened(tmp_path, limits=Limits(total=fitting * size + size // 2)) as uploads:
+        async with opened(tmp_path, limits=UploadLimits(total_bytes=fitting * size + size // 2)) as uploads:
             sending = (sent(uploads, (f"{number}.txt", script(number))) for number in range(6))
             done = await asyncio.gather(*sending, return_exceptions=True)
-            refused = [one for one in done if isinstance(one, Refused)]
+            refused = [result for result in done if isinstance(result, Refused)]
             assert len(done) - len(refused) <= fitting
-            assert all(one.status == 409 and "all uploads together" in str(one) for one in refused)
-            kept = len(await uploads.store.all())
-            for number in range(10, 10 + fitting - kept):  # what a refused one had taken is free again
+            assert all(error.status == 409 and "all uploads together" in str(error) for error in refused)
+            stored = len(await uploads.store.all())
+            for number in range(10, 10 + fitting - stored):  # what a refused one had taken is free again
                 await sent(uploads, (f"{number}.txt", script(number)))
             with pytest.raises(Refused, match="all uploads together"):
                 await sent(uploads, ("more.txt", script(7)))
-        async with opened(tmp_path, limits=Limits(total=fitting * size + size // 2)) as uploads:
+        async with opened(tmp_path, limits=UploadLimits(total_bytes=fitting * size + size // 2)) as uploads:
             with pytest.raises(Refused, match="all uploads together"):
                 await sent(uploads, ("more.txt", script(7)))
 
@@ -535,10 +539,10 @@ def test_an_upload_that_breaks_off_or_cannot_be_read_takes_no_room(tmp_path: Pat
         yield form([("a.txt", b"x" * 900)])[:-60]
 
     async def run() -> None:
-        async with opened(tmp_path, limits=Limits(total=2000)) as uploads:
+        async with opened(tmp_path, limits=UploadLimits(total_bytes=2000)) as uploads:
             for _ in range(4):
                 with pytest.raises(Refused, match="broke off"):
-                    await uploads.take(FORM, broken())
+                    await uploads.receive(FORM, broken())
                 with pytest.raises(InputError):
                     await sent(uploads, ("a.txt", b"\x7fELF" + b"x" * 900))
             await sent(uploads, ("act.txt", SCRIPT.encode()))

@@ -1,4 +1,4 @@
-"""Runs the application: uvicorn, with bounded connections and signals that let replies under way end."""
+"""The HTTP server: uvicorn with connection limits, and a graceful stop that lets replies in progress finish."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from typing import Any, cast
 import uvicorn
 
 from understudy.server.connections import ConnectionLimits, Connections, open_file_limit
-from understudy.server.guard import Guard
+from understudy.server.guard import GuardMiddleware
 
-__all__ = ["Server", "make_server"]
+__all__ = ["HttpServer", "make_server"]
 
-GRACE_S = 120  # that answers under way are given to end when the server stops
-BACKLOG = 2048  # connections that may wait to be taken up
-AT_ONCE = 128  # connections taken up before other work is looked at
-MOST_HEAD = 32 * 1024  # bytes of a head that is not complete yet
+GRACE_S = 120  # for responses in progress to finish when the server stops
+BACKLOG = 2048  # connections that may wait to be accepted
+ACCEPT_BATCH = 128  # connections accepted before the event loop does other work
+MAX_HEAD_BYTES = 32 * 1024  # of an incomplete request head
 LOOPBACK = "127.0.0.1,::1"
-FORWARDED = "FORWARDED_ALLOW_IPS"
+PROXIES_VARIABLE = "FORWARDED_ALLOW_IPS"
 
 
-class Server(uvicorn.Server):
-    """Stops on SIGINT, SIGTERM and SIGHUP alike, and then returns; a second SIGINT does not wait.
+class HttpServer(uvicorn.Server):
+    """Stops gracefully on SIGINT, SIGTERM and SIGHUP, and then returns; a second SIGINT stops at once.
 
-    `give_up` is called at that second SIGINT, for work that the application finishes while it stops.
+    `give_up` is called at that second SIGINT, to abandon work that the application would finish while it stops.
     """
 
     def __init__(self, config: uvicorn.Config, give_up: Callable[[], None]) -> None:
@@ -39,7 +39,7 @@ class Server(uvicorn.Server):
         self._give_up = give_up
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        # uvicorn's own would raise the signal again once stopped, and end the process before its files are closed
+        # uvicorn's own handler raises the signal again once stopped, which ends the process before files are closed
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True
             self._give_up()
@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         hangup = getattr(signal, "SIGHUP", None)
         with super().capture_signals():
-            # under nohup it is ignored already, and stays so
+            # under nohup SIGHUP is ignored, and stays ignored
             if hangup is None or not _in_main_thread() or signal.getsignal(hangup) == signal.SIG_IGN:
                 yield
                 return
@@ -61,24 +61,24 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for one in sockets or ():
-            one.listen(BACKLOG)  # asyncio has made it as short as `AT_ONCE`
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # asyncio has set it to `ACCEPT_BATCH`
 
 
 def make_server(
-    app: Guard,
+    app: GuardMiddleware,
     behind_proxy: bool = False,
     limits: ConnectionLimits | None = None,
     give_up: Callable[[], None] = lambda: None,
-) -> Server:
-    """`behind_proxy` believes a proxy on this machine (or at $FORWARDED_ALLOW_IPS) about who asks and how."""
-    wanted = (limits or ConnectionLimits()).within(open_file_limit())
-    if behind_proxy:  # everybody comes from its address
-        wanted = replace(wanted, per_address=wanted.total)
+) -> HttpServer:
+    """`behind_proxy` trusts a proxy on this machine (or at $FORWARDED_ALLOW_IPS) about client address and scheme."""
+    effective = (limits or ConnectionLimits()).within(open_file_limit())
+    if behind_proxy:  # every client comes from its address
+        effective = replace(effective, per_address=effective.total)
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http=cast(Any, Connections(wanted).protocol()),
+        http=cast(Any, Connections(effective).protocol()),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -86,12 +86,12 @@ def make_server(
         access_log=False,
         server_header=False,
         proxy_headers=behind_proxy,
-        forwarded_allow_ips=os.environ.get(FORWARDED, LOOPBACK),
+        forwarded_allow_ips=os.environ.get(PROXIES_VARIABLE, LOOPBACK),
         timeout_graceful_shutdown=GRACE_S,
-        backlog=AT_ONCE,
-        h11_max_incomplete_event_size=MOST_HEAD,
+        backlog=ACCEPT_BATCH,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )
-    return Server(config, give_up)
+    return HttpServer(config, give_up)
 
 
 def _in_main_thread() -> bool:

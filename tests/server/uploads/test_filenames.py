@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.server.uploads.names import LONGEST, distinct, safe_name, slug
+from understudy.server.uploads.filenames import MAX_BYTES, distinct, safe_name, slug
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("path", "name"),
     [
         ("S01E02 The Quarrel.html", "S01E02 The Quarrel.html"),
         ("../../etc/passwd", "passwd"),
@@ -33,15 +33,15 @@ from understudy.server.uploads.names import LONGEST, distinct, safe_name, slug
         ("a/", "unnamed"),
     ],
 )
-def test_a_name_keeps_its_meaning_and_loses_the_rest(given: str, kept: str) -> None:
-    assert safe_name(given) == kept
+def test_a_name_keeps_its_meaning_and_loses_the_rest(path: str, name: str) -> None:
+    assert safe_name(path) == name
 
 
 @given(st.text(max_size=400))
-def test_whatever_is_sent_is_harmless(given: str) -> None:
-    name = safe_name(given)
+def test_whatever_is_sent_is_harmless(path: str) -> None:
+    name = safe_name(path)
     assert name
-    assert len(name.encode()) <= LONGEST + 1
+    assert len(name.encode()) <= MAX_BYTES + 1
     assert not set(name) & set('/\\<>:"|?*\0')
     assert not name.startswith((".", "~", "-", " "))
     assert not name.endswith((".", " "))
@@ -57,9 +57,9 @@ def test_a_long_name_keeps_its_ending(stem: str) -> None:
 
 @given(st.lists(st.sampled_from(["a.txt", "A.txt", "a (2).txt", "b", "B"]), max_size=8))
 def test_names_of_one_upload_differ_whatever_their_case(names: list[str]) -> None:
-    kept = distinct(names)
-    assert len({name.casefold() for name in kept}) == len(names)
-    assert all(one.casefold().startswith(name[0].casefold()) for name, one in zip(names, kept))
+    result = distinct(names)
+    assert len({name.casefold() for name in result}) == len(names)
+    assert all(new.casefold().startswith(name[0].casefold()) for name, new in zip(names, result))
 
 
 @given(st.text(max_size=200))

@@ -11,18 +11,18 @@ import pytest
 from brasskey import ACT_1, ACT_2, CAST
 from samples import SAMPLES
 from understudy.errors import InputError
-from understudy.server.uploads.limits import Limits
-from understudy.server.uploads.unpacking import is_story_zip, unpack
+from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.reader_process import is_story_zip, unpack
 from uploading import zipped
 
 
-def unpacked(tmp_path: Path, content: bytes, limits: Limits | None = None) -> tuple[str | None, dict[str, bytes]]:
+def unpacked(tmp_path: Path, content: bytes, limits: UploadLimits | None = None) -> tuple[str | None, dict[str, bytes]]:
     packed = tmp_path / "story.zip"
     packed.write_bytes(content)
     folder = tmp_path / "out"
     folder.mkdir()
     assert is_story_zip(packed)
-    name = unpack(packed, folder, limits or Limits())
+    name = unpack(packed, folder, limits or UploadLimits())
     assert [path for path in tmp_path.rglob("*") if path.parent not in (tmp_path, folder)] == []
     return name, {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -68,12 +68,12 @@ def test_a_link_or_a_device_is_refused(tmp_path: Path, kind: int) -> None:
 
 def test_too_many_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="more than the 3"):
-        unpacked(tmp_path, zipped((f"{number}.txt", b"A: b\n") for number in range(4)), Limits(entries=3))
+        unpacked(tmp_path, zipped((f"{number}.txt", b"A: b\n") for number in range(4)), UploadLimits(zip_entries=3))
 
 
 def test_what_unpacks_to_too_much_is_refused_before_it_does(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unpacks to more than"):
-        unpacked(tmp_path, zipped([("a.txt", b"0123456789" * 200)]), Limits(unpacked=1000))
+        unpacked(tmp_path, zipped([("a.txt", b"0123456789" * 200)]), UploadLimits(unpacked_bytes=1000))
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -87,7 +87,7 @@ def test_a_zip_that_lies_about_its_size_is_stopped(tmp_path: Path) -> None:
     lying = honest.replace((256 * 64).to_bytes(4, "little"), (10).to_bytes(4, "little"))
     assert lying != honest
     with pytest.raises(InputError, match="damaged|trap"):
-        unpacked(tmp_path, lying, Limits(unpacked=1000))
+        unpacked(tmp_path, lying, UploadLimits(unpacked_bytes=1000))
     assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) <= 1000
 
 

@@ -1,17 +1,20 @@
+"""The chart of a course, and the axis of story time under it."""
+
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from understudy.server.drawing.axis import Axis
-from understudy.server.drawing.courses import course_chart, sparkline
-from understudy.spoiler_free import Course, Stop
+from understudy.readers import read
+from understudy.server.drawing.course_chart import TimeAxis, course_chart, sparkline, time_axis
+from understudy.spoiler_free import Course, Stop, timeline
 from understudy.story import Moment
 
 SVG = "{http://www.w3.org/2000/svg}"
-AXIS = Axis(
+AXIS = TimeAxis(
     [Stop(Moment((1, number)), True, setting=f"Place {number}", lines=10) for number in range(1, 5)],
     [Stop(Moment((1,)), True)],
     Moment((2,)),
@@ -27,7 +30,7 @@ def chart(**courses: Course) -> ElementTree.Element:
 
 
 def corners(root: ElementTree.Element, kind: str) -> list[tuple[float, float]]:
-    (line,) = [one for one in root.iter(f"{SVG}polyline") if kind in str(one.get("class")).split()]
+    (line,) = [shape for shape in root.iter(f"{SVG}polyline") if kind in str(shape.get("class")).split()]
     pairs = [point.split(",") for point in str(line.get("points")).split()]
     return [(float(x), float(y)) for x, y in pairs]
 
@@ -73,19 +76,19 @@ def test_both_kinds_have_a_line_of_their_own_and_a_name() -> None:
     assert root.get("aria-label") == "Ines's affection and familiarity towards Tobias, at 2"
 
 
-def test_alone_nothing_is_a_link() -> None:
-    markup = course_chart("Ines", "Tobias", {"affection": WENT}, AXIS, "at 2", alone=True)
+def test_standalone_nothing_is_a_link() -> None:
+    markup = course_chart("Ines", "Tobias", {"affection": WENT}, AXIS, "at 2", standalone=True)
     assert not list(ElementTree.fromstring(markup).iter(f"{SVG}a"))
 
 
 def test_chapter_numbers_never_run_into_each_other() -> None:
     many = [Stop(Moment((1, number)), True) for number in range(1, 201)]
     scenes = [Stop(Moment((1, number, 1)), True, lines=3) for number in range(1, 201)]
-    markup = course_chart("A", "B", {"affection": [(Moment((1, 1)), 3)]}, Axis(scenes, many, Moment((2,))), "at 2")
+    markup = course_chart("A", "B", {"affection": [(Moment((1, 1)), 3)]}, TimeAxis(scenes, many, Moment((2,))), "at 2")
     root = ElementTree.fromstring(markup)
     (time,) = [group for group in root.iter(f"{SVG}g") if group.get("class") == "time"]
-    places = sorted(float(text.get("x", "")) for text in time.iter(f"{SVG}text"))
-    assert 5 < len(places) < 30 and min(b - a for a, b in pairwise(places)) > 24
+    labels = sorted(float(text.get("x", "")) for text in time.iter(f"{SVG}text"))
+    assert 5 < len(labels) < 30 and min(b - a for a, b in pairwise(labels)) > 24
 
 
 @pytest.mark.parametrize("course", [WENT, WENT[:1]])
@@ -95,3 +98,38 @@ def test_a_sparkline_ends_where_the_feeling_stands(course: Course) -> None:
     last = corners(root, "spark")[-1]
     assert (float(end.get("cx", "")), float(end.get("cy", ""))) == last
     assert str(root.get("aria-label")).startswith("Affection towards Tobias <Rook>: +10 from 1.1")
+
+
+def axis(folder: Path, at: str) -> TimeAxis:
+    story = read(folder)
+    moment = story.moment(at)
+    return time_axis(list(timeline(story, moment)), moment)
+
+
+def test_scenes_are_equally_wide_up_to_now(story: Path) -> None:
+    line = axis(story, "2.2")
+    assert [line.position(Moment(numbers)) for numbers in ((1,), (1, 1), (1, 2), (2,), (2, 1), (2, 2))] == [
+        0, 0, 1 / 3, 2 / 3, 2 / 3, 1,
+    ]  # fmt: skip
+
+
+def test_a_moment_in_a_scene_lies_in_its_stretch(story: Path) -> None:
+    line = axis(story, "2.1")
+    assert 0 < line.position(Moment((1, 1, 3))) < line.position(Moment((1, 1, 4))) < line.position(Moment((1, 2)))
+
+
+def test_what_was_not_reached_takes_no_room(story: Path) -> None:
+    line = axis(story, "1.2")
+    assert [stop.moment.dotted for stop in line.scenes] == ["1.1"]
+    assert [stop.moment.dotted for stop in line.chapters] == ["1"]
+
+
+def test_the_scene_of_a_moment(story: Path) -> None:
+    line = axis(story, "2.2")
+    scenes = [line.scene_at(Moment(numbers)) for numbers in ((1,), (1, 1, 2), (2,), (2, 2))]
+    assert [None if stop is None else stop.moment.dotted for stop in scenes] == ["1.1", "1.1", "2.1", None]
+
+
+def test_before_anything_has_happened_there_is_only_now(story: Path) -> None:
+    line = axis(story, "start")
+    assert line.scenes == [] and line.position(Moment((0,))) == 1.0

@@ -12,17 +12,17 @@ import pytest
 
 from samples import SCRIPT
 from understudy.errors import InputError
-from understudy.server.uploads import apart
-from understudy.server.uploads.apart import read_apart
-from understudy.server.uploads.limits import MIB, Limits
-from understudy.server.uploads.reading import MADE, SENT, USED
+from understudy.server.uploads import reading_jobs
+from understudy.server.uploads.limits import MIB, UploadLimits
+from understudy.server.uploads.reader_process import SENT_FOLDER, STORY_FILE, USED_CAST
+from understudy.server.uploads.reading_jobs import read_in_process
 
 
 def work_with(tmp_path: Path, **files: bytes) -> Path:
     work = tmp_path / "work"
-    (work / SENT).mkdir(parents=True)
+    (work / SENT_FOLDER).mkdir(parents=True)
     for name, content in files.items():
-        (work / SENT / name.replace("_", ".")).write_bytes(content)
+        (work / SENT_FOLDER / name.replace("_", ".")).write_bytes(content)
     return work
 
 
@@ -37,23 +37,23 @@ def children() -> set[int]:
         return {int(number) for number in file.read().split()}
 
 
-def reading(work: Path, limits: Limits | None = None) -> tuple[bool, list[float]]:
-    told: list[float] = []
+def reading(work: Path, limits: UploadLimits | None = None) -> tuple[bool, list[float]]:
+    shares: list[float] = []
     before = children()
     try:
-        return asyncio.run(read_apart(work, limits or Limits(), told.append)), told
+        return asyncio.run(read_in_process(work, limits or UploadLimits(), shares.append)), shares
     finally:
         assert children() <= before
 
 
 def test_a_script_becomes_a_story_file(tmp_path: Path) -> None:
     work = work_with(tmp_path, act_txt=SCRIPT.encode(), cast_toml=b'title = "The Quarrel"\n')
-    fixable, told = reading(work)
+    fixable, shares = reading(work)
     assert fixable
-    assert told == sorted(told)
-    assert told[-1] == 1.0
-    assert (work / MADE).stat().st_size > 0
-    assert (work / USED).read_text() == 'title = "The Quarrel"\n'
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert (work / STORY_FILE).stat().st_size > 0
+    assert (work / USED_CAST).read_text() == 'title = "The Quarrel"\n'
 
 
 def test_what_cannot_be_read_is_told_in_the_readers_words_and_by_the_files_own_name(tmp_path: Path) -> None:
@@ -69,27 +69,27 @@ def test_a_wrong_cast_toml_is_told_with_its_line(tmp_path: Path) -> None:
 
 def test_time_is_limited(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="takes longer than 1 s|took more than 1 s"):
-        reading(work_with(tmp_path, act_txt=long_script(300)), Limits(seconds=1))
+        reading(work_with(tmp_path, act_txt=long_script(300)), UploadLimits(timeout_s=1))
 
 
 def test_one_that_hangs_without_working_is_stopped(tmp_path: Path) -> None:
     work = work_with(tmp_path)
-    os.mkfifo(work / SENT / "act.txt")  # opening it waits for somebody to write
+    os.mkfifo(work / SENT_FOLDER / "act.txt")  # opening it waits for somebody to write
     with pytest.raises(InputError, match="takes longer than 2 s"):
-        reading(work, Limits(seconds=2))
+        reading(work, UploadLimits(timeout_s=2))
 
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     wide = b"# act 1\n## scene 1\n" + (b"ODILE: " + b"no " * (2 * MIB) + b"\n") * 3
     with pytest.raises(InputError, match="needs more than 64 MB of memory"):
-        reading(work_with(tmp_path, act_txt=wide), Limits(memory=64 * MIB))
+        reading(work_with(tmp_path, act_txt=wide), UploadLimits(memory_bytes=64 * MIB))
     (tmp_path / "work").rename(tmp_path / "earlier")
     assert reading(work_with(tmp_path, act_txt=wide))[0]
 
 
 def test_the_size_of_the_story_is_limited(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="would need over 1 MB"):
-        reading(work_with(tmp_path, act_txt=long_script(60)), Limits(story=MIB))
+        reading(work_with(tmp_path, act_txt=long_script(60)), UploadLimits(story_bytes=MIB))
 
 
 def test_one_that_is_killed_is_told_of(tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_one_that_is_killed_is_told_of(tmp_path: Path) -> None:
 
     async def killed() -> None:
         work = work_with(tmp_path, act_txt=long_script(300))
-        task = asyncio.create_task(read_apart(work, Limits(), lambda _: None))
-        while not (found := children() - before):
+        task = asyncio.create_task(read_in_process(work, UploadLimits(), lambda _: None))
+        while not (started := children() - before):
             await asyncio.sleep(0)
-        for process in found:
+        for process in started:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         with pytest.raises(InputError, match="send it in parts"):
@@ -112,9 +112,9 @@ def test_one_that_is_killed_is_told_of(tmp_path: Path) -> None:
 def test_one_that_is_given_up_is_gone(tmp_path: Path) -> None:
     before = children()
 
-    async def given_up() -> None:
+    async def cancelled() -> None:
         work = work_with(tmp_path, act_txt=long_script(300))
-        task = asyncio.create_task(read_apart(work, Limits(), lambda _: None))
+        task = asyncio.create_task(read_in_process(work, UploadLimits(), lambda _: None))
         while not children() - before:
             await asyncio.sleep(0)
         task.cancel()
@@ -122,9 +122,11 @@ def test_one_that_is_given_up_is_gone(tmp_path: Path) -> None:
             await task
         assert children() <= before
 
-    asyncio.run(given_up())
+    asyncio.run(cancelled())
 
 
 def test_nothing_secret_is_handed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("UNDERSTUDY_API_KEY", "a key that nobody else may know")
-    assert not any("key" in name.lower() or "key" in value for name, value in apart._environment(tmp_path).items())
+    assert not any(
+        "key" in name.lower() or "key" in value for name, value in reading_jobs._environment(tmp_path).items()
+    )

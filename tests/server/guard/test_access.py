@@ -14,37 +14,36 @@ from starlette.routing import Route
 
 from reviewed import filled as lines_to_review
 from server.conftest import MakeContext
-from server.guard.test_guard import KEY, ask, visit
+from server.guard.test_middleware import KEY, ask, visit
 from understudy.errors import InputError
 from understudy.server.app import OPERATIONS, PAGES, make_app
-from understudy.server.guard import Door, Guard
-from understudy.server.guard.login import login_routes
-from understudy.server.guard.roles import READER_MAY
+from understudy.server.guard import AccessPolicy, GuardMiddleware
+from understudy.server.guard.access import READER_MAY, login_routes
 
 READERS = "another long and random key"
-ROUTES = [*(one.route() for one in OPERATIONS), *PAGES, *login_routes(Door())]
-PLACES = sorted({(method, route.path) for route in ROUTES for method in route.methods or () if method != "HEAD"})
-WORDS = {"story": "brass-key", "name": "Ines", "model": "brass-key/Ines"}
+ROUTES = [*(operation.route() for operation in OPERATIONS), *PAGES, *login_routes(AccessPolicy())]
+ENDPOINTS = sorted({(method, route.path) for route in ROUTES for method in route.methods or () if method != "HEAD"})
+PARAMETERS = {"story": "brass-key", "name": "Ines", "model": "brass-key/Ines"}
 AS_READER = {"Authorization": f"Bearer {READERS}"}
 AS_AUTHOR = {"Authorization": f"Bearer {KEY}"}
 
 
 @pytest.fixture
-def app(make_context: MakeContext, tmp_path: Path) -> Iterator[Guard]:
+def app(make_context: MakeContext, tmp_path: Path) -> Iterator[GuardMiddleware]:
     with closing(lines_to_review(tmp_path / "lines.db")) as lines:
-        yield make_app(make_context(utterances=lines), Door.of("0.0.0.0", KEY, reader_key=READERS))
+        yield make_app(make_context(utterances=lines), AccessPolicy.for_host("0.0.0.0", KEY, reader_key=READERS))
 
 
 def filled(path: str) -> str:
-    return re.sub(r"\{(\w+)(:\w+)?\}", lambda found: WORDS.get(found[1], "1"), path)
+    return re.sub(r"\{(\w+)(:\w+)?\}", lambda match: PARAMETERS.get(match[1], "1"), path)
 
 
 def refused(response: httpx.Response) -> bool:
     return response.status_code == 403 and response.json()["error"]["code"] == "authors_only"
 
 
-@pytest.mark.parametrize(("method", "path"), PLACES)
-def test_a_reader_may_do_what_is_listed_and_nothing_else(app: Guard, method: str, path: str) -> None:
+@pytest.mark.parametrize(("method", "path"), ENDPOINTS)
+def test_a_reader_may_do_what_is_listed_and_nothing_else(app: GuardMiddleware, method: str, path: str) -> None:
     answer = ask(app, method, filled(path), headers=AS_READER)
     assert refused(answer) == ((method, path) not in READER_MAY)
     assert not refused(ask(app, method, filled(path), headers=AS_AUTHOR))
@@ -54,15 +53,15 @@ def test_a_reader_may_do_what_is_listed_and_nothing_else(app: Guard, method: str
 
 
 def test_everything_listed_is_there_and_what_authors_do_is_not_listed() -> None:
-    assert set(PLACES) >= READER_MAY
-    for method, path in set(PLACES) - READER_MAY:
+    assert set(ENDPOINTS) >= READER_MAY
+    for method, path in set(ENDPOINTS) - READER_MAY:
         assert not path.startswith(("/v1/chat", "/v1/models", "/api/stories", "/character", "/static")), (method, path)
     for word in ("upload", "utterances", "review", "metrics"):
         assert not any(word in path for _, path in READER_MAY)
     assert ("GET", "/api/chats") not in READER_MAY  # other people's
 
 
-def test_a_route_that_nobody_has_thought_of_is_refused(app: Guard) -> None:
+def test_a_route_that_nobody_has_thought_of_is_refused(app: GuardMiddleware) -> None:
     async def endpoint(_: Any) -> None: ...
 
     app._routes = [*app._routes, Route("/new", endpoint)]
@@ -73,11 +72,11 @@ def test_a_route_that_nobody_has_thought_of_is_refused(app: Guard) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api//uploads", "/api/uploads/", "/API/uploads", "/api/%75ploads", "/stories/1/"])
-def test_no_other_spelling_leads_there(app: Guard, path: str) -> None:
+def test_no_other_spelling_leads_there(app: GuardMiddleware, path: str) -> None:
     assert ask(app, "GET", path, headers=AS_READER).status_code in (403, 404)
 
 
-def test_a_reader_talks_and_reads_from_the_login_on(app: Guard) -> None:
+def test_a_reader_talks_and_reads_from_the_login_on(app: GuardMiddleware) -> None:
     async def visiting(client: httpx.AsyncClient) -> None:
         answer = await client.post("/login", data={"key": READERS, "next": "/"})
         assert answer.status_code == 303
@@ -100,19 +99,19 @@ def test_a_reader_talks_and_reads_from_the_login_on(app: Guard) -> None:
     visit(app, visiting)
 
 
-def test_a_reader_is_not_shown_other_peoples_chats(app: Guard) -> None:
+def test_a_reader_is_not_shown_other_peoples_chats(app: GuardMiddleware) -> None:
     async def visiting(client: httpx.AsyncClient) -> None:
         begun = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
-        told = [(await client.post("/api/chats", json=begun, headers=AS_AUTHOR)).json()["id"] for _ in range(2)]
-        authors, readers = [(await client.get("/", headers=one)).text for one in (AS_AUTHOR, AS_READER)]
-        assert all(chat in authors for chat in told) and not any(chat in readers for chat in told)
-        own = (await client.get(f"/chats/{told[0]}", headers=AS_READER)).text
-        assert told[0] in own and told[1] not in own
+        chats = [(await client.post("/api/chats", json=begun, headers=AS_AUTHOR)).json()["id"] for _ in range(2)]
+        authors, readers = [(await client.get("/", headers=headers)).text for headers in (AS_AUTHOR, AS_READER)]
+        assert all(chat in authors for chat in chats) and not any(chat in readers for chat in chats)
+        own = (await client.get(f"/chats/{chats[0]}", headers=AS_READER)).text
+        assert chats[0] in own and chats[1] not in own
 
     visit(app, visiting)
 
 
-def test_an_author_is_shown_what_an_author_may_do(app: Guard) -> None:
+def test_an_author_is_shown_what_an_author_may_do(app: GuardMiddleware) -> None:
     page = ask(app, "GET", "/", headers=AS_AUTHOR).text
     assert "Add a story" in page and 'href="/review"' in page and "Log out" not in page  # no session to end
     assert 'type="file"' in ask(app, "GET", "/stories", headers=AS_AUTHOR).text
@@ -120,9 +119,9 @@ def test_an_author_is_shown_what_an_author_may_do(app: Guard) -> None:
 
 def test_the_keys_are_two_and_both_are_long() -> None:
     with pytest.raises(InputError, match="authors need one too"):
-        Door.of("127.0.0.1", None, reader_key=READERS)
+        AccessPolicy.for_host("127.0.0.1", None, reader_key=READERS)
     with pytest.raises(InputError, match="another one"):
-        Door.of("127.0.0.1", KEY, reader_key=KEY)
+        AccessPolicy.for_host("127.0.0.1", KEY, reader_key=KEY)
     with pytest.raises(InputError, match="UNDERSTUDY_READER_KEY is too short"):
-        Door.of("127.0.0.1", KEY, reader_key="short")
-    assert Door.of("127.0.0.1", KEY).role_of("") is None
+        AccessPolicy.for_host("127.0.0.1", KEY, reader_key="short")
+    assert AccessPolicy.for_host("127.0.0.1", KEY).role_of("") is None

@@ -1,0 +1,231 @@
+"""The graph of a character's ties: the character in the middle, other people around.
+
+    colour and thickness of a line   affection: the stronger, the thicker; broken where it is dislike
+    distance                         familiarity: the better known, the nearer
+    words under a name               what they are to the character: friend, opponent, ...
+
+Colour is never the only sign: the level is written in a badge, and dislike is a broken line.
+
+Directions follow the golden angle in the order of acquaintance: they spread evenly for any number of people, and nobody
+moves when more people become known. Where two would overlap, the one known later moves aside or outwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import cos, pi, sin, sqrt
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from understudy.server.drawing.bonds import Bond
+from understudy.server.drawing.svg import drawing, element, medallion, shorten, text_width
+
+__all__ = ["NodePosition", "NodeSize", "feeling_class", "flip", "layout", "signed", "ties_graph"]
+
+NAME_SIZE, WORD_SIZE = 13.0, 11.0  # of type
+RADIUS, OWN_RADIUS = 21.0, 31.0  # of portraits
+LINE_HEIGHT = 14.5
+MAX_LABEL_WIDTH = 104.0
+INNER, OUTER = 104.0, 172.0  # radii of the rings of the best and the least known
+MARGIN = 5.0
+DEFAULT_FAMILIARITY = 3  # where the story states none
+GOLDEN_ANGLE = pi * (3 - sqrt(5))
+FIRST_ANGLE = -pi / 2  # straight up
+ANGLE_STEP, RADIUS_STEP = pi / 36, 14.0  # in which nodes move to avoid others
+WIDEN = 26.0  # the outer ring grows by this times the root of the number of people beyond eight
+
+
+def ties_graph(
+    name: str,
+    bonds: Sequence[Bond],
+    when: str,
+    link: Callable[[str], str | None] | None = None,
+    standalone: bool = False,
+) -> Markup:
+    """`link` maps a person's name to a URL, or None."""
+    own_label = _lines(name)
+    middle = NodeSize(
+        max(OWN_RADIUS, _max_width(own_label) / 2) + MARGIN,
+        OWN_RADIUS + MARGIN,
+        OWN_RADIUS + LINE_HEIGHT * len(own_label) + MARGIN,
+    )
+    positions = layout(middle, [(bond.rank, _size(bond), _nearness(bond)) for bond in bonds], INNER, OUTER)
+    sizes = [flip(_size(bond), position) for bond, position in zip(bonds, positions)]
+    left = min([-OUTER, *(position.x - size.side for position, size in zip(positions, sizes))]) - MARGIN
+    right = max([OUTER, *(position.x + size.side for position, size in zip(positions, sizes))]) + MARGIN
+    top = min([-middle.above, *(position.y - size.above for position, size in zip(positions, sizes))]) - MARGIN
+    bottom = max([middle.below, *(position.y + size.below for position, size in zip(positions, sizes))]) + MARGIN
+    half_width = max(-left, right)  # symmetric, so that the character stays in the middle of the picture
+    title = f"The ties of {name} {when}: " + (f"{len(bonds)} people" if len(bonds) != 1 else "one person")
+    return drawing(
+        title,
+        (-half_width, top, 2 * half_width, bottom - top),
+        element("g", *map(_line, bonds, positions), class_="ties", aria_hidden="true"),
+        element("g", medallion(name, 0, 0, OWN_RADIUS), _label(own_label, 0, OWN_RADIUS), class_="own"),
+        *(_person(bond, at, None if link is None else link(bond.name)) for bond, at in zip(bonds, positions)),
+        class_=f"graph {'broad' if half_width > OUTER + 150 else 'middling' if half_width > OUTER + 80 else 'slim'}",
+        standalone=standalone,
+    )
+
+
+def feeling_class(level: int | None) -> str:
+    """CSS class of a level of affection, one of seven; 'unsaid' where the story states none."""
+    if level is None:
+        return "unsaid"
+    strength = (abs(level) > 0) + (abs(level) > 2) + (abs(level) > 6)
+    return "even" if not strength else f"{'warm' if level > 0 else 'cold'}-{strength}"
+
+
+def signed(level: int) -> str:
+    return f"+{level}" if level > 0 else f"−{-level}" if level < 0 else "0"
+
+
+def _nearness(bond: Bond) -> float:
+    return (DEFAULT_FAMILIARITY if bond.nearness is None else bond.nearness) / 10
+
+
+def _line(bond: Bond, at: NodePosition) -> Markup:
+    strength = 0 if bond.feeling is None else abs(bond.feeling)
+    return element(
+        "line", class_=f"tie {feeling_class(bond.feeling)}", x1=0, y1=0, x2=at.x, y2=at.y,
+        stroke_width=1.2 + 0.55 * strength,
+    )  # fmt: skip
+
+
+def _person(bond: Bond, at: NodePosition, href: str | None) -> Markup:
+    kinds = _kinds(bond)
+    names = _lines(bond.name)
+    label_top = at.y - RADIUS - LINE_HEIGHT * (len(names) + bool(kinds)) - 3 if at.is_above else at.y + RADIUS
+    children = [
+        element("title", f"{bond.name}: {' '.join(bond.sentences)}"),
+        medallion(bond.name, at.x, at.y, RADIUS),
+        *([_badge(bond.feeling, at)] if bond.feeling is not None else []),
+        _label(names, at.x, label_top),
+        *([_word(kinds, at.x, label_top + LINE_HEIGHT * len(names))] if kinds else []),
+    ]
+    attributes = {"class_": "other", "data_who": bond.name}
+    return element("g", *children, **attributes) if href is None else element("a", *children, href=href, **attributes)
+
+
+def _badge(level: int, at: NodePosition) -> Markup:
+    x, y, text = at.x + RADIUS * 0.86, at.y + RADIUS * (0.72 if at.is_above else -0.72), signed(level)
+    half_width = max(text_width(text, WORD_SIZE) / 2 + 4, 9)
+    return element(
+        "g",
+        element("rect", x=x - half_width, y=y - 8.5, width=2 * half_width, height=17.0, rx=8.5),
+        element("text", text, x=x, y=y + 4, font_size=WORD_SIZE, text_anchor="middle"),
+        class_=f"badge {feeling_class(level)}",
+        aria_hidden="true",
+    )
+
+
+def _label(lines: Sequence[str], x: float, top: float) -> Markup:
+    return element(
+        "text",
+        *(
+            element("tspan", line, x=x, y=top + LINE_HEIGHT * number - 1, text_anchor="middle")
+            for number, line in enumerate(lines, 1)
+        ),
+        class_="name",
+        font_size=NAME_SIZE,
+    )
+
+
+def _word(text: str, x: float, top: float) -> Markup:
+    return element("text", text, class_="kind", x=x, y=top + LINE_HEIGHT - 2, font_size=WORD_SIZE, text_anchor="middle")
+
+
+def _kinds(bond: Bond) -> str:
+    return shorten(", ".join(tie.kind for tie in bond.kinds), MAX_LABEL_WIDTH, WORD_SIZE)
+
+
+def _lines(name: str) -> list[str]:
+    """A name on one line, or on two of the most even width."""
+    words = name.split()
+    breaks = [(" ".join(words[:index]), " ".join(words[index:])) for index in range(1, len(words))]
+    if not breaks or text_width(name, NAME_SIZE) < MAX_LABEL_WIDTH / 2:
+        return [shorten(name, MAX_LABEL_WIDTH, NAME_SIZE)]
+    best = min(breaks, key=lambda parts: max(text_width(part, NAME_SIZE) for part in parts))
+    return [shorten(part, MAX_LABEL_WIDTH, NAME_SIZE) for part in best]
+
+
+def _max_width(lines: Sequence[str]) -> float:
+    return max(text_width(line, NAME_SIZE) for line in lines)
+
+
+def _size(bond: Bond) -> NodeSize:
+    lines, kinds = _lines(bond.name), _kinds(bond)
+    side = max(RADIUS + 12, _max_width(lines) / 2, text_width(kinds, WORD_SIZE) / 2) + MARGIN
+    return NodeSize(side, RADIUS + MARGIN, RADIUS + LINE_HEIGHT * (len(lines) + bool(kinds)) + 3 + MARGIN)
+
+
+class NodeSize(NamedTuple):
+    """The space a person takes: to each side of the middle, above it and below it."""
+
+    side: float
+    above: float
+    below: float
+
+
+class NodePosition(NamedTuple):
+    x: float
+    y: float
+
+    @property
+    def is_above(self) -> bool:
+        """Whether it is above the middle; there the label goes above the portrait, out of the way of the tie's line."""
+        return self.y < -abs(self.x) / 2
+
+
+def layout(
+    middle: NodeSize, people: Sequence[tuple[int, NodeSize, float]], inner: float, outer: float
+) -> list[NodePosition]:
+    """Positions of people around the middle at (0, 0); each is a rank of acquaintance, a size and a nearness (0 to 1).
+
+    Sizes are with the label below the portrait; above the middle they are flipped.
+    """
+    outer += WIDEN * sqrt(max(len(people) - 8, 0))
+    nodes: list[tuple[NodePosition, NodeSize]] = [(NodePosition(0, 0), middle)]
+    for rank, size, nearness in people:
+        radius = outer - (outer - inner) * min(max(nearness, 0.0), 1.0)
+        position = _free_position(nodes, size, FIRST_ANGLE + rank * GOLDEN_ANGLE, radius)
+        nodes.append((position, flip(size, position)))
+    return [position for position, _ in nodes[1:]]
+
+
+def flip(size: NodeSize, position: NodePosition) -> NodeSize:
+    return NodeSize(size.side, size.below, size.above) if position.is_above else size
+
+
+def _free_position(
+    nodes: Sequence[tuple[NodePosition, NodeSize]], size: NodeSize, angle: float, radius: float
+) -> NodePosition:
+    """The position nearest to the wanted one that overlaps no node."""
+    for angle_steps, radius_steps in MOVES:
+        position = _polar(angle + angle_steps * ANGLE_STEP, radius + radius_steps * RADIUS_STEP)
+        if not any(_overlap(position, flip(size, position), node, node_size) for node, node_size in nodes):
+            return position
+    far = max(abs(node.x) + abs(node.y) + node_size.side + node_size.below for node, node_size in nodes)
+    return _polar(angle, far + size.side + size.above + size.below)
+
+
+def _polar(angle: float, radius: float) -> NodePosition:
+    return NodePosition(radius * cos(angle), radius * sin(angle))
+
+
+def _overlap(first: NodePosition, first_size: NodeSize, second: NodePosition, second_size: NodeSize) -> bool:
+    return (
+        abs(first.x - second.x) < first_size.side + second_size.side
+        and first.y - first_size.above < second.y + second_size.below
+        and second.y - second_size.above < first.y + first_size.below
+    )
+
+
+def _moves() -> list[tuple[int, int]]:
+    """Steps aside and outwards, the smallest moves first."""
+    aside = [0, *(sign * step for step in range(1, 19) for sign in (1, -1))]
+    return sorted(((a, o) for a in aside for o in range(30)), key=lambda move: (abs(move[0]) + 1.6 * move[1], move))
+
+
+MOVES = _moves()

@@ -1,0 +1,238 @@
+"""The process that reads one upload: `python -m understudy.server.uploads.reader_process`.
+
+It takes one JSON document on stdin and writes JSON lines on stdout: progress, then the result. Before it opens anything
+that was uploaded it limits its own processor time, memory, and the size of files it may write.
+
+It works in a folder that the server process made, and deletes afterwards:
+
+    sent/         the uploaded files, under harmless names
+    fixed.toml    the cast.toml to read them with, if the cast was corrected
+    script-of/... made here: the story folder that is read
+    made.story    made here: the story file
+    used.toml     made here: the cast.toml it was read with, if there was one
+
+A zip of a story folder is unpacked here too. It is refused if an entry would land outside of the folder, is a link or
+encrypted, or unpacks to far more than its size; sizes are counted while unpacking, since a zip can lie about them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sqlite3
+import stat
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from shutil import copyfile
+from typing import Any
+
+from understudy.errors import InputError, UnderstudyError
+from understudy.readers import read
+from understudy.readers.story_folder import CAST, NOTES, scripts_in
+from understudy.server.uploads.filenames import safe_name
+from understudy.server.uploads.limits import MIB, UploadLimits
+from understudy.storyfile import is_story_file, validate_story_file
+
+__all__ = ["FIXED_CAST", "SENT_FOLDER", "STORY_FILE", "USED_CAST", "is_story_zip", "make_story", "unpack"]
+
+SENT_FOLDER, FIXED_CAST, STORY_FILE, USED_CAST = "sent", "fixed.toml", "made.story", "used.toml"
+MAX_CAST_BYTES = MIB
+MAX_PROGRESS_REPORTS = 50
+MAX_OPEN_FILES = 64
+
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+OFFICE_MARKER = "[Content_Types].xml"  # office documents are zips too, and have this entry
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+MAX_COMPRESSION_RATIO = 150  # text reaches ten, a zip bomb thousands
+UNPACK_CHUNK_BYTES = 256 * 1024
+
+Send = Callable[[dict[str, Any]], None]
+
+
+def limit_resources(limits: UploadLimits) -> None:
+    """Limit this process for the rest of its life."""
+    for what, most in (
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_CPU, limits.timeout_s),
+        (resource.RLIMIT_FSIZE, limits.story_bytes),
+        (resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+    signal.alarm(limits.timeout_s + 5)  # in case the server is killed and cannot stop this process
+
+
+def make_story(work: Path, limits: UploadLimits, send: Send) -> bool:
+    """Read the uploaded files into a story file; returns whether the cast can be corrected by fixes."""
+    folder = _prepare_story_folder(work, limits)
+    scripts = scripts_in(folder)
+    if any(is_story_file(script) for script in scripts):
+        if len(scripts) > 1:
+            raise InputError("is a story file among other files: send it by itself", scripts[0])
+        if (work / FIXED_CAST).exists():
+            raise InputError("is a story file: its cast was settled when it was made", scripts[0])
+        validate_story_file(scripts[0])
+        os.replace(scripts[0], work / STORY_FILE)
+        return False
+    cast = folder / CAST
+    if cast.exists() and cast.stat().st_size > MAX_CAST_BYTES:
+        raise InputError(f"is over {MAX_CAST_BYTES // MIB} MB: this is no cast list", cast)
+    total = sum(script.stat().st_size for script in scripts)
+    read(folder, into=work / STORY_FILE, progress=_progress_sender(total, send))
+    if cast.exists():
+        os.replace(cast, work / USED_CAST)
+    return True
+
+
+def _prepare_story_folder(work: Path, limits: UploadLimits) -> Path:
+    """The story folder to read. Its name becomes the title of a story that states none."""
+    sent = sorted((work / SENT_FOLDER).iterdir())
+    zips = [path for path in sent if is_story_zip(path)]
+    if zips and len(sent) > 1:
+        raise InputError("is a zip among other files: send a zip of one story folder by itself", zips[0])
+    folder = work / "script"
+    folder.mkdir()
+    if zips:
+        title = unpack(sent[0], folder, limits) or sent[0].stem
+    else:
+        title = next((path.stem for path in sent if path.suffix != ".toml"), "story")
+        for path in sent:  # readers ignore notes in a folder; an uploaded file is meant to be read, so it is renamed
+            copyfile(path, folder / (f"_{path.name}" if NOTES.match(path.name) else path.name))
+    if (work / FIXED_CAST).exists():
+        os.replace(work / FIXED_CAST, folder / CAST)
+    parent = work / "script-of"
+    parent.mkdir()
+    return folder.rename(parent / safe_name(title, "story"))
+
+
+def _progress_sender(total: int, send: Send) -> Callable[[int], None]:
+    done, last_step = 0, 0
+
+    def add(size: int) -> None:
+        nonlocal done, last_step
+        done += size
+        step = min(done * MAX_PROGRESS_REPORTS // max(total, 1), MAX_PROGRESS_REPORTS)
+        if step > last_step:
+            last_step = step
+            send({"share": step / MAX_PROGRESS_REPORTS})
+
+    return add
+
+
+def is_story_zip(path: Path) -> bool:
+    """Whether a file is a zip, but not an office document."""
+    with path.open("rb") as file:
+        if file.read(4) not in ZIP_MAGIC:
+            return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return OFFICE_MARKER not in archive.namelist()
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, ValueError):
+        return True  # damaged, as `unpack` will say
+
+
+def unpack(path: Path, into: Path, limits: UploadLimits) -> str | None:
+    """Unpack the files of the story folder in a zip; returns the folder's name, None if they are at the top."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = _checked_entries(archive, path, limits)
+            story_folder = _story_folder(entries, path)
+            names: set[str] = set()
+            bytes_left = limits.unpacked_bytes
+            for entry in entries:
+                if PurePosixPath(entry.filename).parent != story_folder:
+                    continue
+                name = safe_name(entry.filename)
+                if name.casefold() in names:
+                    raise InputError(f"holds two files called '{name}': rename one", path)
+                names.add(name.casefold())
+                bytes_left -= _extract(archive, entry, into / name, bytes_left, path)
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, ValueError, EOFError) as error:
+        raise InputError("is a damaged zip: pack the folder again", path) from error
+    except RuntimeError as error:  # what zipfile raises for an encrypted entry
+        raise InputError("is locked with a password: pack the folder without one", path) from error
+    return story_folder.name or None
+
+
+def _checked_entries(archive: zipfile.ZipFile, path: Path, limits: UploadLimits) -> list[zipfile.ZipInfo]:
+    """The files in a zip, hidden ones left out; an `InputError` if any of them is unsafe."""
+    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    if len(entries) > limits.zip_entries:
+        raise InputError(f"holds {len(entries):,} files, more than the {limits.zip_entries:,} a story may have", path)
+    if sum(entry.file_size for entry in entries) > limits.unpacked_bytes:
+        raise InputError(f"unpacks to more than {limits.unpacked_bytes // MIB:,} MB: send its scripts in parts", path)
+    for entry in entries:
+        name = entry.orig_filename
+        entry_path = PurePosixPath(name)
+        if entry_path.is_absolute() or ".." in entry_path.parts or "\\" in name or ":" in name[:3] or "\0" in name:
+            raise InputError("holds a file that would lie outside of its folder: pack the folder itself", path)
+        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise InputError("holds a link or a device: pack the files themselves", path)
+        if entry.flag_bits & 0x1:
+            raise InputError("is locked with a password: pack the folder without one", path)
+        if entry.compress_type not in ZIP_METHODS:
+            raise InputError("is packed in a way that is not read here: pack it as an ordinary zip", path)
+        if entry.file_size > MIB and entry.file_size > MAX_COMPRESSION_RATIO * max(entry.compress_size, 1):
+            raise InputError("unpacks to far more than a script could: this looks like a trap", path)
+    return [entry for entry in entries if not _is_hidden(PurePosixPath(entry.filename))]
+
+
+def _is_hidden(path: PurePosixPath) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
+
+
+def _story_folder(entries: list[zipfile.ZipInfo], path: Path) -> PurePosixPath:
+    """The folder nearest to the top that holds files."""
+    folders = {PurePosixPath(entry.filename).parent for entry in entries}
+    if not folders:
+        raise InputError("holds no files: pack a story folder, its scripts and cast.toml", path)
+    depth = min(len(folder.parts) for folder in folders)
+    nearest = sorted(folder for folder in folders if len(folder.parts) == depth)
+    if len(nearest) > 1:
+        raise InputError(f"holds several folders ({nearest[0]}, {nearest[1]}): pack one story folder", path)
+    return nearest[0]
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, max_bytes: int, path: Path) -> int:
+    """Returns how many bytes were written."""
+    written = 0
+    with archive.open(entry) as source, target.open("xb") as output:
+        while chunk := source.read(UNPACK_CHUNK_BYTES):
+            written += len(chunk)
+            if written > max_bytes:
+                raise InputError("unpacks to more than it says: this looks like a trap", path)
+            output.write(chunk)
+    return written
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    limits, work = UploadLimits(**request["limits"]), Path(request["work"])
+
+    def send(message: dict[str, Any]) -> None:
+        print(json.dumps(message), flush=True)
+
+    limit_resources(limits)
+    try:
+        send({"fixable": make_story(work, limits, send)})
+    except InputError as error:
+        name = None if error.path is None else Path(error.path).name
+        send({"refused": error.message, "file": name, "line": error.line})
+    except UnderstudyError as error:
+        send({"refused": str(error)})
+    except MemoryError:
+        send({"refused": f"needs more than {limits.memory_bytes // MIB:,} MB of memory to be read: send it in parts"})
+    except RecursionError:
+        send({"refused": "is nested too deeply to be read"})
+    except (OSError, sqlite3.OperationalError):
+        send({"refused": f"its story would need over {limits.story_bytes // MIB:,} MB, or the disk is full: send less"})
+    except Exception as error:  # a bug in a reader: reported for this upload, not as a failure of the server
+        send({"refused": f"could not be read: the reader broke off ({type(error).__name__}). Please report this file"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Jobs that read uploads: one asyncio task each, which runs the readers in a process of its own.
+
+A file that would take for ever, or all memory, then costs the server nothing: the process is limited and killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import InputError, UnderstudyError
+from understudy.server.problems import Refused
+from understudy.server.uploads.limits import MIB, UploadLimits
+from understudy.server.uploads.storage import refuse_if_disk_full
+from understudy.server.uploads.store import SentFile
+
+__all__ = ["ReadingJob", "ReadingJobs", "read_in_process"]
+
+LOG = logging.getLogger("understudy.server")
+MAX_FAILURES = 100  # failed jobs that are remembered
+MAX_RESULT_BYTES = 64 * 1024
+PASSED_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+"""Environment variables the reader process gets; API keys are not among them."""
+
+
+@dataclass(slots=True)
+class ReadingJob:
+    """A job that is running or has failed."""
+
+    files: tuple[SentFile, ...]
+    made: str
+    is_stored: bool = False
+    """Whether the upload is in the database already and is only read again."""
+    share: float = 0.0
+    error: UnderstudyError | None = None
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+
+class ReadingJobs:
+    """Running and failed jobs by upload; a job that succeeds is removed."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, ReadingJob] = {}
+
+    def get(self, upload: str) -> ReadingJob | None:
+        """None if the upload has been read, or does not exist."""
+        return self._jobs.get(upload)
+
+    def all(self) -> list[tuple[str, ReadingJob]]:
+        """Newest first."""
+        return list(reversed(self._jobs.items()))
+
+    def start(self, upload: str, job: ReadingJob, work: Coroutine[Any, Any, None]) -> None:
+        self._jobs[upload] = job
+        job.task = asyncio.create_task(self._run(upload, job, work))
+        failed = [name for name, entry in self._jobs.items() if entry.error is not None and not entry.is_stored]
+        for name in failed[:-MAX_FAILURES]:
+            del self._jobs[name]
+
+    def set_share(self, upload: str, share: float) -> None:
+        """Note the share of the upload that has been read, 0 to 1."""
+        if (job := self._jobs.get(upload)) is not None:
+            job.share = share
+
+    async def wait(self, upload: str) -> None:
+        """Until the job ends; raises its error if it failed."""
+        job = self._jobs.get(upload)
+        if job is not None and job.task is not None:
+            await asyncio.wait({job.task})
+        if job is not None and job.error is not None:
+            raise job.error
+
+    def forget(self, upload: str) -> None:
+        self._jobs.pop(upload, None)
+
+    async def close(self) -> None:
+        tasks = [job.task for job in self._jobs.values() if job.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, upload: str, job: ReadingJob, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            with refuse_if_disk_full():
+                await work
+            del self._jobs[upload]
+        except UnderstudyError as error:
+            job.error = error
+        except Exception as error:  # its message may quote the upload, so only its type is logged
+            LOG.error("an upload failed: %s", type(error).__name__)
+            job.error = Refused("the server failed to read this: try again", 500)
+
+
+async def read_in_process(work: Path, limits: UploadLimits, on_progress: Callable[[float], None]) -> bool:
+    """Run a `reader_process` on a work folder; returns whether the cast can be corrected by fixes.
+
+    Raises an `InputError` with the reader's message if the upload cannot be read. The process never outlives the call.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "understudy.server.uploads.reader_process",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        env=_environment(work), cwd="/", start_new_session=True, limit=MAX_RESULT_BYTES,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(limits.timeout_s):
+            result = await _result(process, {"work": str(work), "limits": asdict(limits)}, on_progress)
+            await process.wait()
+    except TimeoutError:
+        raise InputError(f"takes longer than {limits.timeout_s} s to read: send it in parts") from None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await asyncio.shield(process.wait())
+    if result is None:
+        raise InputError(
+            f"took more than {limits.timeout_s} s or {limits.memory_bytes // MIB:,} MB of memory to read: "
+            "send it in parts"
+        )
+    if "refused" in result:
+        raise InputError(str(result["refused"]), result.get("file"), result.get("line"))
+    return bool(result["fixable"])
+
+
+async def _result(
+    process: asyncio.subprocess.Process, request: dict[str, Any], on_progress: Callable[[float], None]
+) -> dict[str, Any] | None:
+    """The last message that is not a progress report; None if the process ended without one."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(json.dumps(request).encode())
+        await process.stdin.drain()
+    process.stdin.close()
+    result: dict[str, Any] | None = None
+    async for line in process.stdout:
+        message = json.loads(line)
+        if "share" in message:
+            on_progress(float(message["share"]))
+        else:
+            result = message
+    return result
+
+
+def _environment(work: Path) -> dict[str, str]:
+    passed = {name: os.environ[name] for name in PASSED_ENVIRONMENT if name in os.environ}
+    return {**passed, "TMPDIR": str(work), "SQLITE_TMPDIR": str(work), "PYTHONDONTWRITEBYTECODE": "1"}

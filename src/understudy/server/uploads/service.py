@@ -1,0 +1,302 @@
+"""Uploads through their life: received, read under limits, served, corrected, deleted and restored.
+
+The uploaded files and the fixes are in the database (`store`); the story files beside it (`storage`) can be made again
+from them at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from anyio import to_thread
+
+from understudy.errors import InputError
+from understudy.server.database import ServerDatabase
+from understudy.server.problems import Refused
+from understudy.server.story_registry import StoryRegistry
+from understudy.server.uploads.filenames import slug
+from understudy.server.uploads.fixes import Fix, apply_fix
+from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.reader_process import FIXED_CAST, SENT_FOLDER, USED_CAST
+from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
+from understudy.server.uploads.receiving import ReceivedFile, receive
+from understudy.server.uploads.schemas import CastChange, cast_change
+from understudy.server.uploads.storage import StorageQuota, StoryFiles, refuse_if_disk_full
+from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, UploadRow, UploadStore
+from understudy.storyfile import Story
+
+__all__ = ["UploadService"]
+
+
+class UploadService:
+    """Opened when the server starts and closed when it stops: `await uploads.open()`, `await uploads.close()`."""
+
+    def __init__(
+        self, database: ServerDatabase, registry: StoryRegistry, folder: Path, limits: UploadLimits | None = None
+    ) -> None:
+        self.limits = limits or UploadLimits()
+        self.store = UploadStore(database)
+        self.jobs = ReadingJobs()
+        self._registry = registry
+        self._files = StoryFiles(folder)
+        self._quota = StorageQuota(self.limits.total_bytes)
+        self._first_reads: dict[str, str] = {}
+        """Uploads being read for the first time, by content: the same files sent twice are read once."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._admission = asyncio.Lock()
+        self._readers = asyncio.Semaphore(self.limits.concurrency)
+
+    async def open(self) -> None:
+        """Serve every upload; those whose story file is missing follow as soon as they are read again."""
+        await self.store.purge_incomplete()
+        await self.store.purge_old(self.limits.restore_s)  # `clean_up` deletes their files
+        rows = await self.store.all()
+        await to_thread.run_sync(self._files.clean_up, rows)
+        for row in rows:
+            self._quota.record(row.id, sum(file.size for file in row.files))
+            if row.deleted is None and not await self._serve_from_file(row):
+                self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._read_again(row))
+
+    async def close(self) -> None:
+        await self.jobs.close()
+
+    # Receiving
+
+    async def receive(self, content_type: str, chunks: AsyncIterator[bytes]) -> tuple[str, bool]:
+        """Receive the files of a form and start to read them; returns the id, and whether the upload existed."""
+        await self._delete_files(await self.store.purge_old(self.limits.restore_s))
+        upload = secrets.token_hex(8)
+        with refuse_if_disk_full():
+            work = await to_thread.run_sync(self._files.new_work_folder)
+        try:
+            received = await receive(content_type, self._quota.metered(upload, chunks), work, self.limits)
+            content = _content_hash(received)
+            async with self._admission:
+                existing = self._first_reads.get(content)
+                if existing is None and (row := await self.store.find_by_content(content)) is not None:
+                    existing = row.id
+                if existing is None:
+                    await self._check_count()
+                    self._quota.reserve(upload, sum(file.size for file in received))
+                    self._start_first_read(upload, work, received, content)
+                    return upload, False
+        except BaseException:
+            await self._discard(upload, work)
+            raise
+        await self._discard(upload, work)
+        return existing, True
+
+    async def _check_count(self) -> None:
+        if await self.store.count() + len(self._first_reads) >= self.limits.uploads:
+            raise Refused(f"{self.limits.uploads} stories are here already: delete one first", 409)
+
+    async def _discard(self, upload: str, work: Path) -> None:
+        self._quota.release(upload)
+        await _remove_folder(work)
+
+    def _start_first_read(self, upload: str, work: Path, received: list[ReceivedFile], content: str) -> None:
+        made = datetime.now(UTC).isoformat(timespec="milliseconds")
+        files = tuple(SentFile(number, file.name, file.size) for number, file in enumerate(received, 1))
+        row = UploadRow(upload, "", content, made, True, None, files, ())
+        self._first_reads[content] = upload
+        self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received))
+
+    async def _first_read(self, row: UploadRow, work: Path, received: list[ReceivedFile]) -> None:
+        try:
+            sent = [work / SENT_FOLDER / file.name for file in received]
+            await to_thread.run_sync(_move_received, work, received)
+            fixable = await self._read(row.id, work)
+            first = StoredFix(0, AS_SENT, await to_thread.run_sync(_read_text, work / USED_CAST), row.made)
+            row = replace(row, fixable=fixable, fixes=(first,))
+            story = await to_thread.run_sync(self._files.adopt, work, row)
+            row = replace(row, story=self._unused_name(story.title))
+            self._registry.put(row.story, story)  # before it is stored, so that no other upload takes the name
+            try:
+                replaced = await self.store.add(row, sent)
+            except BaseException:
+                self._registry.remove(row.story)
+                self._files.delete(row.id)
+                raise
+        except BaseException:
+            self._quota.release(row.id)
+            raise
+        finally:
+            self._first_reads.pop(row.content, None)
+            await _remove_folder(work)
+        await self._delete_files(replaced)
+
+    # Correcting
+
+    async def fix(self, upload: str, fix: Fix) -> CastChange:
+        """Apply a fix and read the story again; if that fails, nothing has changed."""
+        async with self._lock(upload):
+            row = await self._fixable_row(upload)
+            before = await to_thread.run_sync(self._registry.story(row.story).cast)
+            text, what = apply_fix(row.cast_toml, fix, [member.character for member in before])
+            if text == row.cast_toml:
+                raise InputError("this would change nothing")
+            newest = StoredFix(row.fixes[-1].number + 1, what, text, "")
+            story = await self._open_or_read(replace(row, fixes=(*row.fixes, newest)))
+            after = await to_thread.run_sync(story.cast)
+            await self.store.add_fix(upload, what, text)
+            self._registry.put(row.story, story)
+            await to_thread.run_sync(self._files.prune, await self.store.get(upload), row)
+            return cast_change(what, before, after)
+
+    async def undo(self, upload: str) -> CastChange:
+        """Undo the last fix."""
+        async with self._lock(upload):
+            row = await self._fixable_row(upload)
+            if not row.was_fixed:
+                raise Refused("there is nothing to undo: it is as it was sent", 409)
+            before = await to_thread.run_sync(self._registry.story(row.story).cast)
+            story = await self._open_or_read(replace(row, fixes=row.fixes[:-1]))
+            after = await to_thread.run_sync(story.cast)
+            await self.store.delete_newest_fix(upload)
+            self._registry.put(row.story, story)
+            await to_thread.run_sync(self._files.prune, await self.store.get(upload), row)
+            return cast_change(f"Undone: {row.fixes[-1].what}", before, after)
+
+    async def _fixable_row(self, upload: str) -> UploadRow:
+        row = await self.store.get(upload)
+        job = self.jobs.get(upload)
+        if row.deleted is not None or (job is not None and (job.is_running or job.error)):
+            raise Refused("this story is not on stage now, so nothing of it can be put right", 409)
+        if not row.fixable:
+            raise Refused("this is a story file: its cast was settled when it was made. Fix and send its sources", 409)
+        return row
+
+    # Deleting
+
+    async def delete(self, upload: str) -> None:
+        """Stop serving a story; for a while it can be restored. One that could not be read is forgotten at once."""
+        async with self._lock(upload):
+            job = self.jobs.get(upload)
+            if job is not None and job.is_running:
+                raise Refused("this story is being read: wait until that is done", 409)
+            if job is not None and not job.is_stored:
+                self.jobs.forget(upload)
+                return
+            row = await self.store.get(upload)
+            if row.deleted is None:
+                await self.store.delete(upload)
+                self.jobs.forget(upload)
+                if self._is_served(row.story):
+                    self._registry.remove(row.story)
+
+    async def restore(self, upload: str) -> None:
+        """Restore a deleted story."""
+        async with self._lock(upload):
+            row = await self.store.get(upload)
+            if row.deleted is None:
+                return
+            if await self.store.find_by_content(row.content) is not None:
+                raise Refused("the same files have been sent again since: that story is here", 409)
+            story = await self._open_or_read(row)
+            await self.store.restore(upload)
+            await self._serve(row, story)
+
+    # Serving
+
+    def story_of(self, row: UploadRow) -> Story | None:
+        """The story of an upload, served or deleted; None if it could not be read again."""
+        if row.deleted is None and self.jobs.get(row.id) is None and self._is_served(row.story):
+            return self._registry.story(row.story)
+        return self._files.open(row)
+
+    def story_path(self, row: UploadRow) -> Path:
+        """The story file of an upload."""
+        path = self._files.path(row)
+        if not path.is_file():
+            raise Refused("this story is not read yet", 409)
+        return path
+
+    async def _serve_from_file(self, row: UploadRow) -> bool:
+        story = await to_thread.run_sync(self._files.open, row)
+        if story is not None:
+            await self._serve(row, story)
+        return story is not None
+
+    async def _serve(self, row: UploadRow, story: Story) -> None:
+        name = row.story
+        if self._is_served(name):  # a story of the command line has taken the name since
+            name = self._unused_name(story.title)
+            await self.store.rename(row.id, name)
+        self._registry.put(name, story)
+
+    async def _read_again(self, row: UploadRow) -> None:
+        await self._serve(row, await self._open_or_read(row))
+
+    async def _open_or_read(self, row: UploadRow) -> Story:
+        """The story from its file, or read again from the uploaded files."""
+        if (story := await to_thread.run_sync(self._files.open, row)) is not None:
+            return story
+        with refuse_if_disk_full():
+            work = await to_thread.run_sync(self._files.new_work_folder)
+            try:
+                await self._export_files(row, work)
+                await self._read(row.id, work)
+                return await to_thread.run_sync(self._files.adopt, work, row)
+            finally:
+                await _remove_folder(work)
+
+    async def _export_files(self, row: UploadRow, work: Path) -> None:
+        (work / SENT_FOLDER).mkdir()
+        for file in row.files:
+            with (work / SENT_FOLDER / file.name).open("xb") as stream:
+                async for piece in self.store.pieces(file):
+                    await to_thread.run_sync(stream.write, piece)
+        if row.was_fixed:
+            (work / FIXED_CAST).write_text(row.cast_toml, encoding="utf-8")
+
+    async def _read(self, upload: str, work: Path) -> bool:
+        async with self._readers:
+            return await read_in_process(work, self.limits, partial(self.jobs.set_share, upload))
+
+    # Helpers
+
+    async def _delete_files(self, uploads: list[str]) -> None:
+        self._quota.release(*uploads)
+        for upload in uploads:
+            await to_thread.run_sync(self._files.delete, upload)
+
+    def _lock(self, upload: str) -> asyncio.Lock:
+        return self._locks.setdefault(upload, asyncio.Lock())
+
+    def _is_served(self, name: str) -> bool:
+        return any(name == served for served, _ in self._registry)
+
+    def _unused_name(self, title: str) -> str:
+        name = base = slug(title)
+        number = 2
+        while self._is_served(name):
+            name, number = f"{base}-{number}", number + 1
+        return name
+
+
+def _move_received(work: Path, received: list[ReceivedFile]) -> None:
+    (work / SENT_FOLDER).mkdir()
+    for file in received:
+        file.path.replace(work / SENT_FOLDER / file.name)
+
+
+def _read_text(path: Path) -> str:
+    return path.read_text(encoding="utf-8-sig") if path.exists() else ""
+
+
+def _content_hash(received: list[ReceivedFile]) -> str:
+    files = sorted(f"{file.name}\0{file.sha256}" for file in received)
+    return sha256("\0".join(files).encode()).hexdigest()
+
+
+async def _remove_folder(folder: Path) -> None:
+    await to_thread.run_sync(shutil.rmtree, folder, True)
