@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from raycluster import two_nodes
 from understudy.metrics.registry import DEFAULT_METRICS
-from understudy.scoring import parts
+from understudy.scoring import inputs
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]
@@ -50,7 +50,7 @@ def asked(story: Path) -> tuple[str | Path, ...]:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART_LINES", 7)
+    monkeypatch.setattr(inputs, "PART_LINES", 7)
 
 
 def written(path: Path) -> Rows:
