@@ -167,3 +167,16 @@ def test_where_nothing_can_be_drawn(run: Run, filter_command: list[str], plot: s
 
 def test_a_plot_needs_a_bound_to_be_found(run: Run, filter_command: list[str]) -> None:
     assert "--bound" in run(*filter_command, "--rule", "psprob>=0", "--plot", "bound.svg", status=2).stderr
+
+
+def test_approved_lines_are_listed_by_how_like_a_text_they_are(
+    run: Run, document: Document, filter_command: list[str]
+) -> None:
+    with_vectors = [word for word in filter_command if word != "--no-vectors"]
+    run(*with_vectors, "--rule", "anachronism<=0")
+    listed = document("utterances", "list", "--store", "lines.db", "--like", "Hello, a good day to you!")["utterances"]
+    assert [utterance["text"] for utterance in listed] == ["Good morning.", "Keep the brass key."]
+    assert 1 > listed[0]["likeness"] > listed[1]["likeness"]
+    assert "likeness" in run("utterances", "list", "--store", "lines.db", "--like", "Hello").stdout
+    both = ("--like", "Hello", "--near", "anachronism=0")
+    assert "choose one" in run("utterances", "list", "--store", "lines.db", *both, status=2).stderr

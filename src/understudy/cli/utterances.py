@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from understudy.cli.options import existing_refused, force_option, json_option
-from understudy.cli.progress import read_showing
+from understudy.cli.progress import read_showing, working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, shows_letters, table
 from understudy.errors import InputError
 from understudy.readers import EMBEDDED
@@ -93,21 +93,30 @@ def utterances() -> None:
 @decision_option
 @click.option("--at", metavar="MOMENT", help="Only lines that may be said at this moment, dotted: 2.3.")
 @click.option("--near", metavar="METRIC=BOUND", help="Lines whose score is closest to the bound first.")
+@click.option(
+    "--like", metavar="TEXT", help="Lines most like this text in meaning (English; default: approved lines)."
+)
 @click.option("--limit", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="At most this many.")
 @json_option
 def list_(
     store: str, story: str | None, character: str | None, decision: str | None, at: str | None, near: str | None,
-    limit: int, as_json: bool,
+    like: str | None, limit: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Lines in the database, with what was decided about them.
 
     \b
     Example:
         understudy utterances list --store lines.db --near psprob=0.2
+        understudy utterances list --store lines.db --like "Who wrote the letter?"
     """
+    if like is not None and near is not None:
+        raise click.UsageError("--like and --near each put the lines in an order: choose one of them")
     with opened_store(store) as opened:
-        title = _title(opened, story)
-        selected = list(opened.find(character, decision, Moment.parse(at) if at else None, _near(near), limit, title))
+        title, moment = _title(opened, story), Moment.parse(at) if at else None
+        if like is None:
+            selected = list(opened.find(character, decision, moment, _near(near), limit, title))
+        else:
+            selected = _most_like(opened, like, limit, character, moment, decision, title)
         counts = opened.counts(title)
     if as_json:
         named = [{"character": who, "decision": what, "lines": number} for (who, what), number in counts.items()]
@@ -298,8 +307,23 @@ def _somebody() -> str:
         return "somebody"
 
 
+def _most_like(
+    store: UtteranceStore, text: str, limit: int, character: str | None, at: Moment | None, decision: str | None,
+    story: str | None,
+) -> list[StoredUtterance]:  # fmt: skip
+    from understudy.encoding import SentenceEncoder
+    from understudy.utterances import APPROVED
+
+    with working("Looking for lines like it"):
+        vector = SentenceEncoder().encode([text], keep=False)[0]
+        return store.nearest(vector, limit, character, at, decision or APPROVED, story=story)
+
+
 def _row(stored: StoredUtterance) -> tuple[str | Text, ...]:
-    scores = " ".join(f"{name} {_figure(score.value)}" for name, score in stored.utterance.scores.items())
+    named = [(name, score.value) for name, score in stored.utterance.scores.items()]
+    if stored.likeness is not None:
+        named.insert(0, ("likeness", stored.likeness))
+    scores = " ".join(f"{name} {_figure(value)}" for name, value in named)
     decision = Text(stored.decision, style=COLOURS[stored.decision])
     return str(stored.number), stored.utterance.character, short(stored.utterance.text, LONGEST), decision, scores
 
@@ -342,4 +366,5 @@ def _document(stored: StoredUtterance) -> Document:
         "at": stored.at,
         "file": utterance.file,
         "line": utterance.line,
+        **({} if stored.likeness is None else {"likeness": round(stored.likeness, 6)}),
     }

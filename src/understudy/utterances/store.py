@@ -202,13 +202,14 @@ class UtteranceStore:
         at: Moment | None = None,
         decision: str = APPROVED,
         progress: Progress | None = None,
+        story: str | None = None,
     ) -> list[StoredUtterance]:
         """The utterances whose vectors are most like one; `likeness` is the cosine.
 
         All vectors that match are compared, up to 50,000 of them; of more, an index finds nearly all of the nearest,
         where the database has one. `progress` is called while it is built.
         """
-        where, parameters = _where(character, _checked_decision(decision), at)
+        where, parameters = _where(character, _checked_decision(decision), at, story)
         return [
             replace(self.get(number), likeness=likeness)
             for number, likeness in self._db.nearest(vector, where, parameters, count, progress)
