@@ -280,7 +280,7 @@ def test_scenes_are_told_by_speaker(tmp_path: Path) -> None:
         (GOOD, "twice"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+def test_what_is_wrong_with_needed_scenes_is_said_with_its_line(tmp_path: Path, line: str, told: str) -> None:
     path = tmp_path / "needed.jsonl"
     path.write_text(f"{GOOD}\n{line}\n")
     with pytest.raises(InputError) as caught:
