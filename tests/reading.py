@@ -11,8 +11,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.readers.events import Event, Opening
-from understudy.readers.reader import Reader
+from understudy.readers.events import Event, Opening, Reader
 from understudy.readers.source import SourceFile
 
 __all__ = ["damage", "events_of", "of_kind", "read_bytes", "stands"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import UnknownMoment
 from understudy.story import Fact, Moment, Schema, holding_at
-from understudy.storyfile.schema import pack, unpack
+from understudy.storyfile.database import pack, unpack
 
 numbers = st.lists(st.integers(0, 2**32 - 2), min_size=1, max_size=5).map(tuple)
 

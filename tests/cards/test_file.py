@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from understudy.cards.document import DEEPEST, Card, card_from_json, card_of, in_version, json_of
 from understudy.cards.file import LARGEST_FILE, parse_card, png_of, read_card, write_card
-from understudy.cards.png import SIGNATURE, PngChunk, bytes_of, keyword_of, parse_png, text_chunk
-from understudy.cards.portrait import initials, portrait
+from understudy.cards.png import SIGNATURE, PngChunk, bytes_of, initials, keyword_of, parse_png, portrait, text_chunk
 from understudy.errors import InputError
 
 PICTURE = bytes_of(

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 import realdata
 from understudy.errors import InputError
-from understudy.readers.annotations import COARSE, EVIDENCE, REASONING, Instance, Rationale, read_annotations
+from understudy.readers.annotations import (
+    COARSE,
+    EVIDENCE,
+    REASONING,
+    Instance,
+    Rationale,
+    read_annotations,
+    read_needed_scenes,
+)
 from understudy.readers.tvshowguess import show_scenes
 
 HEADS = "Episode\tneed history\tFacts abstracted from memory\tCharacter Code\tGuessed Character Name\t" + "\t".join(
@@ -249,3 +257,32 @@ def test_places_are_those_of_the_people_whom_the_answers_name(folder: Path) -> N
                 checked[said[place] == answer[1]] += 1
     # of 302, two are of a scene whose answers are missing, and one is of somebody who has no line in the file
     assert checked == {True: 299}
+
+
+GOOD = '{"episode": "09x01", "scene": 2510, "place": 0, "needed": [2501, 2504, 2501]}'
+
+
+def test_scenes_are_told_by_speaker(tmp_path: Path) -> None:
+    path = tmp_path / "needed.jsonl"
+    path.write_text(f'{GOOD}\n\n{{"episode": "10x12", "scene": 3, "place": 2, "needed": []}}\n')
+    assert read_needed_scenes(path) == {Instance((9, 1), 2510, 0): {2501, 2504}, Instance((10, 12), 3, 2): frozenset()}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("[]", "should be an object with 'episode'"),
+        ('{"episode": "09x01", "scene": 1, "place": 0}', "'needed'"),
+        ('{"episode": "nine", "scene": 1, "place": 0, "needed": []}', "it should look like '09x01'"),
+        ('{"episode": "09x01", "scene": "1", "place": 0, "needed": []}', "whole numbers"),
+        ('{"episode": "09x01", "scene": 1, "place": 0, "needed": [true]}', "whole numbers"),
+        ('{"episode": "09x01", "scene": 1, "place": -1, "needed": []}', "whole numbers"),
+        (GOOD, "twice"),
+    ],
+)
+def test_what_is_wrong_with_needed_scenes_is_said_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "needed.jsonl"
+    path.write_text(f"{GOOD}\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        read_needed_scenes(path)
+    assert told in str(caught.value) and caught.value.line == 2

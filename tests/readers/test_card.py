@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from understudy.cards.document import card_of
+from understudy.cards.document import CardNames, card_of, conversations, sentences
 from understudy.cards.file import png_of
-from understudy.cards.prose import CardNames, conversations, sentences
 from understudy.errors import InputError
 from understudy.readers.assembly import Assembly
 from understudy.readers.card import NO_TEXT, NOT_STORY, READER

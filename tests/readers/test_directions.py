@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from understudy.readers import read
-from understudy.readers.directions import EVERYBODY, comings_and_goings
-from understudy.readers.transcript.scenes import present
+from understudy.readers.directions import EVERYBODY, comings_and_goings, ends_open, without_brackets
+from understudy.readers.transcript.headings import present
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,25 @@ def test_who_leaves_and_returns_in_one_direction_hears_what_comes_after(tmp_path
 def test_a_text_without_an_end_takes_no_time_without_an_end(text: str) -> None:
     assert comings_and_goings(text) == ()
     assert present(text) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "inner"),
+    [
+        ("(Ann leaves.)", "Ann leaves."),
+        ("[Ann (the old one) leaves]", "Ann (the old one) leaves"),
+        ("{Ann leaves]", "Ann leaves"),
+        ("[Ann leaves", "Ann leaves"),
+        ("[Ann leaves] [Bob too]", "[Ann leaves] [Bob too]"),
+        ("Ann (leaves)", "Ann (leaves)"),
+        ("()", "()"),
+    ],
+)
+def test_only_outer_brackets_go(text: str, inner: str) -> None:
+    assert without_brackets(text) == inner
+
+
+def test_the_last_bracket_decides() -> None:
+    assert ends_open("well (he goes")
+    assert not ends_open("well (he goes) out")
+    assert not ends_open("well")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.export.folder import escaped
+from understudy.export.story_files import escaped
 from understudy.readers.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.readers.script import READER, SPEECH
 from understudy.readers.source import SourceFile

@@ -16,7 +16,7 @@ from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.readers import EMBEDDED, read
 from understudy.storyfile import Story, is_story_file, validate_story_file
-from understudy.storyfile.connection import address_of
+from understudy.storyfile.database import address_of
 
 
 @pytest.fixture
@@ -111,14 +111,14 @@ def test_the_stories_that_come_along_pass(demo: str, tmp_path: Path) -> None:
 def test_a_file_is_validated_once_and_again_when_it_changes(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     validated: list[Path] = []
     monkeypatch.setattr("understudy.storyfile.story.validate_story_file", validated.append)
-    monkeypatch.setattr("understudy.storyfile.validation_cache.SETTLED_NS", 0)
+    monkeypatch.setattr("understudy.storyfile.validation.SETTLED_NS", 0)
     Story.open(made)
     assert validated == []  # it has just been written here
     foreign = made.with_name("foreign.story")
     shutil.copy(made, foreign)
     for _ in range(2):
         Story.open(foreign)
-        monkeypatch.setattr("understudy.storyfile.validation_cache._validated", set())  # as in another process
+        monkeypatch.setattr("understudy.storyfile.validation._validated", set())  # as in another process
     assert validated == [foreign]
     Story.open(changed(foreign, "UPDATE about SET value = 'Other' WHERE key = 'title'"))
     assert validated == [foreign, foreign]
@@ -126,7 +126,7 @@ def test_a_file_is_validated_once_and_again_when_it_changes(made: Path, monkeypa
 
 def test_without_a_cache_folder_files_are_opened_all_the_same(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNDERSTUDY_CACHE", "/dev/null/nowhere")
-    monkeypatch.setattr("understudy.storyfile.validation_cache._validated", set())
+    monkeypatch.setattr("understudy.storyfile.validation._validated", set())
     assert Story.open(made).count()[0] == 4
 
 

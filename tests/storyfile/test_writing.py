@@ -15,7 +15,7 @@ import pytest
 from understudy.errors import InputError
 from understudy.readers import read
 from understudy.storyfile import Story
-from understudy.storyfile.schema import MIGRATIONS
+from understudy.storyfile.database import MIGRATIONS
 
 SCRIPT = """# act 1: One
 ## scene 1: A room

@@ -2,6 +2,6 @@
 
 from understudy.cards.document import Card, json_of
 from understudy.cards.file import parse_card, png_of, read_card, write_card
-from understudy.cards.portrait import portrait
+from understudy.cards.png import portrait
 
 __all__ = ["Card", "json_of", "parse_card", "png_of", "portrait", "read_card", "write_card"]

@@ -14,8 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from understudy.cards.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
-from understudy.cards.png import SIGNATURE, Png, PngChunk, bytes_of, keyword_of, parse_png, text_chunk, text_of
-from understudy.cards.portrait import portrait
+from understudy.cards.png import (
+    SIGNATURE,
+    Png,
+    PngChunk,
+    bytes_of,
+    keyword_of,
+    parse_png,
+    portrait,
+    text_chunk,
+    text_of,
+)
 from understudy.errors import InputError
 
 __all__ = ["LARGEST_FILE", "parse_card", "png_of", "read_card", "write_card"]

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.cards.document import Card, in_version
-from understudy.cards.prose import one_line
+from understudy.cards.document import Card, in_version, one_line
 from understudy.dialogue import Situation
 from understudy.persona import Other, Persona
 from understudy.story import Line

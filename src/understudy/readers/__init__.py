@@ -11,8 +11,8 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.readers import card, hpd, personachat, script, speeches, story_folder, tei, transcript, tvshowguess
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
+from understudy.readers.events import Reader
 from understudy.readers.probes import Probe, read_probes
-from understudy.readers.reader import Reader
 from understudy.readers.source import Progress, SourceFile
 from understudy.storyfile import Story, StoryWriter
 

@@ -10,6 +10,12 @@ kind of reasoning is named, it is their conjunction.
 
 Codes count the speakers of a scene in the order of their first lines, but not always. The scenes as they were shown may
 lie beside the table, by the same name with the ending .raw: from their texts the order is taken where they are there.
+
+Which earlier scenes were needed may stand in a file of its own, as JSON Lines, one masked speaker a line:
+
+    {"episode": "09x01", "scene": 2510, "place": 0, "needed": [2501, 2504]}
+
+`place` counts the masked speakers of a scene in the order of their first lines, from 0.
 """
 
 from __future__ import annotations
@@ -19,13 +25,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from understudy.errors import InputError
+from understudy.readers.jsonstream import json_lines
 from understudy.readers.source import SourceFile
 from understudy.readers.tvshowguess import EPISODE
 
-__all__ = ["COARSE", "EVIDENCE", "HISTORY", "REASONING", "Annotation", "Instance", "Rationale", "read_annotations"]
+__all__ = [
+    "COARSE",
+    "EVIDENCE",
+    "HISTORY",
+    "REASONING",
+    "Annotation",
+    "Instance",
+    "Rationale",
+    "read_annotations",
+    "read_needed_scenes",
+]
 
 EVIDENCE: Mapping[str, Sequence[str]] = {
     "linguistic style": ("linguisticstyle", "lingstyle"),
@@ -235,3 +252,30 @@ def _rows(source: SourceFile, delimiter: str) -> Iterator[tuple[int, list[str]]]
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text)).casefold()
+
+
+def read_needed_scenes(path: Path) -> dict[Instance, frozenset[int]]:
+    """The numbers of the scenes that each speaker took; empty where history was not needed."""
+    source = SourceFile(path)
+    needed_scenes: dict[Instance, frozenset[int]] = {}
+    for location, record in json_lines(source):
+        match record:
+            case {"episode": str(episode), "scene": scene, "place": place, "needed": list(needed)}:
+                at = EPISODE.fullmatch(episode.strip())
+            case _:
+                raise source.error("should be an object with 'episode', 'scene', 'place' and 'needed'", location.line)
+        if at is None:
+            raise source.error(f"'episode' is {episode!r:.40}: it should look like '09x01'", location.line)
+        if not all(_is_count(number) for number in (scene, place, *needed)):
+            raise source.error(
+                "'scene', 'place' and all that is 'needed' should be whole numbers from 0", location.line
+            )
+        instance = Instance((int(at[1]), int(at[2])), scene, place)
+        if instance in needed_scenes:
+            raise source.error("says the same speaker of the same scene twice", location.line)
+        needed_scenes[instance] = frozenset(needed)
+    return needed_scenes
+
+
+def _is_count(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 0

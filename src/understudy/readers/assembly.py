@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 from understudy.errors import CastError, InputError
-from understudy.readers.cast_list import CastList
 from understudy.readers.casttoml import CastFile
 from understudy.readers.directions import EVERYBODY
 from understudy.readers.events import (
@@ -27,6 +26,7 @@ from understudy.readers.events import (
     Speech,
     Unread,
 )
+from understudy.readers.names import CastList
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
 from understudy.storyfile import StoryWriter

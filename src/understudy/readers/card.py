@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.cards.document import Card
+from understudy.cards.document import Card, CardNames, ExampleTurn, conversations, one_line, sentences
 from understudy.cards.file import LARGEST_FILE, parse_card
 from understudy.cards.png import SIGNATURE
-from understudy.cards.prose import CardNames, ExampleTurn, conversations, one_line, sentences
-from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
-from understudy.readers.reader import Reader
+from understudy.readers.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Source
 from understudy.text import LANGUAGES, guess_language

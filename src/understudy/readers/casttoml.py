@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import CastError, UnknownMoment
-from understudy.readers.tomlfile import load_toml, quoted
+from understudy.readers.story_folder import load_toml, quoted
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
 from understudy.text import LANGUAGES, did_you_mean, fold
 

@@ -1,7 +1,8 @@
-"""Who comes and who goes, as far as a stage direction says so in so many words.
+"""Stage directions: the brackets they stand in, and who comes and goes as far as they say so.
 
-`[Ross enters.]`, `(Joey and Chandler leave)`, `Enter Hamlet, Horatio, and Marcellus.`, `Exit Ghost.`, `Exeunt`.
-Names are given as written; whoever resolves them drops what is nobody's name.
+Brackets are as transcribers use them: of four kinds, often nested, sometimes never closed. Comings and goings are those
+said in so many words: `[Ross enters.]`, `(Joey and Chandler leave)`, `Enter Hamlet, Horatio, and Marcellus.`,
+`Exit Ghost.`, `Exeunt`. Names are given as written; whoever resolves them drops what is nobody's name.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from typing import Literal
 
 from understudy.readers.events import Cue
 
-__all__ = ["EVERYBODY", "comings_and_goings"]
+__all__ = [
+    "BRACKETED",
+    "CLOSERS",
+    "EVERYBODY",
+    "OPENERS",
+    "WHOLE",
+    "comings_and_goings",
+    "ends_open",
+    "without_brackets",
+]
 
 EVERYBODY = "*"
 """Stands for all who are present, where a direction clears the stage."""
@@ -46,3 +56,31 @@ def comings_and_goings(text: str) -> tuple[Cue, ...]:
 
 def _kind(match: re.Match[str]) -> Literal["enter", "leave"]:
     return "enter" if match["enter"] else "leave"
+
+
+OPENERS, CLOSERS = "([{<", ")]}>"
+BRACKETED = re.compile(r"\([^()]*\)?|\[[^\[\]]*\]?|\{[^{}]*\}?|<[^<>]*>?")
+"""A bracket and what is in it, up to the end if it is not closed."""
+
+WHOLE = re.compile(
+    r"\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\{[^{}]*\}|<[^<>]*>|\*[^*]+\*"
+)
+"""A closed bracket, perhaps with others in it."""
+
+BRACKETS = re.compile(r"[()\[\]{}]")
+
+
+def ends_open(text: str) -> bool:
+    """Is the last bracket an opening one, so that what follows still stands in it?"""
+    return max(map(text.rfind, "([{")) > max(map(text.rfind, ")]}"))
+
+
+def without_brackets(text: str) -> str:
+    """Outer brackets off, also where they do not match or only the first is there."""
+    if WHOLE.fullmatch(text):
+        return text[1:-1].strip() or text
+    if text[0] not in OPENERS:
+        return text
+    if text[-1] in CLOSERS and len(BRACKETS.findall(text)) == 2:
+        return text[1:-1].strip() or text
+    return text[1:].strip() or text if not any(closer in text for closer in CLOSERS) else text

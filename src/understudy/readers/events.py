@@ -1,7 +1,7 @@
-"""What a reader makes of a file: a stream of events, each with the place it was read from.
+"""What a reader is, and what it makes of a file: a stream of events, each with the place it was read from.
 
-A reader only says what it sees. Numbering lines, merging names, working out who was present and writing the story
-are done once for all formats, in `assembly`.
+Each format is a module with one `Reader` at its end. A reader only says what it sees. Numbering lines, merging
+names, working out who was present and writing the story are done once for all formats, in `assembly`.
 
 `units` is how many non-blank source lines (or, in a format that is not made of lines, units of text) an event
 accounts for. A speech wrapped over three lines has 3; the second of two speeches glued onto one line has 0.
@@ -10,9 +10,13 @@ The sum over a file's events must equal what `SourceFile.units` counted: a reade
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from understudy.dialogue import Example
+from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, Relation, Source
 
 __all__ = [
@@ -24,6 +28,7 @@ __all__ = [
     "Heading",
     "Movement",
     "Opening",
+    "Reader",
     "RelationEntry",
     "SceneStart",
     "Speech",
@@ -152,3 +157,18 @@ class RelationEntry:
 Event: TypeAlias = (
     Opening | Heading | SceneStart | Speech | Description | Movement | Unread | CastEntry | FactEntry | RelationEntry
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A format: its name, how it is told by content, and how a file becomes events.
+
+    `recognises(head, path)` sees the first 64 KiB; the path may decide only between formats that look the same.
+    `events(source)` streams; it raises `source.error(message, line)` on what it cannot read.
+    `examples(source)` is there where a format puts questions with right answers.
+    """
+
+    name: str
+    recognises: Callable[[bytes, Path], bool]
+    events: Callable[[SourceFile], Iterator[Event]]
+    examples: Callable[[SourceFile], Iterator[Example]] | None = None

@@ -21,8 +21,7 @@ from pathlib import Path
 
 from understudy.dialogue import Example, Situation, Turn
 from understudy.persona import Other, Persona
-from understudy.readers.events import CastEntry, Event, Opening, SceneStart, Speech, Unread
-from understudy.readers.reader import Reader
+from understudy.readers.events import CastEntry, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import CastError, StoryError
-from understudy.readers.tomlfile import load_toml, quoted
+from understudy.readers.story_folder import load_toml, quoted
 from understudy.story import Moment
 from understudy.storyfile import Story
 

@@ -29,11 +29,11 @@ from understudy.readers.events import (
     Heading,
     Movement,
     Opening,
+    Reader,
     SceneStart,
     Speech,
     Unread,
 )
-from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 

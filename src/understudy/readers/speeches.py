@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.readers.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.readers.jsonstream import SURROGATE
-from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript.statistics import TranscriptStatistics
+from understudy.readers.transcript.labels import TranscriptStatistics
 
 __all__ = ["READER", "events", "recognises"]
 

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.readers.directions import comings_and_goings
-from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.readers.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.readers.jsonstream import RecordLocation, json_lines, read_records_at
-from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript.boilerplate import is_boilerplate
-from understudy.readers.transcript.labels import looks_like_label, read_label
-from understudy.readers.transcript.statistics import TranscriptStatistics
+from understudy.readers.transcript.headings import is_boilerplate
+from understudy.readers.transcript.labels import TranscriptStatistics, looks_like_label, read_label
 from understudy.story import Source
 
 __all__ = ["READER", "ShowScene", "events", "recognises", "show_scenes"]

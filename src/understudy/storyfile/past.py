@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from understudy.story import Exchange, Line, Scene, Source
-from understudy.storyfile.connection import SharedConnection, connect, translated_errors
-from understudy.storyfile.schema import unpack
+from understudy.storyfile.database import SharedConnection, connect, translated_errors, unpack
 
 __all__ = ["StoryPast"]
 

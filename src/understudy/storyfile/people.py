@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from understudy.errors import UnknownCharacter
 from understudy.story import Character, Moment
-from understudy.storyfile.connection import SharedConnection
-from understudy.storyfile.schema import unpack
+from understudy.storyfile.database import SharedConnection, unpack
 from understudy.text import did_you_mean, fold
 
 __all__ = ["CastMember", "People"]

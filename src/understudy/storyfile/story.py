@@ -14,12 +14,10 @@ from pathlib import Path
 
 from understudy.errors import InputError, UnknownMoment
 from understudy.story import Character, Fact, Line, Moment, Relation, Scene, Schema, Source
-from understudy.storyfile.connection import SharedConnection, address_of, connect, translated_errors
+from understudy.storyfile.database import SharedConnection, address_of, connect, pack, translated_errors, unpack
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
-from understudy.storyfile.schema import pack, unpack
-from understudy.storyfile.validation import validate_story_file
-from understudy.storyfile.validation_cache import identity_of, is_validated, remember_validated
+from understudy.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 
 __all__ = ["FileCounts", "Story", "UnreadLine"]
 

@@ -19,9 +19,9 @@ from typing import Literal, Self
 
 from understudy.errors import InputError
 from understudy.story import Character, Fact, Moment, Relation, Source
+from understudy.storyfile.database import migrate, pack
 from understudy.storyfile.presence import write_presence
-from understudy.storyfile.schema import migrate, pack
-from understudy.storyfile.validation_cache import identity_of, remember_validated
+from understudy.storyfile.validation import identity_of, remember_validated
 from understudy.text import fold
 
 __all__ = ["MEMORY", "StoryWriter"]

@@ -28,8 +28,7 @@ from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
-from understudy.readers.annotations import Instance, read_annotations
-from understudy.readers.needed_scenes import read_needed_scenes
+from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
 from understudy.story import Scene
 from understudy.training.guessing.registry import find_guessers
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from understudy.readers.brackets import BRACKETED
+from understudy.readers.directions import BRACKETED
 
 __all__ = ["FUZZY", "Episode", "Said", "aligned", "common_starts", "who", "words"]
 

@@ -25,8 +25,7 @@ from understudy import __version__
 from understudy.bench.readers.alignment import FUZZY, Episode, aligned, common_starts, who, words
 from understudy.errors import InputError
 from understudy.readers import reader_of, speeches, transcript
-from understudy.readers.events import Event, Heading, SceneStart, Speech, Unread
-from understudy.readers.reader import Reader
+from understudy.readers.events import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 
 __all__ = ["bench_readers"]

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.errors import MissingExtra
-from understudy.readers.events import CastEntry, Event, Heading, Opening, Unread
+from understudy.readers.events import CastEntry, Event, Heading, Opening, Reader, Unread
 from understudy.readers.hpd.ties import LocatedErrors, TieHistory, owner_of, statements
 from understudy.readers.names import unambiguous_aliases
-from understudy.readers.reader import Reader
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Moment
 

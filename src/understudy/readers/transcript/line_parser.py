@@ -1,5 +1,6 @@
 """Parses lines of text to events: which line begins an event, and which continues the one before it.
 
+Glued lines are split into segments first: `(They dance.)ANN: Well?`, `CUT TO THE QUAY[Bob waits]`, `THE QUAYBOB: Here.`
 Every segment of every line ends up in exactly one event, and the first segment of a line carries its unit count, so
 the counts add up by construction.
 """
@@ -11,31 +12,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from understudy.readers.brackets import CLOSERS, OPENERS, WHOLE, ends_open, without_brackets
-from understudy.readers.directions import comings_and_goings
+from understudy.readers.directions import CLOSERS, OPENERS, WHOLE, comings_and_goings, ends_open, without_brackets
 from understudy.readers.events import Cue, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript.boilerplate import (
-    is_boilerplate,
-    is_credit,
-    is_page_text,
-    may_contain_page_text,
-    split_page_text,
-)
-from understudy.readers.transcript.labels import Label
-from understudy.readers.transcript.markup import TextLine, without_bbcode
-from understudy.readers.transcript.scenes import (
+from understudy.readers.transcript.headings import (
     has_location_word,
     is_bare_location,
+    is_boilerplate,
+    is_credit,
     is_cut,
+    is_page_text,
     is_scene_mark,
+    may_contain_page_text,
     present,
     setting,
+    split_page_text,
 )
-from understudy.readers.transcript.segmentation import segments
-from understudy.readers.transcript.statistics import KNOWN, TranscriptStatistics
+from understudy.readers.transcript.labels import (
+    INNER_LABEL,
+    KNOWN,
+    Label,
+    TranscriptStatistics,
+    looks_like_label,
+    read_label,
+)
+from understudy.readers.transcript.markup import TextLine, without_bbcode
 
-__all__ = ["parse_lines"]
+__all__ = ["parse_lines", "segments"]
 
 HEADER_LINES = 60
 LONGEST_HEADER = 220
@@ -312,3 +315,54 @@ def parse_lines(source: SourceFile, lines: Iterable[TextLine], stats: Transcript
             parser.completed.clear()
     parser.close_event()
     yield from parser.completed
+
+
+INNER_SCENE = re.compile(r"(?<=\S)\s*(?=\[\s*(?:Scene|SCENE)\b\s*:)|(?<=[\])}.!?])\s*(?=CUT TO [A-Z])")
+INNER_BREAK = re.compile(r"(?<=[\])}])\s*(?=[\[({][^\[\](){}]{3,40}[\])}]$)")
+AFTER_LOCATION = re.compile(r"(?<=[\w.])\s*(?=\[)")
+
+
+def segments(text: str, stats: TranscriptStatistics) -> Iterator[str]:
+    """The speeches and scene markers of one line."""
+    position = 0
+    cuts: list[int] = []
+    if ":" in text:
+        cuts += _label_after_location(text, stats) + _label_after_direction(text, stats)
+        matches = INNER_LABEL.finditer(text)
+        cuts += [match.start("name") for match in matches if stats.is_inner_label(match["name"])]
+    if "Scene" in text or "SCENE" in text or "CUT TO" in text:
+        cuts += [match.end() for match in INNER_SCENE.finditer(text)]
+    if match := INNER_BREAK.search(text):
+        remainder = text[match.end() :]
+        cuts += [match.end()] if is_boilerplate(remainder) or is_scene_mark(remainder) else []
+    if text[0] != "[" and (match := AFTER_LOCATION.search(text)):
+        location, note = text[: match.start()], WHOLE.match(text, match.end())
+        labels = note is not None and text[note.end() :].lstrip().startswith(":")
+        if is_cut(text) or (location.isupper() and is_bare_location(location) and not labels):
+            cuts.append(match.end())
+    for cut in sorted(set(cuts)):
+        if segment := text[position:cut].strip():
+            yield segment
+        position = cut
+    if segment := text[position:].strip():
+        yield segment
+
+
+def _label_after_direction(text: str, stats: TranscriptStatistics) -> list[int]:
+    """Where the name begins in `(Cyril's mother) Dora: Hello.`, unless the text wraps and may only go on so."""
+    direction = WHOLE.match(text) if text[0] in OPENERS and stats.full_length is None else None
+    if direction is None:
+        return []
+    label = read_label(text[direction.end() :].lstrip())
+    return [direction.end()] if label is not None and looks_like_label(label.name) else []
+
+
+def _label_after_location(text: str, stats: TranscriptStatistics) -> list[int]:
+    """Where the name begins in `HARBOUR HOUSE - KITCHENANNA: Hello.`"""
+    head = text.partition(":")[0]
+    if not head.isupper() or not has_location_word(head) or stats.count(head) >= KNOWN:
+        return []
+    for start in range(3, len(head) - 2):
+        if head[start].isalpha() and stats.count(head[start:]) > KNOWN and is_bare_location(head[:start]):
+            return [start]
+    return []

@@ -6,22 +6,20 @@ size is kept in memory for that; a larger one is read twice as a stream, so that
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.readers.events import Event, Heading, Opening
-from understudy.readers.reader import Reader
+from understudy.readers.events import Event, Heading, Opening, Reader
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript.episode import episode_numbers, episode_title
-from understudy.readers.transcript.labels import looks_like_label, read_label
+from understudy.readers.transcript.headings import is_cut, is_scene_mark
+from understudy.readers.transcript.labels import collect_statistics, looks_like_label, read_label
 from understudy.readers.transcript.line_parser import parse_lines
 from understudy.readers.transcript.markup import TextLine, looks_like_html, page_lines
-from understudy.readers.transcript.scenes import is_cut, is_scene_mark
-from understudy.readers.transcript.statistics import collect_statistics
 
-__all__ = ["READER", "episode_numbers", "events", "recognises", "text_lines"]
+__all__ = ["READER", "episode_numbers", "episode_title", "events", "recognises", "text_lines"]
 
 LOST = " "
 LOOK_AHEAD = 4 * 1024 * 1024
@@ -113,3 +111,39 @@ def _plain(source: SourceFile) -> Iterator[TextLine]:
 
 
 READER = Reader("transcript", recognises, events)
+
+
+NAMED = re.compile(r"(?<![a-z0-9])s(\d{1,2})[\s._-]*e(\d{1,3})|(?<!\d)(\d{1,2})x(\d{2,3})", re.IGNORECASE)
+DIGITS = re.compile(r"(\d{1,2})(\d{2})(?=\D|$)")
+SPOKEN = re.compile(r"season\s+(\d{1,2})\W{1,3}(?:episode|ep\.?)\s+(\d{1,3})", re.IGNORECASE)
+HTML_TITLE = re.compile(r"<title>\s*(.*?)\s*</title>", re.IGNORECASE | re.DOTALL)
+NUMBERED_TITLE = re.compile(
+    r"^\s*(?:\d{1,2}x\d{2,3}|s\d{1,2}e\d{1,3})\s*[-–:]\s*(\S.{0,120}?)\s*$", re.IGNORECASE | re.MULTILINE
+)
+TOP = 3000
+
+
+def episode_numbers(path: Path, head: bytes) -> tuple[int, ...] | None:
+    """(season, episode), or None where neither the name nor the top of the file says."""
+    if match := NAMED.search(path.stem):
+        first, second = [int(group) for group in match.groups() if group]
+        return first, second
+    if match := DIGITS.match(path.stem):
+        return int(match[1]), int(match[2])
+    top = _top(head)
+    if match := NAMED.search(top) or SPOKEN.search(top):
+        first, second = [int(group) for group in match.groups() if group]
+        return first, second
+    return None
+
+
+def episode_title(path: Path, head: bytes) -> str:
+    """What the file calls itself, else its name."""
+    top = _top(head)
+    match = HTML_TITLE.search(top) or NUMBERED_TITLE.search(top)
+    own_title = " ".join(html.unescape(match[1]).split()) if match else ""
+    return own_title or path.stem
+
+
+def _top(head: bytes) -> str:
+    return head[:TOP].decode("utf-8", errors="replace")

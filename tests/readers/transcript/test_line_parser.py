@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from understudy.readers.transcript.labels import collect_statistics
+from understudy.readers.transcript.line_parser import segments
 from understudy.readers.transcript.markup import TextLine
-from understudy.readers.transcript.segmentation import segments
-from understudy.readers.transcript.statistics import collect_statistics
 
 STATS = collect_statistics(
     TextLine(number, line) for number, line in enumerate(["ANN: One.", "BOB: Two.", "Mrs. Dunn: Three."] * 6)
