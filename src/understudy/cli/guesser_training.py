@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.judging import listed, watching
-from understudy.cli.progress import read_showing
+from understudy.cli.options import listed
+from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import print_json, screen
 from understudy.cli.training import chosen, training_bar, training_options
 from understudy.training import TRAINERS
