@@ -21,24 +21,22 @@ import click
 from understudy import __version__
 from understudy.cli.bench import bench
 from understudy.cli.card import card
-from understudy.cli.cast import cast
+from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
 from understudy.cli.compare import compare
 from understudy.cli.demo import demo
 from understudy.cli.export import export
 from understudy.cli.filter import filter_
 from understudy.cli.guess import guess, voices
-from understudy.cli.guesser_training import guesser
 from understudy.cli.licences import licences
-from understudy.cli.line_training import causal, masked
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
 from understudy.cli.read import read
-from understudy.cli.scenes import scenes
-from understudy.cli.scoring import score
+from understudy.cli.score import score
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
-from understudy.cli.training import train
+from understudy.cli.train import train
+from understudy.cli.train_guesser import guesser
 from understudy.cli.utterances import utterances
 from understudy.errors import UnderstudyError
 
@@ -109,8 +107,7 @@ def understudy() -> None:
     """
 
 
-for trainer in (causal, masked, guesser):
-    train.add_command(trainer)
+train.add_command(guesser)
 for command in (
     demo,
     read,
