@@ -47,7 +47,7 @@ def hears_ctrl_c() -> None:
         "numpy",
         "rich.console",
         "understudy.readers",
-        "understudy.cli.voicing",
+        "understudy.cli.utterances",
         "understudy.cli.score_rows",  # when the command has begun already
         "understudy.metrics.voice",
         "understudy.lexical.kneserney",

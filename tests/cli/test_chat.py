@@ -7,7 +7,7 @@ from typing import Any
 
 from click.testing import Result
 
-from understudy.cli.conversation import Conversation
+from understudy.cli.chat import Conversation
 from understudy.cli.options import load_reply_agent
 from understudy.readers import read
 

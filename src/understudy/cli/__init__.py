@@ -19,29 +19,25 @@ from typing import Any
 import click
 
 from understudy import __version__
-from understudy.cli.benching import bench
+from understudy.cli.bench import bench
 from understudy.cli.card import card
-from understudy.cli.cast import cast
+from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
 from understudy.cli.compare import compare
 from understudy.cli.demo import demo
 from understudy.cli.export import export
 from understudy.cli.filter import filter_
-from understudy.cli.guesser_training import guesser
-from understudy.cli.guessing import agreement, guess, guess_bench, voices
-from understudy.cli.judging import BENCHES
+from understudy.cli.guess import guess, voices
 from understudy.cli.licences import licences
-from understudy.cli.line_training import causal, masked
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
 from understudy.cli.read import read
-from understudy.cli.scenes import scenes
-from understudy.cli.scoring import score
+from understudy.cli.score import score
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
-from understudy.cli.training import train
+from understudy.cli.train import train
+from understudy.cli.train_guesser import guesser
 from understudy.cli.utterances import utterances
-from understudy.cli.voicing import voice
 from understudy.errors import UnderstudyError
 
 __all__ = ["main", "understudy"]
@@ -111,10 +107,7 @@ def understudy() -> None:
     """
 
 
-for judged in (*BENCHES, voice, guess_bench, agreement):
-    bench.add_command(judged)
-for trainer in (causal, masked, guesser):
-    train.add_command(trainer)
+train.add_command(guesser)
 for command in (
     demo,
     read,

@@ -1,15 +1,23 @@
-"""`understudy chat`: talk with a character as of a moment."""
+"""`understudy chat`: talk with a character as of a moment.
+
+What is typed is a message, or a command that begins with a slash. Agents keep no history; the conversation does.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
+from rich.text import Text
 
 from understudy.agents import draws_on_lines
-from understudy.cli.conversation import Conversation, Prompt
 from understudy.cli.options import (
     agent_option,
     at_option,
@@ -22,11 +30,24 @@ from understudy.cli.options import (
     with_rules,
 )
 from understudy.cli.progress import read_showing
-from understudy.cli.show import print_json, screen
+from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
+from understudy.dialogue import USER_NAME, Agent, Evidence, Reply, Situation, Turn, situation_at
 from understudy.documents import reply_document
+from understudy.errors import InputError, StoryError, UnderstudyError
+from understudy.story import Moment
+from understudy.storyfile import Story
 
-__all__ = ["chat"]
+__all__ = ["AnsweredMessage", "Conversation", "Prompt", "chat", "print_why"]
+
+RUNNERS_UP = 3
+COMMANDS = """\
+/why            what the last reply was made from, and what else was considered
+/at MOMENT      go to another moment; back there, what was said later is not known yet
+/facing NAME    stand before them as somebody else
+/undo           take back the last message and its reply
+/save FILE      write the chat to FILE, one JSON object a line
+/quit           leave (also Ctrl-D)"""
 
 
 @click.command(short_help="Talk with a character as of a moment.")
@@ -96,3 +117,194 @@ def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> No
     if len(messages) > 1:
         document["turns"] = list(conversation.turns())
     print_json(document)
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredMessage:
+    """A message and its reply, with the situation it was given in."""
+
+    situation: Situation
+    message: Turn
+    reply: Reply
+
+
+@dataclass
+class Conversation:
+    """Keeps what was said while the moment and the person faced change.
+
+    After going back to an earlier moment, what was said at later ones is not part of the history.
+    """
+
+    story: Story
+    agent: Agent
+    name: str
+    moment: str
+    facing: str | None = None
+    answered: list[AnsweredMessage] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.situation = situation_at(self.story, self.name, self.moment, self.facing)
+        self.name = self.situation.persona.name
+
+    def say(self, text: str) -> Reply:
+        message = Turn(self.situation.faced.name if self.situation.faced else USER_NAME, text)
+        reply = self.agent.reply(self.situation, (*self._history(), message))
+        self.answered.append(AnsweredMessage(self.situation, message, reply))
+        return reply
+
+    def move(self, at: str | None = None, facing: str | None = None) -> None:
+        """Go to another moment, or before somebody else."""
+        moment, faced = at or self.moment, facing or self.facing
+        self.situation = situation_at(self.story, self.name, moment, faced)
+        self.moment, self.facing = moment, faced
+
+    def undo(self) -> AnsweredMessage | None:
+        """Take back the last message and its reply."""
+        return self.answered.pop() if self.answered else None
+
+    def turns(self) -> Iterator[dict[str, Any]]:
+        for answered in self.answered:
+            message, persona = answered.message, answered.situation.persona
+            yield {"moment": persona.moment.dotted, "speaker": message.speaker, "text": message.text}
+            yield {"moment": persona.moment.dotted, "speaker": persona.name, "text": answered.reply.text}
+
+    def save(self, path: Path) -> int:
+        """Write the chat, one turn a line; returns how many."""
+        turns = list(self.turns())
+        try:
+            # bytes that are not UTF-8 are read as lone surrogates, which JSON writes as escapes
+            with path.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.writelines(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}; choose another name", path) from error
+        except ValueError as error:
+            raise InputError("that is no name of a file: choose another") from error
+        return len(turns)
+
+    def _history(self) -> Iterator[Turn]:
+        now = self.situation.persona.moment
+        for answered in self.answered:
+            persona = answered.situation.persona
+            if persona.moment <= now:
+                yield answered.message
+                yield Turn(persona.name, answered.reply.text)
+
+
+class Prompt:
+    """Reads messages, from a person or a pipe, and prints replies."""
+
+    def __init__(self, out: Screen, conversation: Conversation, why: bool = False) -> None:
+        self.out, self.conversation, self.why = out, conversation, why
+        self.commands: dict[str, Callable[[str], None]] = {
+            "/why": self._why,
+            "/at": self._at,
+            "/facing": self._facing,
+            "/undo": self._undo,
+            "/save": self._save,
+            "/help": lambda _: self._note(COMMANDS),
+        }
+
+    def talk(self) -> None:
+        """With a person at a terminal, until they leave."""
+        with suppress(ImportError):
+            import readline  # noqa: F401  (makes the arrow keys work in input())
+        self._note(f"{self._situation_line()} /help lists what else you can do.")
+        try:
+            while self._handle(input("> ")):
+                pass
+        except (EOFError, KeyboardInterrupt):
+            self.out.print()
+        self._note("Goodbye.")
+
+    def answer(self, messages: Iterable[str]) -> None:
+        """Messages from a pipe: one reply a line, and nothing else on stdout."""
+        for message in messages:
+            if not self._handle(message):
+                break
+
+    def say(self, message: str, spoken: bool = False) -> None:
+        """Send a message and print the reply: on one line, unless `spoken` to a person."""
+        reply = self.conversation.say(message)
+        text = Text(clean(reply.text) if spoken else " ".join(clean(reply.text).split()))
+        text.stylize(voice(self.conversation.name))
+        self.out.print(text, soft_wrap=not spoken)
+        if self.why:
+            print_why(self.out, reply)
+
+    def _handle(self, typed: str) -> bool:
+        """Run a command or send a message; False to leave."""
+        typed = typed.strip()
+        command, _, argument = typed.partition(" ")
+        try:
+            if command in ("/quit", "/exit"):
+                return False
+            if command in self.commands:
+                self.commands[command](argument.strip())
+            elif command.startswith("/"):
+                self._note(f"There is no {command}. What there is:\n{COMMANDS}")
+            elif typed:
+                self.say(typed, spoken=self.out.is_terminal)
+        except UnderstudyError as error:
+            self._note(str(error))
+        return True
+
+    def _why(self, _: str) -> None:
+        if self.conversation.answered:
+            print_why(self.out, self.conversation.answered[-1].reply)
+        else:
+            self._note("Nothing has been said yet.")
+
+    def _at(self, moment: str) -> None:
+        if not moment:
+            raise StoryError("say which moment, as in: /at 2.3")
+        self.conversation.move(at=moment)
+        self._note(self._situation_line())
+
+    def _facing(self, name: str) -> None:
+        if not name:
+            raise StoryError("say who, as in: /facing Ines")
+        self.conversation.move(facing=name)
+        self._note(self._situation_line())
+
+    def _undo(self, _: str) -> None:
+        taken = self.conversation.undo()
+        self._note(f"Taken back: {taken.message.text}" if taken else "There is nothing to take back.")
+
+    def _save(self, file: str) -> None:
+        if not file:
+            raise StoryError("say where to, as in: /save chat.jsonl")
+        with suppress(RuntimeError):  # an unknown home folder: the path is used as it is
+            file = str(Path(file).expanduser())
+        turns = self.conversation.save(Path(file))
+        self._note(f"{turns} turns are in {file}.")
+
+    def _situation_line(self) -> str:
+        situation = self.conversation.situation
+        faced = f", facing {situation.faced.name}" if situation.faced else ""
+        return f"{self.conversation.name} at {when(situation.persona.moment)}{faced}."
+
+    def _note(self, text: str) -> None:
+        """Printed on stderr, so that stdout has replies only."""
+        click.echo(clean(text), err=True)
+
+
+def print_why(out: Screen, reply: Reply, evidence: int | None = None, candidates: int = RUNNERS_UP) -> None:
+    """What a reply was made from, and what else was considered."""
+    if reply.evidence:
+        out.print(indented(heading("because of")))
+        rows = [(item.kind, _dotted(item.moment), _with_words(item)) for item in reply.evidence[:evidence]]
+        out.print(indented(grid(rows), by=4))
+    runners_up = [candidate for candidate in reply.candidates if candidate.text != reply.text][:candidates]
+    if runners_up:
+        out.print(indented(heading("considered as well")))
+        scored = [(f"{runner.score:.2f}", _dotted(runner.moment), runner.text) for runner in runners_up]
+        out.print(indented(grid(scored), by=4))
+
+
+def _dotted(moment: Moment | None) -> str:
+    return "" if moment is None else moment.dotted
+
+
+def _with_words(evidence: Evidence) -> Text:
+    text = Text(clean(evidence.text))
+    return text.append(f"  [{clean(', '.join(evidence.words))}]", style="dim") if evidence.words else text

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from understudy.cli.judged_tables import RIGHT, p_value
-from understudy.cli.judging import listed
-from understudy.cli.options import json_option
+from understudy.cli.bench_tables import RIGHT, p_value
+from understudy.cli.options import json_option, listed
 from understudy.cli.show import Column, heading, indented, print_json, screen, table
 
 __all__ = ["compare"]

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from understudy.agents import AGENTS
-from understudy.cli.cast import cast_table
+from understudy.cli.cast_and_scenes import cast_table
 from understudy.cli.chart import print_affection
-from understudy.cli.conversation import print_why
+from understudy.cli.chat import print_why
 from understudy.cli.options import json_option
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
 from understudy.dialogue import USER_NAME, Reply, Situation, Turn, situation_at

@@ -1,14 +1,16 @@
-"""What `understudy bench guess` found, as tables on a terminal of any width."""
+"""The results of `guess`, `bench guess` and `voices`, as tables on a terminal of any width."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from understudy.cli.judged_tables import RIGHT, p_value
-from understudy.cli.show import Column, heading, print_table, screen, short
+from rich.text import Text
 
-__all__ = ["print_guess"]
+from understudy.cli.bench_tables import RIGHT, p_value
+from understudy.cli.show import Column, bar, clean, heading, indented, print_table, screen, short
+
+__all__ = ["print_guess", "print_voices"]
 
 Document = dict[str, Any]
 ALL = "all"
@@ -21,6 +23,8 @@ CUTS = (
     ("history", "what history it took"),
     ("reasoning", "what reasoning it took"),
 )
+SHOWN = 110  # letters of a line
+CLUES = {"joint": "all clues", "words alone": "their words alone"}
 
 
 def print_guess(document: Document) -> None:
@@ -136,6 +140,39 @@ def _history(rows: Sequence[Document]) -> None:
             (row["metric"], row["model"], _share(row["value"]), _range(row), row.get("reason", "")) for row in recalls
         )
         _print("Earlier scenes found", ["", "found by", ("recall", RIGHT), ("95%", RIGHT), ""], cells)
+
+
+def print_voices(document: Document, most: int) -> None:
+    out = screen()
+    by_model = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
+    out.print(heading(f"{document['story']}: who can be told apart"))
+    for model, row in by_model.items():
+        by = CLUES.get(model, model)
+        if row["value"] is None:
+            out.print(indented(f"no figure for {by}: {row.get('reason') or 'nothing was asked'}"))
+            continue
+        low = "" if row["low"] is None else f" ({row['low']:.2f}-{row['high']:.2f})"
+        out.print(indented(f"{row['value']:.2f}{low} of {row['n']} parts told right by {by}"))
+    rows = [
+        (f"{pair['pair'][0]}, {pair['pair'][1]}", bar(min(2 * pair["alike"], 1.0), 12), f"{pair['alike']:.2f}",
+         f"{pair['told_apart']:.2f}")
+        for pair in document["pairs"][:most] if pair["alike"] is not None
+    ]  # fmt: skip
+    unheard = [pair for pair in document["pairs"][:most] if pair["alike"] is None]
+    out.print(heading("\nThe most alike (0.5: nobody could tell)"))
+    print_table(out, ["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)
+    for pair in unheard:
+        out.print(indented(f"{', '.join(pair['pair'])}: {pair['reason']}"))
+    for pair in document["pairs"][:most]:
+        if not pair["lines"]:
+            continue
+        out.print(heading(f"\n{pair['pair'][0]} and {pair['pair'][1]}"))
+        for line in pair["lines"]:
+            out.print(indented(f"{line['moment']} {line['who']}, taken for {line['taken_for']} ({line['share']:.2f}): "
+                               f"{clean(short(line['text'], SHOWN))}"))  # fmt: skip
+        for who, terms in pair["terms"].items():
+            if terms:
+                out.print(indented(Text(f"only {who}: {', '.join(terms)}", "dim")))
 
 
 def _print(title: str, columns: Sequence[Column], lines: Iterable[Sequence[str]]) -> None:

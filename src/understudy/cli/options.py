@@ -22,9 +22,12 @@ __all__ = [
     "facing_option",
     "force_option",
     "json_option",
+    "listed",
     "load_reply_agent",
     "name_argument",
+    "names_option",
     "rule_option",
+    "seed_option",
     "story_argument",
     "with_rules",
 ]
@@ -46,6 +49,16 @@ rule_option = click.option(
     help="Say only what passes, as in 'anachronism<=0'; may be repeated.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
+names_option = click.option(
+    "--names", type=click.Choice(["keep", "mask", "swap"]), default="keep", show_default=True,
+    help="What becomes of their names inside the text: swapped, fame is of no use.",
+)  # fmt: skip
+
+
+def listed(values: Sequence[str]) -> list[str]:
+    """Names given with commas, or one by one, or both."""
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
 def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> None:

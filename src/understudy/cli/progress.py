@@ -1,4 +1,4 @@
-"""Progress of reading, on stderr where that is a terminal."""
+"""Progress of reading and of longer work, on stderr where that is a terminal."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from understudy.readers import read, sources_of
-from understudy.readers.source import Progress
+from understudy.readers.source import Progress as BytesRead
 from understudy.storyfile import Story
 
-__all__ = ["read_showing", "working"]
+if TYPE_CHECKING:
+    from understudy.progress import Progress
+
+__all__ = ["read_showing", "watching", "working"]
 
 SHORT = 1 << 20  # bytes that are read too fast for a bar
 STEP = 1 << 18  # bytes between two updates of the bar
@@ -34,7 +38,21 @@ def working(doing: str) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[Progress | None]:
+def watching() -> Iterator[Progress]:
+    """A progress bar for work that counts its steps; on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _doing, _done, _total: None
+        return
+    from rich import progress as rich
+
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
+    with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading", total=None)
+        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total)
+
+
+@contextmanager
+def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[BytesRead | None]:
     total = sum(path.stat().st_size for path in sources_of(what)[0] if path.exists()) if sys.stderr.isatty() else 0
     if total < SHORT:
         yield None

@@ -1,22 +1,33 @@
-"""The scores of a file's lines: made piece by piece, added up, and written so that a stopped run can go on."""
+"""The scores of a file's lines, piece by piece: of each line, written so that a stopped run can go on, and of all
+lines together (metrics of whole sets)."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
+from understudy.dialogue import Score
 from understudy.errors import InputError
+from understudy.judging import read_labelled
 from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.psprob import SetMetric, Speakers, persona_accuracy, personality_classification_accuracy
+from understudy.metrics.registry import MetricContext
+from understudy.metrics.samples import Samples
 from understudy.scoring.inputs import pieces
 
-__all__ = ["Row", "Summary", "score_rows", "write_scores"]
+__all__ = ["PERSONA", "SETS", "OfSet", "Row", "Summary", "score_rows", "score_sets", "set_metrics", "write_scores"]
 
 Row = dict[str, Any]
 """One line: {line, text, scores: {metric: value or null}, reasons: {metric: text}}."""
+
+PERSONALITY, PERSONA = "personality_classification_accuracy", "persona_accuracy"
+SETS = (PERSONALITY, PERSONA)
+"""Metrics of whole sets: one figure for all lines of a file."""
 
 SAME = 1e-3  # two runs' values of one line: compiled loops and plain ones differ by less
 BEGINNING = b'{"line": '  # of every line that is written
@@ -144,3 +155,55 @@ def _equal(before: float | None, after: float | None) -> bool:
     return (
         before is after if before is None or after is None else math.isclose(before, after, rel_tol=SAME, abs_tol=1e-9)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OfSet:
+    """A metric of a set, made for a persona; `chance` is what guessing would have."""
+
+    name: str
+    metric: SetMetric
+    chance: float
+
+
+def set_metrics(names: Iterable[str], grounds: MetricContext, labelled: Path | None) -> list[OfSet]:
+    """Metrics by name. `persona_accuracy` is learnt from lines that somebody called fit or unfit."""
+    who, samples = grounds.situation.persona.name, grounds.samples
+    metrics = []
+    for name in names:
+        if name == PERSONALITY:
+            speakers = Speakers(samples, always=who)
+            metric = personality_classification_accuracy(samples, who, speakers)
+            metrics.append(OfSet(name, metric, 1 / max(len(speakers.names), 1)))
+        else:
+            assert labelled is not None
+            lines = read_labelled(labelled)
+            fit, unfit = ([line.text for line in lines if line.fit is wanted] for wanted in (True, False))
+            if not fit or not unfit:
+                raise InputError("needs lines of both kinds, fit and unfit, to learn from", labelled)
+            metrics.append(OfSet(name, persona_accuracy(fit, unfit, samples.language), 1 / 2))
+    return metrics
+
+
+def score_sets(batches: Iterable[list[str]], sets: Sequence[OfSet], samples: Samples) -> tuple[int, list[Score]]:
+    """How many lines there are, and each metric's share over all of them; lines without words take no part."""
+    count = spoken = 0
+    won = dict.fromkeys((of_set.name for of_set in sets), 0)
+    lacks: dict[str, str] = {}
+    for piece in batches:
+        count += len(piece)
+        with_words = int((samples.tokenize(piece).lengths > 0).sum())
+        spoken += with_words
+        for of_set in sets:
+            score = of_set.metric(piece)
+            if score.value is not None:
+                won[of_set.name] += round(score.value * with_words)
+            elif with_words:
+                lacks[of_set.name] = score.reason
+    return count, [_whole(of_set, won[of_set.name], spoken, lacks.get(of_set.name, "")) for of_set in sets]
+
+
+def _whole(of_set: OfSet, won: int, spoken: int, lack: str) -> Score:
+    if lack or not spoken:
+        return Score(of_set.name, None, lack or "no line has words")
+    return Score(of_set.name, won / spoken, f"{won:,} of {spoken:,} lines; by chance {of_set.chance:.2f}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 from rich.console import Console
 
 from understudy.cli.options import json_option
+from understudy.cli.progress import read_showing
 from understudy.cli.show import print_json, screen
 from understudy.training import TRAINERS
 
@@ -74,6 +76,12 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
 
 SETTINGS = ("hops", "epochs", "runs", "batch", "width", "held_back")
 COMMON = ("seed", "device", "out", "fresh", "json")
+LINE_OPTIONS = ("story", "at", "epochs", "batch", "held_back")
+character_option = click.option("--as", "name", metavar="NAME", required=True, help="Whose lines to learn.")
+model_option = click.option(
+    "--base", metavar="MODEL", required=True,
+    help="The language model to start from: a folder, a .gguf file, or a name at Hugging Face.",
+)  # fmt: skip
 
 
 def training_options(*names: str, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
@@ -196,6 +204,36 @@ def voice(**options: Any) -> None:
     _train_on_folder("voice", **options)
 
 
+@train.command(short_help="A causal language model of a character.")
+@training_options(*LINE_OPTIONS)
+@character_option
+@model_option
+def causal(**options: Any) -> None:
+    """A causal language model, fine-tuned on the lines a character has said before a moment.
+
+    \b
+    Example:
+        understudy train causal --story friends.story --as Joey --at S05E01 \\
+            --base SmolLM2/ --out joey
+    """
+    _train_on_lines("causal", **options)
+
+
+@train.command(short_help="A masked language model of a character.")
+@training_options(*LINE_OPTIONS)
+@character_option
+@model_option
+def masked(**options: Any) -> None:
+    """A masked language model, fine-tuned on the lines a character has said before a moment.
+
+    \b
+    Example:
+        understudy train masked --story friends.story --as Joey --at S05E01 \\
+            --base BERT/ --out joey
+    """
+    _train_on_lines("masked", **options)
+
+
 def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options: Any) -> None:
     from understudy import training
 
@@ -209,6 +247,22 @@ def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options:
         _show_voice(out, model.card)
     else:
         _show_ranker(out, model.card)
+
+
+def _train_on_lines(
+    kind: str, story: str, name: str, at: str, base: str, out: Path, seed: int, device: str, fresh: bool,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    from understudy.training.persona_lm import LineTask
+
+    trainer = TRAINERS[kind]
+    task = LineTask(read_showing(story), name, at, base, out, trainer.settings(**chosen(options)), seed, device, fresh)
+    with training_bar(kind) as progress:
+        card = trainer(task, progress).card
+    if as_json:
+        print_json({"model": str(out), **card})
+    else:
+        _show_lines(out, card, story, name)
 
 
 def _show_voice(out: Path, card: Mapping[str, Any]) -> None:
@@ -226,6 +280,22 @@ def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:
     else:
         show.print("Nothing was held back, so there are no figures.")
     show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
+
+
+def _show_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
+    show, data, figures = screen(), card["data"], card["figures"]
+    when = "" if card["moment"] == "end" else f" before {card['moment']}"
+    show.print(f"Trained {card['agent']} on {data['lines']:,} lines of {card['character']}{when}: {out}")
+    if figures:
+        perplexity = figures["perplexity"]
+        show.print(
+            f"Perplexity of {data['held_back']:,} held-back lines: {perplexity['before']:,.1f} before, "
+            f"{perplexity['after']:,.1f} after {figures['epochs']} epochs."
+        )
+    else:
+        show.print("Nothing was held back, so there are no figures.")
+    command = shlex.join(["understudy", "score", "FILE", "--story", story, "--as", name, "--metrics", "uppl"])
+    show.print(f"Score lines by it with '{command} --model {shlex.quote(str(out))}'.")
 
 
 @contextmanager

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
 import judged
 from understudy.cli import Commands
+from understudy.cli.bench import bench
 from understudy.cli.compare import compare
-from understudy.cli.judging import BENCHES
 from understudy.cli.profile import profile
 
 Run = Callable[..., Result]
@@ -24,7 +23,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The commands of this room, with the program's own way of saying errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    bench = click.Group("bench", commands=list(BENCHES))
     program = Commands("understudy", commands=[bench, compare, profile])
 
     def run(*arguments: str | Path, status: int = 0) -> Result:

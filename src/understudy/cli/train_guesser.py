@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.judging import listed, watching
-from understudy.cli.progress import read_showing
+from understudy.cli.options import listed
+from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import print_json, screen
-from understudy.cli.training import chosen, training_bar, training_options
+from understudy.cli.train import chosen, training_bar, training_options
 from understudy.training import TRAINERS
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def guesser(
     _check_usage(data, story, kind, base, shows, judge, most, maxlen)
     check_output(out, fresh)  # before anything is read
     select_device(device)
-    lessons = _lessons(data, listed(shows), judge, story, at, most)
+    scenes = _training_scenes(data, listed(shows), judge, story, at, most)
     with training_bar("guesser") as progress:
-        trainer, task = _task(kind, base, maxlen, chosen(options), lessons, out, seed, device, fresh)
+        trainer, task = _task(kind, base, maxlen, chosen(options), scenes, out, seed, device, fresh)
         card = TRAINERS[trainer](task, progress).card
     if as_json:
         print_json({"model": str(out), **card})
@@ -99,7 +99,7 @@ def _check_usage(
         raise click.UsageError(f"--maxlen is for --kind {' and '.join(WHOLE_SCENES)}")
 
 
-def _lessons(
+def _training_scenes(
     data: Path | None, shows: Sequence[str], judge: Path | None, story: str | None, before: str, most: int | None
 ) -> dict[str, TrainingScenes]:
     """What to learn from, by title: of shows, or of a story before a moment."""
@@ -115,7 +115,7 @@ def _lessons(
 
 
 def _task(
-    kind: str, base: str | None, maxlen: int | None, settings: Mapping[str, Any], lessons: Mapping[str, TrainingScenes],
+    kind: str, base: str | None, maxlen: int | None, settings: Mapping[str, Any], scenes: Mapping[str, TrainingScenes],
     out: Path, seed: int, device: str, fresh: bool,
 ) -> tuple[str, Any]:  # fmt: skip
     """The name of the trainer, and its task."""
@@ -126,11 +126,11 @@ def _task(
         assert base is not None  # checked before
         window = {} if maxlen is None else {"window": maxlen}
         naming = NamingSettings(**window, **settings)
-        return "naming-guesser", NamingTask(lessons, base, out, naming, seed, device, fresh)
+        return "naming-guesser", NamingTask(scenes, base, out, naming, seed, device, fresh)
     defaults = READERS[kind]
     reading = defaults.reading if maxlen is None else replace(defaults.reading, longest=maxlen)
     reader = replace(defaults, reading=reading, **settings)
-    return "guesser", ReaderTask(lessons, out, reader, base, seed, device, fresh)
+    return "guesser", ReaderTask(scenes, out, reader, base, seed, device, fresh)
 
 
 def _show(out: Path, card: Mapping[str, Any], data: Path | None, story: str | None) -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from understudy import __version__
 from understudy.cli.options import at_option, facing_option, force_option, json_option
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, table, when
@@ -24,6 +25,8 @@ from understudy.text import did_you_mean
 if TYPE_CHECKING:
     from understudy.cli.score_rows import Row, Summary
     from understudy.scoring.output import Tally
+    from understudy.scoring.request import ScoringRequest
+    from understudy.storyfile import Story
 
 __all__ = ["score"]
 
@@ -41,7 +44,7 @@ TEXT_ROOM = 36  # columns for the line itself, below which a table cannot be rea
 @click.option("--as", "name", required=True, metavar="NAME", help="Whose lines they are meant to be.")
 @at_option
 @facing_option
-@click.option("--metrics", "wanted", metavar="NAME,...", help="Which; all that need no training data if not said.")
+@click.option("--metrics", "wanted", metavar="NAME,...", help="Which (default: all that need no training data).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="OUT.jsonl",
               help="Write a line for each line of FILE. A run that was stopped goes on where it was.")  # fmt: skip
 @click.option("--engine", type=click.Choice(["local", "daft"]), default="local", show_default=True,
@@ -53,7 +56,7 @@ TEXT_ROOM = 36  # columns for the line itself, below which a table cannot be rea
 @click.option("--labelled", type=click.Path(path_type=Path), metavar="FILE.jsonl",
               help='What persona_accuracy is learnt from: {"text": ..., "fit": true}.')  # fmt: skip
 @click.option("--glove", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="GloVe vectors by which p_cover ranks words; the story's own lines, if none.")  # fmt: skip
+              help="GloVe vectors by which p_cover ranks words (default: the story's own lines).")  # fmt: skip
 @click.option("--why", is_flag=True, help="Write reasons too, not only for scores that are missing.")
 @force_option
 @json_option
@@ -77,8 +80,7 @@ def score(
         understudy score 'data/*.parquet' --story demo --as Zita \\
             --engine daft -o scores.parquet
     """
-    from understudy.cli.score_rows import Summary, score_rows, write_scores
-    from understudy.cli.set_scores import SETS, score_sets, set_metrics
+    from understudy.cli.score_rows import SETS, Summary, score_rows, score_sets, set_metrics, write_scores
     from understudy.metrics.registry import MetricContext
     from understudy.scoring.inputs import pieces
     from understudy.scoring.request import ScoringRequest, anywhere, line_metrics
@@ -98,11 +100,9 @@ def score(
     sets: list[Score] = []
     summary: Summary | Tally
     if engine == "daft":
-        from understudy.cli.scaled import score_scaled
-
         ranked = None if glove is None else anywhere(str(glove))
         request = ScoringRequest(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
-        summary = score_scaled(str(file), request, opened, persona, output, cluster, force)
+        summary = _score_scaled(str(file), request, opened, persona, output, cluster, force)
     else:
         grounds = MetricContext(opened, situation, author=True)
         with working("Getting ready"):
@@ -116,7 +116,7 @@ def score(
         elif output is not None:
             if force:
                 output.unlink(missing_ok=True)
-            with _counting() as done:
+            with _counting_lines() as done:
                 summary = write_scores(file, metrics, output, why, done)
         else:
             summary = Summary(metrics)
@@ -136,6 +136,40 @@ def score(
         screen().print(f"Reasons are shown for up to {EXPLAINED} lines: --json has them, -o OUT --why writes them.")
     if output is None and of_lines and summary.count > len(rows):
         click.echo(f"The first {len(rows):,} lines are shown: -o OUT.jsonl writes them all.")
+
+
+def _score_scaled(
+    pattern: str,
+    request: ScoringRequest,
+    story: Story,
+    persona: Persona,
+    output: Path | None,
+    cluster: str | None,
+    force: bool,
+) -> Tally:
+    """`--engine daft`: files by a pattern, scored by many workers into Parquet."""
+    from understudy.scoring.engine import score_files
+    from understudy.scoring.request import story_digest
+
+    if output is None:
+        raise click.UsageError("--engine daft writes Parquet: say where with -o OUT.parquet, or -o FOLDER")
+    if pattern == "-":
+        raise InputError("stdin cannot be shared among workers: write the lines to a file first")
+    if output.exists() and not output.is_dir() and output.suffix.lower() != ".parquet":
+        raise InputError("is a file that is there already: say -o OUT.parquet, or -o FOLDER", output)
+    about = {
+        "version": __version__,
+        "story": story_digest(story),
+        "character": persona.name,
+        "moment": persona.moment.dotted,
+        "facing": request.facing,
+        "metrics": request.metrics,
+        "glove": request.glove,
+        "why": request.why,
+        "model": request.model,
+    }
+    with _counting_parts() as done:
+        return score_files(pattern, request, about, output, cluster, force, done)
 
 
 def _place_checked(file: Path, output: Path, engine: str) -> None:
@@ -165,7 +199,7 @@ def _refuse(
     labelled: Path | None,
 ) -> None:  # fmt: skip
     """What does not go together is said before anything is read."""
-    from understudy.cli.set_scores import PERSONA
+    from understudy.cli.score_rows import PERSONA
 
     if of_sets and engine == "daft":
         raise click.UsageError(f"{of_sets[0]} judges all lines together: leave --engine daft out for it")
@@ -185,7 +219,7 @@ def _shared(model: str | None) -> str | None:
 
 
 def _names(wanted: str | None) -> tuple[str, ...]:
-    from understudy.cli.set_scores import SETS
+    from understudy.cli.score_rows import SETS
     from understudy.metrics.registry import DEFAULT_METRICS, METRICS
 
     names = DEFAULT_METRICS if wanted is None else tuple(dict.fromkeys(name.strip() for name in wanted.split(",")))
@@ -197,7 +231,7 @@ def _names(wanted: str | None) -> tuple[str, ...]:
 
 
 @contextmanager
-def _counting() -> Iterator[Any]:
+def _counting_lines() -> Iterator[Any]:
     """On a terminal, how many lines are done."""
     out = Console(stderr=True)
     if not out.is_terminal:
@@ -205,6 +239,17 @@ def _counting() -> Iterator[Any]:
         return
     with out.status("Scoring") as status:
         yield lambda count: status.update(f"Scoring: {count:,} lines") if count % 1000 == 0 else None
+
+
+@contextmanager
+def _counting_parts() -> Iterator[Any]:
+    """On a terminal, how many parts are done."""
+    out = Console(stderr=True)
+    if not out.is_terminal:
+        yield lambda *_: None
+        return
+    with out.status("Scoring") as status:
+        yield lambda count, of: status.update(f"Scoring: {count:,} of {of:,} parts")
 
 
 def _print_rows(rows: Sequence[Row], names: Sequence[str]) -> None:

@@ -166,13 +166,13 @@ def test_a_story_named_like_a_show_of_the_paper_has_figures_of_its_own(
 def test_what_has_no_figure_is_shown_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from understudy.cli.guessing import _print_voices
+    from understudy.cli.guess_tables import print_voices
 
     monkeypatch.setenv("COLUMNS", "100")
     row = {"model": "joint", "show": "quay", "metric": "accuracy", "value": None, "low": None, "high": None, "n": 0}
     pair: dict[str, Any] = {"pair": ["Ann", "Ben"], "alike": None, "told_apart": None, "n": 0, "lines": [], "terms": {}}
     pair["reason"] = "neither Ann nor Ben was heard"
-    _print_voices({"story": "quay", "rows": [{**row, "reason": "nobody spoke"}], "pairs": [pair]}, 5)
+    print_voices({"story": "quay", "rows": [{**row, "reason": "nobody spoke"}], "pairs": [pair]}, 5)
     shown = capsys.readouterr().out
     assert "no figure for all clues: nobody spoke" in shown
     assert "Ann, Ben: neither Ann nor Ben was heard" in shown

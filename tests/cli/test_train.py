@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from models import tiny_data
-from understudy.cli.training import train
+from understudy.cli.train import train
 from understudy.training import TRAINERS
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
