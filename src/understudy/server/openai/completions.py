@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from understudy.dialogue import USER_NAME, Reply, Turn
 from understudy.errors import StoryError
-from understudy.server.model_name import ModelName
+from understudy.server.names import ModelName
 from understudy.server.openai.encoder import count_tokens, truncate
 from understudy.server.openai.schemas import (
     AssistantMessage,
