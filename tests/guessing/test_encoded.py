@@ -21,7 +21,7 @@ from understudy.guessing.encoded import (
     whole,
     windows,
 )
-from understudy.guessing.masking import masks_of
+from understudy.guessing.scenes import masks_of
 
 TOLD, FRESH = scenes(40, seed=1, own=2), scenes(20, seed=2, own=2)
 Make = Callable[..., EncodedGuesser]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from talkers import NAMES as THREE
 from talkers import scene
-from understudy.guessing.masking import Masking
 from understudy.guessing.mentions import (
     NameUse,
     ReadScene,
@@ -19,6 +18,7 @@ from understudy.guessing.mentions import (
     words_of,
 )
 from understudy.guessing.names import HIDDEN, CharacterNames
+from understudy.guessing.scenes import Masking
 from understudy.story import Scene
 
 NAMES = CharacterNames({"Ross": ("Ross",), "Monica": ("Monica",)})

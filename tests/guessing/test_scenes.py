@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from talkers import NAMES, PEOPLE, personas, scene, scenes
 from understudy.guessing import Assigned, Guesses, Masking, Remembering, guess_in_order
-from understudy.guessing.masking import masks_of
-from understudy.guessing.scenes import LONG, split_long_scenes
+from understudy.guessing.scenes import LONG, masks_of, split_long_scenes
 from understudy.persona import Persona
 from understudy.story import Line, Moment, Scene
 

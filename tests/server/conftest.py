@@ -16,10 +16,9 @@ from understudy.agents.scripted import Scripted
 from understudy.dialogue import Agent
 from understudy.readers import read
 from understudy.server.app import make_app
-from understudy.server.connections import ConnectionLimits, ListeningSocket
 from understudy.server.context import AppContext
 from understudy.server.guard import GuardMiddleware
-from understudy.server.http_server import make_server
+from understudy.server.http_server import ConnectionLimits, ListeningSocket, make_server
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore

@@ -9,7 +9,7 @@ import pytest
 from masks import CAST, FALSE, TRUE, masks
 from understudy.dialogue import Candidate, Evidence, Reply
 from understudy.readers import read
-from understudy.server.model_name import ModelName
+from understudy.server.names import ModelName
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story

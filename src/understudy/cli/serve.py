@@ -155,7 +155,7 @@ def _slug(text: str) -> str:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    from understudy.server.connections import ListeningSocket
+    from understudy.server.http_server import ListeningSocket
 
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

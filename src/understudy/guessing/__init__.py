@@ -5,12 +5,22 @@ from __future__ import annotations
 from understudy.guessing.assignment import Assigned
 from understudy.guessing.baselines import RankerGuesser, Vanilla
 from understudy.guessing.joint import Joint
-from understudy.guessing.masking import MOST, NAMES, Masked, Masking, main_characters
 from understudy.guessing.mentions import with_learned_names
 from understudy.guessing.names import CharacterNames
-from understudy.guessing.reasons import Reason, reasons_for
 from understudy.guessing.registry import GUESSERS, GuesserEntry, GuesserFactory
-from understudy.guessing.scenes import Guesses, Remembering, TrainingScenes, guess_in_order, split_long_scenes
+from understudy.guessing.scenes import (
+    MOST,
+    NAMES,
+    Guesses,
+    Masked,
+    Masking,
+    Remembering,
+    TrainingScenes,
+    guess_in_order,
+    main_characters,
+    split_long_scenes,
+)
+from understudy.guessing.story import Reason, reasons_for
 
 __all__ = [
     "GUESSERS",

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.guessing.masking import Masked, masks_of
-from understudy.guessing.scenes import Guesses
+from understudy.guessing.scenes import Guesses, Masked, masks_of
 from understudy.metrics.significance import holm, interval, paired_p
 
 __all__ = ["ALL", "Grouping", "GuessedSpeaker", "SceneKey", "analyse", "guessed_speakers"]

@@ -25,8 +25,7 @@ import numpy as np
 from understudy.dialogue import Ranker, Situation
 from understudy.guessing.assignment import named
 from understudy.guessing.features import Terms, named_scene_features, scene_features
-from understudy.guessing.masking import masks_of
-from understudy.guessing.scenes import Guesses, TrainingScenes
+from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
 from understudy.lexical import TfIdf
 from understudy.lexical.logistic import fit
 from understudy.lexical.rows import Ints, Reals, Rows

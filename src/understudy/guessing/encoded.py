@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.guessing.assignment import named
-from understudy.guessing.masking import Masking, is_mask, masks_of
-from understudy.guessing.scenes import Guesses, TrainingScenes
+from understudy.guessing.scenes import Guesses, Masking, TrainingScenes, is_mask, masks_of
 from understudy.lexical.lbfgs import minimize
 from understudy.lexical.rows import Ints, Reals
 from understudy.persona import Persona

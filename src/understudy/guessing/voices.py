@@ -23,8 +23,7 @@ from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speake
 from understudy.guessing.assignment import Assigned
 from understudy.guessing.baselines import Vanilla
 from understudy.guessing.joint import Joint
-from understudy.guessing.masking import Masking
-from understudy.guessing.scenes import TrainingScenes, split_long_scenes
+from understudy.guessing.scenes import Masking, TrainingScenes, split_long_scenes
 from understudy.guessing.story import GuessSettings, personas_in
 from understudy.metrics import Samples
 from understudy.persona import Persona

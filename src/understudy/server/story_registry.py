@@ -11,9 +11,7 @@ from threading import Lock
 from understudy.dialogue import Reply, Situation
 from understudy.errors import UnknownStory
 from understudy.names import ShownNames, shown_names_at
-from understudy.server.lookup import situation_of
-from understudy.server.model_name import ModelName
-from understudy.server.redaction import reply_as_shown, situation_as_shown
+from understudy.server.names import ModelName, reply_as_shown, situation_as_shown, situation_of
 from understudy.story import Moment
 from understudy.storyfile import Story
 from understudy.text import fold

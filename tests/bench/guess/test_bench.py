@@ -15,7 +15,7 @@ from understudy.bench.compare import compare_runs
 from understudy.bench.guess.bench import bench_guess
 from understudy.errors import AgentError, StoryError
 from understudy.guessing import GUESSERS, Guesses, TrainingScenes
-from understudy.guessing.masking import masks_of
+from understudy.guessing.scenes import masks_of
 from understudy.persona import Persona
 from understudy.registry import RegistryEntry
 from understudy.story import Scene

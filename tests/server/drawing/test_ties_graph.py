@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.server.drawing.bonds import Bond
 from understudy.server.drawing.ties_graph import (
+    Bond,
     NodePosition,
     NodeSize,
     feeling_class,

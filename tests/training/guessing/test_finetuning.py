@@ -13,7 +13,7 @@ from speakers import CAST, lessons, scene, talk
 from understudy.errors import AgentError, InputError, StoryError
 from understudy.guessing import Guesses
 from understudy.guessing.assignment import named
-from understudy.guessing.masking import masks_of
+from understudy.guessing.scenes import masks_of
 from understudy.model_folder import CARD, FORMAT
 from understudy.persona import Persona
 from understudy.story import Moment, Scene

@@ -11,7 +11,7 @@ from speakers import CAST, lessons, talk
 from understudy.errors import InputError
 from understudy.guessing import Guesses, Masked, Masking
 from understudy.guessing.assignment import named
-from understudy.guessing.masking import masks_of
+from understudy.guessing.scenes import masks_of
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.guessing.guessers import WeightedGuessers, weight_guessers

@@ -21,9 +21,8 @@ from understudy.server.chats.scene import history_for, situation_in
 from understudy.server.chats.schemas import Why, why_of
 from understudy.server.chats.store import Chat, Message
 from understudy.server.executor import AgentExecutor
-from understudy.server.lookup import shown_names
+from understudy.server.names import reply_as_shown, shown_names
 from understudy.server.problems import Refused
-from understudy.server.redaction import reply_as_shown
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment

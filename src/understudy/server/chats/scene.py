@@ -15,9 +15,8 @@ from understudy.names import people_at, shown_names_at
 from understudy.persona import Persona, other_at, persona_at
 from understudy.server.chats.schemas import Difference
 from understudy.server.chats.store import Chat, Message
-from understudy.server.lookup import resolve_name, shown_names, situation_between
+from understudy.server.names import persona_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
-from understudy.server.redaction import persona_as_shown
 from understudy.story import Moment
 from understudy.storyfile import Story
 

@@ -11,7 +11,7 @@ import msgspec
 from understudy.dialogue import Reply
 from understudy.errors import StoryError
 from understudy.server.chats.store import Chat, Message
-from understudy.server.lookup import shown_names, speakers_before
+from understudy.server.names import shown_names, speakers_before
 from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
 from understudy.storyfile import Story
 

@@ -40,7 +40,7 @@ from understudy.server.chats.sse import ReplyStream, split_tokens
 from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
-from understudy.server.lookup import shown_names
+from understudy.server.names import shown_names
 from understudy.server.problems import Refused
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry

@@ -9,10 +9,9 @@ from markupsafe import Markup
 
 from understudy.names import shown_names_at
 from understudy.persona import Persona
-from understudy.server.drawing.bonds import Bond, bonds_of, known_since
 from understudy.server.drawing.course_chart import TimeAxis, course_chart, time_axis
-from understudy.server.drawing.ties_graph import ties_graph
-from understudy.server.redaction import persona_as_shown
+from understudy.server.drawing.ties_graph import Bond, bonds_of, known_since, ties_graph
+from understudy.server.names import persona_as_shown
 from understudy.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from understudy.names import shown_names_at
 from understudy.server.drawing.portrayal import LEVELS, portray
 from understudy.server.drawing.svg import portrait
-from understudy.server.lookup import situation_of
+from understudy.server.names import situation_of
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
 from understudy.storyfile import Story

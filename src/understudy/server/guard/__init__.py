@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from understudy.server.guard.access import AccessPolicy
-from understudy.server.guard.middleware import GuardMiddleware
-from understudy.server.guard.request_limits import RequestLimits
+from understudy.server.guard.middleware import GuardMiddleware, RequestLimits
 
 __all__ = ["AccessPolicy", "GuardMiddleware", "RequestLimits"]

@@ -11,11 +11,9 @@ from starlette.responses import Response
 
 from understudy import __version__
 from understudy.dialogue import Agent
-from understudy.server.lookup import shown_names, speakers_before
-from understudy.server.model_name import ModelName
-from understudy.server.openai.completions import EventStream, completion, events
+from understudy.server.names import ModelName, shown_names, speakers_before
+from understudy.server.openai.completions import EventStream, completion, events, model_not_found, parse_request
 from understudy.server.openai.encoder import embed
-from understudy.server.openai.requests import model_not_found, parse_request
 from understudy.server.openai.schemas import (
     ChatCompletion,
     ChatRequest,

@@ -1,7 +1,7 @@
 """Requests and responses of OpenAI's chat API, as far as characters support it.
 
-Fields for features that characters do not have are declared as `Any`, so that `requests` can refuse them with a reason;
-the schema shows the values that are accepted.
+Fields for features that characters do not have are declared as `Any`, so that `completions` can refuse them with a
+reason; the schema shows the values that are accepted.
 """
 
 from __future__ import annotations

@@ -17,16 +17,14 @@ from understudy.errors import Dead, StoryError
 from understudy.names import GOES_BY, shown_names_at
 from understudy.persona import NOT_OF_ONESELF, Persona
 from understudy.server.context import context_of
-from understudy.server.drawing.bonds import Bond
 from understudy.server.drawing.course_chart import sparkline
 from understudy.server.drawing.portrayal import portray
-from understudy.server.drawing.ties_graph import signed
-from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
+from understudy.server.drawing.ties_graph import Bond, signed
+from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before
 from understudy.server.pages import address, page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.server.problems import Refused
-from understudy.server.redaction import situation_as_shown
 from understudy.story import Line, Moment, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other

@@ -16,7 +16,7 @@ from typing import Annotated
 import msgspec
 from anyio import to_thread
 
-from understudy.server.lookup import shown_names
+from understudy.server.names import shown_names
 from understudy.server.operations import Call, Operation
 from understudy.story import Line, Moment
 from understudy.storyfile import Story

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
-from understudy.server.lookup import speakers_before
+from understudy.server.names import speakers_before
 from understudy.server.pages import page
 from understudy.server.pages.timeline import requested_moment
 from understudy.server.problems import Refused, status_of

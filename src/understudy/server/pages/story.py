@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
-from understudy.server.lookup import shown_names
+from understudy.server.names import shown_names
 from understudy.server.pages import page
 from understudy.server.pages.search import Highlighted, SearchResults, highlight, query_words, search
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at

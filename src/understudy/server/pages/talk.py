@@ -16,7 +16,7 @@ from understudy.errors import StoryError, UnderstudyError
 from understudy.names import shown_names_at
 from understudy.server.chats.schemas import ChatDocument, MessageDocument
 from understudy.server.context import context_of
-from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
+from understudy.server.names import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.pages import page, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at

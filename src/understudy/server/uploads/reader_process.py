@@ -33,8 +33,7 @@ from typing import Any
 from understudy.errors import InputError, UnderstudyError
 from understudy.readers import read
 from understudy.readers.story_folder import CAST, NOTES, scripts_in
-from understudy.server.uploads.filenames import safe_name
-from understudy.server.uploads.limits import MIB, UploadLimits
+from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
 from understudy.storyfile import is_story_file, validate_story_file
 
 __all__ = ["FIXED_CAST", "SENT_FOLDER", "STORY_FILE", "USED_CAST", "is_story_zip", "make_story", "unpack"]

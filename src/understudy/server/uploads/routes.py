@@ -15,7 +15,6 @@ from understudy.server.operations import ENCODER, Call, Operation
 from understudy.server.problems import Refused
 from understudy.server.uploads.fixes import Fix
 from understudy.server.uploads.reading_jobs import ReadingJob
-from understudy.server.uploads.receiving import TEXT, TITLE
 from understudy.server.uploads.schemas import (
     AppliedFix,
     CastChange,
@@ -26,6 +25,7 @@ from understudy.server.uploads.schemas import (
     reading_report,
 )
 from understudy.server.uploads.service import UploadService
+from understudy.server.uploads.storage import TEXT, TITLE
 from understudy.server.uploads.store import UploadRow
 
 __all__ = ["OPERATIONS", "all_uploads", "upload_report"]

@@ -23,14 +23,12 @@ from understudy.errors import InputError
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads.filenames import slug
 from understudy.server.uploads.fixes import Fix, apply_fix
-from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.limits import UploadLimits, slug
 from understudy.server.uploads.reader_process import FIXED_CAST, SENT_FOLDER, USED_CAST
 from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
-from understudy.server.uploads.receiving import ReceivedFile, receive
 from understudy.server.uploads.schemas import CastChange, cast_change
-from understudy.server.uploads.storage import StorageQuota, StoryFiles, refuse_if_disk_full
+from understudy.server.uploads.storage import ReceivedFile, StorageQuota, StoryFiles, receive, refuse_if_disk_full
 from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, UploadRow, UploadStore
 from understudy.storyfile import Story
 

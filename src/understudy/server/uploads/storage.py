@@ -1,28 +1,37 @@
-"""Story files of uploads, the folders their readers work in, and how much disk space all uploads take.
+"""Files of uploads on disk: received from a form, read into story files, and counted against a quota.
 
-A story file is named after what it was made from: the upload, its bytes, its cast.toml and the version of the readers.
-If any of these changes, the old file no longer matches and the story is read again.
+A multipart form is parsed as its bytes come, and its parts are written to disk under size limits. A story file is named
+after what it was made from: the upload, its bytes, its cast.toml and the version of the readers. If any of these
+changes, the old file no longer matches and the story is read again.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import errno
+import hashlib
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import IO
+
+import anyio.to_thread
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
 
 from understudy import __version__
 from understudy.errors import InputError
 from understudy.server.problems import Refused
-from understudy.server.uploads.limits import MIB
+from understudy.server.uploads.limits import MIB, UploadLimits, distinct, safe_name
 from understudy.server.uploads.reader_process import STORY_FILE
 from understudy.server.uploads.store import UploadRow
 from understudy.storyfile import Story
 
-__all__ = ["StorageQuota", "StoryFiles", "refuse_if_disk_full"]
+__all__ = ["ReceivedFile", "StorageQuota", "StoryFiles", "receive", "refuse_if_disk_full"]
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -119,3 +128,151 @@ class StoryFiles:
         work = self._work_folders / secrets.token_hex(8)
         work.mkdir()
         return work
+
+
+MAX_FIELD_BYTES = 1000
+TEXT, TITLE = "text", "title"
+"""Form fields: a script pasted as text, and its title."""
+
+
+@dataclass(slots=True)
+class _FormPart:
+    field: str
+    filename: str | None
+    """As it was sent; None for a plain form field."""
+    stream: IO[bytes] | None = None
+    path: Path | None = None
+    value: bytearray = dataclasses.field(default_factory=bytearray)
+    size: int = 0
+    digest: hashlib._Hash = dataclasses.field(default_factory=hashlib.sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A file that was received completely."""
+
+    name: str
+    path: Path
+    size: int
+    sha256: str
+
+
+class _FormParser:
+    """Parses a form incrementally. `feed` writes to disk, so it is called in a worker thread."""
+
+    def __init__(self, boundary: bytes, folder: Path, limits: UploadLimits) -> None:
+        self.parts: list[_FormPart] = []
+        self._folder, self._limits, self._bytes_left = folder, limits, limits.upload_bytes
+        self._complete = False
+        self._header_name = self._header_value = self._disposition = b""
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin_part,
+                "on_header_field": self._add_header_name,
+                "on_header_value": self._add_header_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._open_part,
+                "on_part_data": self._write_part,
+                "on_part_end": self._end_part,
+                "on_end": self._end_form,
+            },
+        )
+
+    def feed(self, chunk: bytes) -> None:
+        try:
+            with refuse_if_disk_full():
+                self._parser.write(chunk)
+        except FormParserError as error:
+            raise Refused("the form broke off or is damaged: send it again", 400) from error
+
+    def finish(self) -> None:
+        if not self._complete:  # the parser itself accepts a truncated form
+            raise Refused("the form broke off: send it again", 400)
+
+    def close(self) -> None:
+        for part in self.parts:
+            if part.stream is not None:
+                part.stream.close()
+
+    def _begin_part(self) -> None:
+        self._disposition = b""
+
+    def _add_header_name(self, data: bytes, start: int, end: int) -> None:
+        self._header_name += data[start:end]
+
+    def _add_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._header_value += data[start:end]
+
+    def _end_header(self) -> None:
+        if self._header_name.lower() == b"content-disposition":
+            self._disposition = self._header_value
+        self._header_name = self._header_value = b""
+
+    def _open_part(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        filename = options.get(b"filename")
+        part = _FormPart(_decode(options.get(b"name", b"")), None if filename is None else _decode(filename))
+        if len(self.parts) >= self._limits.files:
+            raise Refused(f"these are more than {self._limits.files} files: send a zip of a story folder", 413)
+        if part.filename or part.field == TEXT:
+            part.path = self._folder / f"part-{len(self.parts)}"
+            part.stream = part.path.open("xb")
+        self.parts.append(part)
+
+    def _write_part(self, data: bytes, start: int, end: int) -> None:
+        part = self.parts[-1]
+        part.size += end - start
+        self._bytes_left -= end - start
+        if self._bytes_left < 0:
+            raise Refused(f"this is more than {self._limits.upload_bytes // MIB or 1} MB: send it in parts", 413)
+        if part.stream is not None:
+            part.digest.update(data[start:end])
+            part.stream.write(data[start:end])
+        elif part.size > MAX_FIELD_BYTES:
+            raise Refused(f"the field '{part.field[:40]}' is too long", 413)
+        else:
+            part.value += data[start:end]
+
+    def _end_part(self) -> None:
+        if (stream := self.parts[-1].stream) is not None:
+            stream.close()
+
+    def _end_form(self) -> None:
+        self._complete = True
+
+
+async def receive(
+    content_type: str, chunks: AsyncIterator[bytes], folder: Path, limits: UploadLimits
+) -> list[ReceivedFile]:
+    """Write the files of a multipart form into a folder; text pasted into the form becomes a file as well."""
+    kind, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary")
+    if kind != b"multipart/form-data" or not boundary or len(boundary) > 70:
+        raise Refused("send files as a form (multipart/form-data), each as a part with a file name", 415)
+    form = _FormParser(boundary, folder, limits)
+    try:
+        async for chunk in chunks:
+            if chunk:
+                await anyio.to_thread.run_sync(form.feed, chunk)
+        form.finish()
+    finally:
+        form.close()
+    return _received_files(form.parts)
+
+
+def _received_files(parts: list[_FormPart]) -> list[ReceivedFile]:
+    title = next((bytes(part.value).decode(errors="replace") for part in parts if part.field == TITLE), "")
+    files = [part for part in parts if part.path is not None and (part.filename or part.size)]
+    if not files:
+        raise Refused("no file was sent: choose one, or paste a script", 400)
+    names = distinct(safe_name(part.filename or f"{title.strip() or 'Pasted story'}.txt") for part in files)
+    return [
+        ReceivedFile(name, part.path, part.size, part.digest.hexdigest())
+        for name, part in zip(names, files)
+        if part.path is not None
+    ]
+
+
+def _decode(raw: bytes) -> str:
+    return raw.decode(errors="replace")

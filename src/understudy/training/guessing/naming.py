@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
 from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
-from understudy.guessing.masking import masks_of
+from understudy.guessing.scenes import masks_of
 from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.transformer_lm import CAUSAL, Transformer, open_transformer
 from understudy.model_folder import ModelFolder, read_card

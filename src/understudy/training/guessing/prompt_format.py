@@ -28,7 +28,7 @@ from typing import Any
 
 from understudy.errors import InputError
 from understudy.guessing.encoded import windows_of_lines
-from understudy.guessing.masking import masks_of
+from understudy.guessing.scenes import masks_of
 from understudy.story import Line, Scene
 
 __all__ = [

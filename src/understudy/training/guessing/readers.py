@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.guessing import Guesses, Masking, TrainingScenes
 from understudy.guessing.assignment import named
-from understudy.guessing.masking import masks_of
+from understudy.guessing.scenes import masks_of
 from understudy.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.persona import Persona
 from understudy.story import Scene

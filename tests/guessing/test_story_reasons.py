@@ -7,7 +7,7 @@ import pytest
 from talkers import passing, personas, scene, scenes, training_scenes
 from understudy.guessing import Joint, Reason, reasons_for
 from understudy.guessing.clues import CUES
-from understudy.guessing.reasons import CUE_TEXTS
+from understudy.guessing.story import CUE_TEXTS
 from understudy.persona import Persona
 from understudy.story import Moment, Relation, Scene
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from understudy.persona import persona_at
 from understudy.readers import read
-from understudy.server.drawing.bonds import bonds_of, known_since
+from understudy.server.drawing.ties_graph import bonds_of, known_since
 from understudy.story import Moment
 
 

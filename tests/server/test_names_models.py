@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.server.model_name import ModelName
+from understudy.server.names import ModelName
 from understudy.server.problems import Refused
 
 NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).map(str.strip).filter(bool)

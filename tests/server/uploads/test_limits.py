@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.server.uploads.filenames import MAX_BYTES, distinct, safe_name, slug
+from understudy.server.uploads.limits import MAX_BYTES, distinct, safe_name, slug
 
 
 @pytest.mark.parametrize(

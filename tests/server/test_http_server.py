@@ -18,9 +18,9 @@ import pytest
 from server.conftest import MakeContext, serving
 from server.test_serving import Held, body, rude, streamed, until
 from understudy.server.app import make_app
-from understudy.server.connections import ConnectionLimits, ListeningSocket
 from understudy.server.context import AppContext
 from understudy.server.guard import AccessPolicy, RequestLimits
+from understudy.server.http_server import ConnectionLimits, ListeningSocket
 from understudy.server.telemetry import ThrottledLog
 
 KEY = "a long and quite random key"

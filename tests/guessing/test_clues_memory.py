@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.guessing import memory
+from understudy.guessing import clues as clues_module
+from understudy.guessing.clues import SAYINGS, TOPICS, SceneMemory
 from understudy.guessing.features import Bag, Terms
-from understudy.guessing.memory import SAYINGS, TOPICS, SceneMemory
 from understudy.lexical.rows import Reals
 
 SPACES = ("own", "heard", "answer")
@@ -112,7 +112,7 @@ def test_nothing_later_changes_an_earlier_answer(past: list[tuple[int, Bag]], on
 def test_rescaling_changes_no_value(past: list[tuple[int, Bag]]) -> None:
     usual = answers(past)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "LARGEST", 1.5)
+        patch.setattr(clues_module, "LARGEST", 1.5)
         rescaled = answers(past)
     for a, b in zip(usual, rescaled):
         assert a == pytest.approx(b, rel=1e-9, abs=1e-12)

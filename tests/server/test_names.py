@@ -7,7 +7,7 @@ import pytest
 from masks import HIDDEN, masks
 from understudy.errors import Dead
 from understudy.readers import read
-from understudy.server.lookup import resolve_name, shown_names, situation_of, speakers_before
+from understudy.server.names import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.problems import Refused
 from understudy.storyfile import Story
 
