@@ -93,9 +93,7 @@ def utterances() -> None:
 @decision_option
 @click.option("--at", metavar="MOMENT", help="Only lines that may be said at this moment, dotted: 2.3.")
 @click.option("--near", metavar="METRIC=BOUND", help="Lines whose score is closest to the bound first.")
-@click.option(
-    "--like", metavar="TEXT", help="Lines most like this text in meaning (English; default: approved lines)."
-)
+@click.option("--like", metavar="TEXT", help="Lines most like this text in meaning (English; default: approved lines).")
 @click.option("--limit", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="At most this many.")
 @json_option
 def list_(
