@@ -44,7 +44,7 @@ def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_js
     Example:
         understudy bench readers --data data/ -o readers.json
     """
-    from understudy.bench.readers.bench import bench_readers
+    from understudy.bench.readers import bench_readers
 
     with working("Reading transcripts"):
         document = bench_readers(data, limit, seed)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 import speaking
-from understudy.bench.voice.bench import SCORERS, SHUFFLES, bench_voice
-from understudy.bench.voice.judged_lines import judged_in
+from understudy.bench.voice.bench import SCORERS, SHUFFLES, bench_voice, judged_in
 from understudy.bench.voice.later_lines import bench_later_lines
 from understudy.errors import InputError
 from understudy.readers import read
