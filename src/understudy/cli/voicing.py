@@ -51,7 +51,7 @@ def voice(
     if story is not None:
         if since is None:
             raise click.UsageError("say with --from where the later lines begin")
-        from understudy.bench.voice.later_lines import bench_later_lines
+        from understudy.bench.later_lines import bench_later_lines
 
         read = read_showing(story)
         with working("Listening"):
@@ -60,7 +60,7 @@ def voice(
         return
     if data is None:
         raise click.UsageError("say what to judge on: --data DIR, or --story STORY")
-    from understudy.bench.voice.bench import bench_voice
+    from understudy.bench.voice import bench_voice
 
     with watching() as watch:
         document = bench_voice(data, judge, seed, watch)

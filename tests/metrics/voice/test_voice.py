@@ -5,7 +5,7 @@ import pytest
 
 import realdata
 import speaking
-from understudy.bench.voice.bench import judged_in
+from understudy.bench.voice import judged_in
 from understudy.metrics import Samples
 from understudy.metrics.agreement import average_precision, spearman
 from understudy.metrics.voice import VoiceCast, voice

@@ -14,7 +14,7 @@ Beside it, can the speakers be told apart at all? Every tenth line is held back:
 
 Characters count alike, however many lines they have, so both are 1 / characters by chance.
 
-Replies that people have judged: how much does this sound like this character?
+The replies that people have judged lie in a folder:
 
 DIR/*.json          a character each: {"what the user said<TAB>the reply": how many of five said 'likely'}
 DIR/names.json      {file: [novel file, character]}, novel files as they lie in the data folder
