@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.manifest import manifest_of
+from understudy.bench.items import manifest_of
 from understudy.errors import InputError
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, Speakers

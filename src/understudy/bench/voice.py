@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.manifest import manifest_of
+from understudy.bench.items import manifest_of
 from understudy.bench.published import paper_figure
 from understudy.errors import InputError
 from understudy.lexical import Lines

@@ -280,8 +280,8 @@ def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json:
     Example:
         understudy bench agreement friends.tsv friends-again.tsv
     """
-    from understudy.bench.guess.agreement import annotation_agreement
-    from understudy.bench.manifest import manifest_of
+    from understudy.bench.guess.annotations import annotation_agreement
+    from understudy.bench.items import manifest_of
     from understudy.readers.annotations import read_annotations
 
     places_checked(output)

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.compare import compared
-from understudy.bench.items import Items, groups_of, write_items
-from understudy.bench.manifest import manifest_of
+from understudy.bench.items import Items, groups_of, manifest_of, write_items
 from understudy.bench.personachat.judging import JudgedAgent, judged_agent, scores_of
 from understudy.bench.published import CONDITIONS, PAPER_IS, hits_at_1
 from understudy.dialogue import Example
