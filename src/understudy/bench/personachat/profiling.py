@@ -1,7 +1,7 @@
 """Who somebody seems to be: the profile sentences that fit what they said, each with what gave it away.
 
-Sentences are given (\`profile_of\`), or are what somebody says of themselves and other lines bear out
-(\`self_descriptions\`), by the encoder alone:
+Sentences are given (`profile_of`), or are what somebody says of themselves and other lines bear out
+(`self_descriptions`), by the encoder alone:
 
     support(s) = mean of the 3 largest cos(own(s), said(l)) over the lines l that do not hold s themselves
 
