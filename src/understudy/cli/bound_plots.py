@@ -13,7 +13,7 @@ from understudy.errors import InputError
 
 if TYPE_CHECKING:
     from understudy.judging import Curve, Rule
-    from understudy.judging.bounds import Point
+    from understudy.judging.rules import Point
     from understudy.metrics.significance import Interval
     from understudy.report.bound import BoundPlot, Figure
 

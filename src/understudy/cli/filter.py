@@ -125,7 +125,7 @@ def _find_bound(
     labelled: Path | None, plot: Path | None, confirmed: bool,
 ) -> Rule:  # fmt: skip
     from understudy.judging import bound_keeping, curve_of, read_labelled
-    from understudy.judging.bounds import shares_kept
+    from understudy.judging.rules import shares_kept
 
     if sum(target is not None for target in (keep, precision, recall)) != 1:
         raise click.UsageError("say one of --keep, --precision and --recall to find a bound")
