@@ -38,8 +38,16 @@ from understudy.lexical import Lines
 from understudy.lexical.logistic import balanced_weights
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, Speakers, maxbleu, psprob, ptsal, uppl
-from understudy.metrics.agreement import average_precision, precision_recall, spearman, spearman_p
-from understudy.metrics.significance import RESAMPLES, holm, interval, paired_p
+from understudy.metrics.statistics import (
+    RESAMPLES,
+    average_precision,
+    holm,
+    interval,
+    paired_p,
+    precision_recall,
+    spearman,
+    spearman_p,
+)
 from understudy.metrics.voice import VoiceCast, voice
 from understudy.progress import Progress, ignore_progress
 

@@ -14,7 +14,7 @@ from understudy.errors import InputError
 if TYPE_CHECKING:
     from understudy.judging import Curve, Rule
     from understudy.judging.rules import Point
-    from understudy.metrics.significance import Interval
+    from understudy.metrics.statistics import Interval
     from understudy.report.bound import BoundPlot, Figure
 
 __all__ = ["check_plot_path", "show_curve", "show_shares_kept"]

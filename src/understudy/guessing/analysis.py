@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.guessing.masking import Masked, masks_of
 from understudy.guessing.scenes import Guesses
-from understudy.metrics.significance import holm, interval, paired_p
+from understudy.metrics.statistics import holm, interval, paired_p
 
 __all__ = ["ALL", "Grouping", "GuessedSpeaker", "SceneKey", "analyse", "guessed_speakers"]
 

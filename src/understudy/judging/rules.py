@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from understudy.dialogue import Score
 from understudy.errors import InputError
-from understudy.metrics.significance import Interval
+from understudy.metrics.statistics import Interval
 from understudy.utterances import APPROVED, PENDING, REJECTED
 
 __all__ = [

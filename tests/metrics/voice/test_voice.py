@@ -7,7 +7,7 @@ import realdata
 import speaking
 from understudy.bench.voice import judged_in
 from understudy.metrics import Samples
-from understudy.metrics.agreement import average_precision, calibration_error, spearman
+from understudy.metrics.statistics import average_precision, calibration_error, spearman
 from understudy.metrics.voice import Contrast, VoiceCast, voice
 from understudy.metrics.voice.model import shipped_voice_model
 

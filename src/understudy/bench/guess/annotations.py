@@ -30,8 +30,7 @@ from understudy.guessing.analysis import Grouping, GuessedSpeaker
 from understudy.guessing.encoded import TextEncoder
 from understudy.lexical import TfIdf
 from understudy.lexical.rows import Reals
-from understudy.metrics.agreement import cohens_kappa
-from understudy.metrics.significance import RESAMPLES, holm, interval, paired_p
+from understudy.metrics.statistics import RESAMPLES, cohens_kappa, holm, interval, paired_p
 from understudy.readers.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation, Instance
 from understudy.story import Scene
 

@@ -26,7 +26,7 @@ from understudy.bench.published import CONDITIONS, PAPER_IS, hits_at_1
 from understudy.dialogue import Example
 from understudy.errors import InputError
 from understudy.metrics.ranking import RANKING, gold_ranks
-from understudy.metrics.significance import RESAMPLES, SWAPS, interval
+from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile

@@ -24,7 +24,7 @@ from understudy.bench.personachat.judging import judged_agent, scores_of
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
-from understudy.metrics.significance import RESAMPLES, SWAPS, interval
+from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
 from understudy.persona import Other, Persona
 from understudy.progress import Progress, ignore_progress
 

@@ -24,7 +24,7 @@ from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.personachat.scorers import ProfileScorer, Training, scorer_named, scorers_for
 from understudy.bench.published import PAPER_IS, PROFILE_ERRORS, PROFILE_ERRORS_BY_LENGTH
 from understudy.errors import InputError
-from understudy.metrics.significance import RESAMPLES, interval
+from understudy.metrics.statistics import RESAMPLES, interval
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
