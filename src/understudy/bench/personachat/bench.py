@@ -74,9 +74,9 @@ def bench_personachat(
             begun = time.perf_counter()
             scores = scores_of(agent, questions.examples, _on(progress, condition), cache, training)
             by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
-            gold_ranks = [gold_ranks(row, example.gold) for row, example in zip(scores, questions.examples)]
+            ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, questions.examples)]
             names = [example.name for example in questions.examples]
-            result = Items({"agent": agent.name, "condition": condition}, names, [gold[0] for gold in gold_ranks])
+            result = Items({"agent": agent.name, "condition": condition}, names, ranks)
             items.append(result)
             rows += _rows(agent, questions, split, result, seed)
             if condition == best_condition(list(files)):
