@@ -13,7 +13,7 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from understudy.agents.word_vectors import spelled
+from understudy.agents.bag_ranker import spelled
 from understudy.model_folder import FORMAT, texts_as_tensor, write_model, write_tensors
 from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pair_scoring import head_start

@@ -7,8 +7,8 @@ import pytest
 
 from models import tiny_model
 from people import hearing, situation
+from understudy.agents.bag_ranker import unit
 from understudy.agents.kv_memory import KeyValueMemory
-from understudy.agents.word_vectors import unit
 from understudy.errors import InputError
 from understudy.model_folder import read_model, texts_as_tensor, write_model
 

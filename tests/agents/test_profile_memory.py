@@ -5,9 +5,8 @@ import pytest
 
 from models import tiny_model
 from people import hearing, situation
-from understudy.agents.bag_ranker import attention
+from understudy.agents.bag_ranker import attention, unit
 from understudy.agents.profile_memory import ProfileMemory
-from understudy.agents.word_vectors import unit
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ import pytest
 
 from models import tiny_model
 from people import hearing, situation
-from understudy.agents.bag_ranker import BagRanker
+from understudy.agents.bag_ranker import BagRanker, unit
 from understudy.agents.starspace import Starspace
-from understudy.agents.word_vectors import unit
 from understudy.dialogue import Situation, Turn
 from understudy.persona import Other, Persona
 

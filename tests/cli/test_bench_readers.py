@@ -25,7 +25,7 @@ ROWS = {
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The bench is judged elsewhere; here, what the command asks it for."""
     asked: list[tuple[Any, ...]] = []
-    bench = pytest.importorskip("understudy.bench.readers.bench")
+    bench = pytest.importorskip("understudy.bench.readers")
 
     def rows(*what: object) -> object:
         asked.append(what)

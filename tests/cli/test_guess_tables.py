@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from guesses import annotation, scene
-from understudy.bench.guess.annotated import annotation_groupings
-from understudy.bench.guess.history import history_gain, retrieval_rows
+from understudy.bench.guess.annotations import annotation_groupings, history_gain, retrieval_rows
 from understudy.bench.published import add_paper
 from understudy.cli.guess_tables import print_guess
 from understudy.guessing.analysis import analyse

@@ -3,7 +3,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from understudy.encoding.sequences import PROCESSING, Context, SequenceFormat, Sequencer
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.encoding.sequences import PROCESSING, Context, SequenceFormat, Sequencer, canonical
 
 MARKERS = {"reply": 1, "said": 2, "heard": 3, "own": 4, "theirs": 5, "query": 6}
 
@@ -62,3 +66,26 @@ def test_texts_that_become_other_sequences_are_another_version_of_the_processing
     sequences = [builder.texts(texts, "reply"), builder.texts(texts, "own"), builder.contexts(contexts)]
     digest = blake2b(repr(sequences).encode(), digest_size=8).hexdigest()
     assert PINNED.get(PROCESSING) == digest, "raise PROCESSING and pin its digest: cached vectors differ"
+
+
+@pytest.mark.parametrize(
+    ("text", "normalized"),
+    [
+        ("I'm fine, I can't complain.", "i am fine, i can not complain."),
+        ("i m fine", "i am fine"),
+        ("I’ve been", "i have been"),
+        ("they 're here", "they are here"),
+        ("don't  you", "do not you"),
+        ("that s it", "that is it"),
+        ("'cause", "because"),
+        ("Tim's dime", "tim's dime"),
+        ("", ""),
+    ],
+)
+def test_contractions_are_written_out(text: str, normalized: str) -> None:
+    assert canonical(text) == normalized
+
+
+@given(st.text())
+def test_any_text_can_be_normalized(text: str) -> None:
+    assert canonical(text) == canonical(text).strip()

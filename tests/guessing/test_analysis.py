@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from guesses import annotation, scene
-from understudy.bench.guess.annotated import annotation_groupings
+from understudy.bench.guess.annotations import annotation_groupings
 from understudy.bench.items import groups_of
 from understudy.guessing.analysis import GuessedSpeaker, analyse
 

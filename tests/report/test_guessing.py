@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from understudy.report import html_report
-from understudy.report.bars import Bar, panel
+from understudy.report.charts import Bar, panel
 from understudy.report.guessing import confusions_section, flows_section
 
 NASTY = "<b>O'Neil & sons</b>"

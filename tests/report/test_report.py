@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from understudy.report import html_report
-from understudy.report.bars import Bar, panel
+from understudy.report.charts import Bar, panel
 
 NASTY = "<script>alert('x')</script>&\"quoted\""
 

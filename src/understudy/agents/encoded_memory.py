@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.keyed_cache import KeyedCache
-from understudy.agents.pools import Candidates, key_of
+from understudy.agents.pools import Candidates, KeyedCache, key_of
 from understudy.dialogue import Situation
 from understudy.encoding import Encoder, Floats
 from understudy.lexical import TfIdf

@@ -1,6 +1,6 @@
 """The ranker that ships: replies chosen by a sentence encoder trained for it.
 
-    score:   score(c) = fit(c) + shared(c) - hubness(c)           see `fit`, `score_terms`
+    score:   score(c) = fit(c) + shared(c) - hubness(c)           see `fit`
     reply:   score(e) = fit(said(e)) + 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)
                         + 0.03 [heard(e) was said by the one faced]
 
@@ -32,10 +32,9 @@ import numpy as np
 from understudy.agents.bank import bank_lines, register_of
 from understudy.agents.dialogue_context import content, heard_words, last_heard, said_before
 from understudy.agents.encoded_memory import EncodedMemories, EncodedMemory
-from understudy.agents.fit import CachedEncoder, Fit, build_context, build_fits
+from understudy.agents.fit import CachedEncoder, Fit, Hubness, SharedWords, build_context, build_fits
 from understudy.agents.pools import Candidates, own_past, said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
-from understudy.agents.score_terms import Hubness, SharedWords
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.encoding import Floats, MultilingualEncoder, SentenceEncoder, shipped_model

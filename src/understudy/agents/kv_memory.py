@@ -16,9 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.bag_ranker import Hop, Query, Question
+from understudy.agents.bag_ranker import Hop, Query, Question, unit
 from understudy.agents.profile_memory import ProfileMemory
-from understudy.agents.word_vectors import unit
 from understudy.dialogue import Situation, Turn
 from understudy.lexical import Floats
 from understudy.model_folder import ModelFolder

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.keyed_cache import KeyedCache
 from understudy.dialogue import Candidate, Evidence, Reply, Situation
 from understudy.lexical import Floats, TfIdf
 from understudy.persona import Persona
@@ -15,6 +17,7 @@ from understudy.story import Exchange, Moment
 
 __all__ = [
     "Candidates",
+    "KeyedCache",
     "Pool",
     "Pools",
     "distinct",
@@ -25,9 +28,41 @@ __all__ = [
     "taken_from",
 ]
 
+Value = TypeVar("Value")
+
 SHOWN = 5  # replies that are considered
 
 Candidates = Callable[[Situation], Iterable[Exchange]]
+
+
+class _Entry(Generic[Value]):
+    def __init__(self, owner: object) -> None:
+        self.owner = owner
+        self.lock = Lock()
+        self.values: list[Value] = []  # empty until created, so that None can be a value
+
+
+class KeyedCache(Generic[Value]):
+    """Thread-safe LRU cache: concurrent callers of one key wait for a single `create()`, others do not wait."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._entries: OrderedDict[Hashable, _Entry[Value]] = OrderedDict()
+        self._lock = Lock()
+
+    def get_or_create(self, key: Hashable, owner: object, create: Callable[[], Value]) -> Value:
+        """The value of a key. The entry keeps `owner` alive, so that an `id()` in the key cannot be reused."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = self._entries[key] = _Entry(owner)
+                if len(self._entries) > self._capacity:
+                    self._entries.popitem(last=False)
+            self._entries.move_to_end(key)
+        with entry.lock:
+            if not entry.values:
+                entry.values.append(create())
+            return entry.values[0]
 
 
 def own_past(situation: Situation) -> Iterator[Exchange]:

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.agents.bag_ranker import BagRanker, Hop, Query, attention, message_of
-from understudy.agents.word_vectors import unit
+from understudy.agents.bag_ranker import BagRanker, Hop, Query, attention, message_of, unit
 from understudy.dialogue import Situation, Turn
 from understudy.lexical import Floats
 from understudy.model_folder import ModelFolder

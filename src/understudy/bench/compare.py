@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.bench.items import Items, groups_of, load_items
 from understudy.errors import InputError
-from understudy.metrics.significance import holm, interval, paired_p
+from understudy.metrics.statistics import holm, interval, paired_p
 
 __all__ = ["compare_runs", "compared"]
 

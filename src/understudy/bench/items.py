@@ -3,25 +3,33 @@
 A document is `{"items": [{"judged": {"agent": ..., "condition": ...}, "names": [...], "ranks": [...]}], "manifest"}`:
 for each thing judged, the items' names and the place of the right answer in each ranking (1 is best); `marks` may hold
 further marks of each item by metric. The part of a name before its first dot is the group (a dialogue) it belongs to.
+
+The manifest says what the figures were made from: version, data, seed, settings, machine.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import platform
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy import __version__
 from understudy.errors import InputError
 from understudy.metrics.ranking import RANKING, per_item
 
-__all__ = ["Items", "groups_of", "load_items", "write_items"]
+__all__ = ["Items", "groups_of", "load_items", "manifest_of", "sha256", "write_items"]
 
 Marks = NDArray[np.float64]
+
+LIBRARIES = ("numpy", "ir_measures", "onnxruntime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +92,31 @@ def _marks_of(names: Sequence[str], values: Any) -> bool:
     return (
         isinstance(values, list) and len(values) == len(names) and all(isinstance(mark, int | float) for mark in values)
     )
+
+
+def manifest_of(
+    bench: str, files: Iterable[Path], seed: int, limit: int | None, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "bench": bench,
+        "version": __version__,
+        "data": {path.name: sha256(path) for path in sorted(set(files))},
+        "seed": seed,
+        "limit": limit,
+        "settings": dict(settings),
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+        "libraries": {name: installed for name in LIBRARIES if (installed := _installed(name)) is not None},
+    }
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -67,7 +67,7 @@ def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_js
     Example:
         understudy bench readers --data data/ -o readers.json
     """
-    from understudy.bench.readers.bench import bench_readers
+    from understudy.bench.readers import bench_readers
 
     with working("Reading transcripts"):
         document = bench_readers(data, limit, seed)
@@ -222,7 +222,7 @@ def voice(
     if story is not None:
         if since is None:
             raise click.UsageError("say with --from where the later lines begin")
-        from understudy.bench.voice.later_lines import bench_later_lines
+        from understudy.bench.later_lines import bench_later_lines
 
         read = read_showing(story)
         with working("Listening"):
@@ -231,7 +231,7 @@ def voice(
         return
     if data is None:
         raise click.UsageError("say what to judge on: --data DIR, or --story STORY")
-    from understudy.bench.voice.bench import bench_voice
+    from understudy.bench.voice import bench_voice
 
     with watching() as watch:
         document = bench_voice(data, judge, seed, watch)
@@ -308,8 +308,8 @@ def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json:
     Example:
         understudy bench agreement friends.tsv friends-again.tsv
     """
-    from understudy.bench.guess.agreement import annotation_agreement
-    from understudy.bench.manifest import manifest_of
+    from understudy.bench.guess.annotations import annotation_agreement
+    from understudy.bench.items import manifest_of
     from understudy.readers.annotations import read_annotations
 
     places_checked(output)

@@ -20,11 +20,11 @@ from understudy.errors import InputError
 
 if TYPE_CHECKING:
     from understudy.judging import Curve, Rule
-    from understudy.judging.bounds import Point
+    from understudy.judging.rules import Point
     from understudy.judging.run import Outcome
     from understudy.metrics.line_metric import LineMetric
     from understudy.metrics.registry import MetricContext
-    from understudy.metrics.significance import Interval
+    from understudy.metrics.statistics import Interval
     from understudy.report.bound import BoundPlot, Figure
 
 __all__ = ["filter_"]
@@ -132,7 +132,7 @@ def _find_bound(
     labelled: Path | None, plot: Path | None, confirmed: bool,
 ) -> Rule:  # fmt: skip
     from understudy.judging import bound_keeping, curve_of, read_labelled
-    from understudy.judging.bounds import shares_kept
+    from understudy.judging.rules import shares_kept
 
     if sum(target is not None for target in (keep, precision, recall)) != 1:
         raise click.UsageError("say one of --keep, --precision and --recall to find a bound")

@@ -89,7 +89,7 @@ NOTHING_SAID = "Says nothing of themselves in so many words: give sentences to c
 
 
 def _from_own_words(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[ProfileTrait]]:
-    from understudy.bench.personachat.self_descriptions import self_descriptions
+    from understudy.bench.personachat.profiling import self_descriptions
 
     if story.language != "en":
         raise InputError("the encoder that ships reads English: say what to choose from, --profiles FILE or --data DIR")

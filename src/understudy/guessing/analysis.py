@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from understudy.guessing.scenes import Guesses, Masked, masks_of
-from understudy.metrics.significance import holm, interval, paired_p
+from understudy.metrics.statistics import holm, interval, paired_p
 
 __all__ = ["ALL", "Grouping", "GuessedSpeaker", "SceneKey", "analyse", "guessed_speakers"]
 

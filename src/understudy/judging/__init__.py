@@ -7,9 +7,18 @@ FilteredAgent(agent, rules, metrics)     says the best reply that passes
 
 from __future__ import annotations
 
-from understudy.judging.bounds import Curve, Labelled, bound_keeping, curve_of, read_labelled
 from understudy.judging.filtered import FilteredAgent, StoryMetrics
-from understudy.judging.rules import LOWER_IS_CLOSER, Rule, Verdict, judge
+from understudy.judging.rules import (
+    LOWER_IS_CLOSER,
+    Curve,
+    Labelled,
+    Rule,
+    Verdict,
+    bound_keeping,
+    curve_of,
+    judge,
+    read_labelled,
+)
 
 __all__ = [
     "LOWER_IS_CLOSER",

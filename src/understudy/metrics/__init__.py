@@ -12,7 +12,7 @@ from understudy.metrics.psprob import Speakers, persona_accuracy, personality_cl
 from understudy.metrics.ptsal import ptsal
 from understudy.metrics.ranking import RANKING, gold_ranks, per_item
 from understudy.metrics.samples import Samples
-from understudy.metrics.significance import Interval, holm, interval, paired_p
+from understudy.metrics.statistics import Interval, holm, interval, paired_p
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice import voice
 

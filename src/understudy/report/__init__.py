@@ -11,8 +11,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from understudy.report.bars import Bar, panel
-from understudy.report.curves import curves_section, learning_section
+from understudy.report.charts import Bar, curves_section, learning_section, panel
 from understudy.report.guessing import confusions_section, flows_section
 from understudy.report.page import legend, page, table
 

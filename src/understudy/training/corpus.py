@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.sequences import SequenceFormat, Sequencer, Tokens
-from understudy.encoding.spelling import canonical
+from understudy.encoding.sequences import SequenceFormat, Sequencer, Tokens, canonical
 from understudy.errors import InputError
 from understudy.training.dialogues import DialogueSplit, ProfiledDialogue, questions_of
 

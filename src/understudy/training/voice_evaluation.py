@@ -17,7 +17,7 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.lexical.logistic import fit_binary, sigmoid
 from understudy.lexical.rows import Reals
-from understudy.metrics.agreement import auc, calibration_error
+from understudy.metrics.statistics import auc, calibration_error
 from understudy.metrics.voice.model import SpeakerComparison, SpeakerLines, VoiceModel
 from understudy.metrics.voice.traits import Traits
 

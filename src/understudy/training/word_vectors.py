@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.word_vectors import spelled
+from understudy.agents.bag_ranker import spelled
 from understudy.errors import InputError
 from understudy.lexical import Floats
 from understudy.text import words

@@ -26,8 +26,7 @@ from understudy.utterances.databases import (
     exceeds_exact_search,
     search_index,
 )
-from understudy.utterances.pgvector_index import LARGEST_K, PgvectorIndex
-from understudy.utterances.vector_graph import Progress
+from understudy.utterances.vector_index import LARGEST_K, PgvectorIndex, Progress
 
 __all__ = ["Postgres", "Timeouts"]
 

@@ -16,7 +16,7 @@ from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.story import Moment
 from understudy.utterances.address import is_address, is_postgres, masked
-from understudy.utterances.databases import Database, Sqlite, is_text
+from understudy.utterances.databases import Database, Sqlite, is_text, migrate
 from understudy.utterances.postgres import Postgres
 from understudy.utterances.record import (
     APPROVED,
@@ -33,8 +33,7 @@ from understudy.utterances.record import (
     standing_decisions,
     unpack_moment,
 )
-from understudy.utterances.schema import migrate
-from understudy.utterances.vector_graph import Progress
+from understudy.utterances.vector_index import Progress
 
 __all__ = ["FIELDS", "UtteranceStore", "open_store"]
 

@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 
 from realdata import folder
-from understudy.bench.personachat.people import Chair, chairs_of, fields_of
-from understudy.bench.personachat.profiles import bench_profiles
+from understudy.bench.personachat.profiles import Chair, bench_profiles, chairs_of, fields_of
 from understudy.bench.personachat.profiling import profile_of, sentences_in
-from understudy.bench.personachat.resemblance import Training, by_links, by_words, learn_links, stems
-from understudy.bench.personachat.scorers import resemblance_named, scorer_named
+from understudy.bench.personachat.scorers import (
+    Training,
+    by_links,
+    by_words,
+    learn_links,
+    resemblance_named,
+    scorer_named,
+    stems,
+)
 from understudy.errors import InputError
 
 TRADES = "clocks bread boats roses wine glass saddles kites bells maps lenses rugs".split()

@@ -5,10 +5,10 @@ import pytest
 
 import realdata
 import speaking
-from understudy.bench.voice.judged_lines import judged_in
+from understudy.bench.voice import judged_in
 from understudy.metrics import Samples
-from understudy.metrics.agreement import average_precision, spearman
-from understudy.metrics.voice import VoiceCast, voice
+from understudy.metrics.statistics import average_precision, calibration_error, spearman
+from understudy.metrics.voice import Contrast, VoiceCast, voice
 from understudy.metrics.voice.model import shipped_voice_model
 
 SAMPLES = Samples(speaking.novel(1, 40), "ja")
@@ -81,3 +81,43 @@ def test_people_agree_with_it_about_characters_it_was_not_trained_on() -> None:
     assert len(correlations) == 12
     assert np.mean(correlations) > 0.58
     assert np.mean(precisions) >= 0.75
+
+
+def _lines(words: str, own: str, count: int, seed: int) -> list[str]:
+    """Lines of common words in which one of the speaker's own comes up now and then."""
+    rng = np.random.default_rng(seed)
+    common, special = words.split(), own.split()
+    return [
+        " ".join([*rng.choice(common, 5), *(rng.choice(special, 1) if rng.random() < 0.5 else [])])
+        for _ in range(count)
+    ]
+
+
+COMMON = "the boat is out and we go home with you today"
+MANNERS = {"Ines": "aye lad harbour", "Tobias": "perhaps rather quite", "Mara": "oh dear goodness"}
+
+
+def test_later_lines_are_told_apart_and_the_probability_can_be_believed() -> None:
+    samples = Samples({name: _lines(COMMON, own, 300, seed) for seed, (name, own) in enumerate(MANNERS.items())})
+    values, own = [], []
+    for name in MANNERS:
+        contrast = Contrast(samples, name)
+        for seed, (other, manner) in enumerate(MANNERS.items(), 10):
+            values.append(contrast.values(samples.tokenize(_lines(COMMON, manner, 300, seed))))
+            own.append(np.full(300, other == name))
+    scores, is_own = np.concatenate(values), np.concatenate(own)
+    assert scores[is_own].mean() > scores[~is_own].mean() + 0.15
+    weights = np.where(is_own, 1.0, 0.5)
+    assert np.average(scores, weights=weights) == pytest.approx(0.5, abs=0.05), "own and others count alike"
+    assert calibration_error(scores, is_own, weights) < 0.12
+    assert calibration_error(scores > 0.5, is_own, weights) > 0.2, "a bare yes or no is believed too much"
+
+
+def test_words_that_nobody_has_said_count_nothing() -> None:
+    samples = Samples({name: _lines(COMMON, own, 60, seed) for seed, (name, own) in enumerate(MANNERS.items())})
+    contrast = Contrast(samples, "Ines")
+    lines = samples.tokenize(["aye boat", "aye boat zyzzyva", "zyzzyva", "perhaps boat"])
+    aye, with_unknown, unknown, perhaps = contrast.values(lines).tolist()
+    assert aye == with_unknown > unknown > perhaps
+    assert contrast.telling(lines, 1)[0][0] == "aye"
+    assert "zyzzyva" not in dict(contrast.telling(lines, 1))

@@ -14,10 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.guess.annotated import annotation_groupings, flows, shows_of
-from understudy.bench.guess.history import history_gain, ranked_scenes, retrieval_rows
-from understudy.bench.items import Items, write_items
-from understudy.bench.manifest import manifest_of
+from understudy.bench.guess.annotations import (
+    annotation_groupings,
+    flows,
+    history_gain,
+    ranked_scenes,
+    retrieval_rows,
+    shows_of,
+)
+from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.published import add_paper
 from understudy.dialogue import Guesser
 from understudy.errors import UnknownCharacter

@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.compare import compared
-from understudy.bench.items import Items, groups_of, write_items
-from understudy.bench.manifest import manifest_of
+from understudy.bench.items import Items, groups_of, manifest_of, write_items
 from understudy.bench.personachat.judging import JudgedAgent, judged_agent, scores_of
 from understudy.bench.published import CONDITIONS, PAPER_IS, hits_at_1
 from understudy.dialogue import Example
 from understudy.errors import InputError
 from understudy.metrics.ranking import RANKING, gold_ranks
-from understudy.metrics.significance import RESAMPLES, SWAPS, interval
+from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
@@ -75,9 +74,9 @@ def bench_personachat(
             begun = time.perf_counter()
             scores = scores_of(agent, questions.examples, _on(progress, condition), cache, training)
             by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
-            ranks = [gold_ranks(row, example.gold) for row, example in zip(scores, questions.examples)]
+            ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, questions.examples)]
             names = [example.name for example in questions.examples]
-            result = Items({"agent": agent.name, "condition": condition}, names, [gold[0] for gold in ranks])
+            result = Items({"agent": agent.name, "condition": condition}, names, ranks)
             items.append(result)
             rows += _rows(agent, questions, split, result, seed)
             if condition == best_condition(list(files)):

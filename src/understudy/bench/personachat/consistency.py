@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.compare import compared
-from understudy.bench.items import Items, write_items
-from understudy.bench.manifest import manifest_of
+from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.personachat.judging import judged_agent, scores_of
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
-from understudy.metrics.significance import RESAMPLES, SWAPS, interval
+from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
 from understudy.persona import Other, Persona
 from understudy.progress import Progress, ignore_progress
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from understudy.agents import AGENTS, agent_named
-from understudy.bench.manifest import sha256
+from understudy.bench.items import sha256
 from understudy.dialogue import Agent, Example, Ranker, Situation, Turn
 from understudy.errors import AgentError
 from understudy.lexical import TfIdf

@@ -5,27 +5,34 @@ topped up from training. `error_rate` is how often it does not come first (a tie
 the dialogue is heard: a speaker's first 1 to 8 utterances (all, of one who says less), or the whole. Each speaker is
 judged on their own profile and on their partner's. Single sentences are judged alike: each true one among one of each
 of the 100 other profiles.
+
+A `Chair` is one side of a dialogue: what was said, the profile that was given, and the partner's.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.bench.items import Items, write_items
-from understudy.bench.manifest import manifest_of
-from understudy.bench.personachat.people import Chair, chairs_of, fields_of, training_of
-from understudy.bench.personachat.scorers import ProfileScorer, scorer_named, scorers_for
+from understudy.bench.items import Items, manifest_of, write_items
+from understudy.bench.personachat.scorers import ProfileScorer, Training, scorer_named, scorers_for
 from understudy.bench.published import PAPER_IS, PROFILE_ERRORS, PROFILE_ERRORS_BY_LENGTH
 from understudy.errors import InputError
-from understudy.metrics.significance import RESAMPLES, interval
+from understudy.metrics.statistics import RESAMPLES, interval
 from understudy.progress import Progress, ignore_progress
+from understudy.readers.personachat import examples
+from understudy.readers.source import SourceFile
 
-__all__ = ["OTHERS", "bench_profiles"]
+__all__ = ["OTHERS", "Chair", "bench_profiles", "chairs_of", "fields_of", "training_of"]
+
+PAIRS = "train_entailed_persona_utterance_pairs.json"
+LEAST_PROFILE = 4  # shorter ones are cut off: everybody was given four or five sentences
 
 OTHERS = 100
 LENGTHS = tuple(range(1, 9))
@@ -34,6 +41,102 @@ WHOLE = "whole"
 Row = dict[str, Any]
 Ranks = dict[tuple[str, str, int | str], list[tuple[str, int]]]
 """By whose profile, unit and length: the name of each item and the place of the true one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chair:
+    """One side of a dialogue."""
+
+    dialogue: int
+    second: bool
+    said: tuple[str, ...]
+    profile: tuple[str, ...]
+    partner: tuple[str, ...]
+
+    @property
+    def letter(self) -> str:
+        return "B" if self.second else "A"
+
+
+def chairs_of(path: Path) -> list[Chair]:
+    """Both sides of every dialogue of a file."""
+    chairs: list[Chair] = []
+    last = {example.name.partition(".")[0]: example for example in examples(SourceFile(path))}
+    for number, example in last.items():
+        own, faced = example.situation.persona, example.situation.faced
+        partner = () if faced is None else faced.profile
+        partner_said = tuple(turn.text for turn in example.history if turn.speaker != own.name)
+        said = tuple(turn.text for turn in example.history if turn.speaker == own.name)
+        reply = example.candidates[min(example.gold)]
+        chairs.append(Chair(int(number), False, partner_said, partner, own.profile))
+        chairs.append(Chair(int(number), True, (*said, reply), own.profile, partner))
+    return chairs
+
+
+def training_of(data: Path) -> tuple[Training, list[Path]]:
+    """What a folder has to learn from, and the files it lies in."""
+    texts = sorted(data.glob("train_both_original*.txt"))[:1]
+    chairs = [chair for path in texts for chair in chairs_of(path)]
+    pairs_file = data / PAIRS
+    pairs: list[tuple[str, str]] = []
+    if pairs_file.is_file():
+        try:
+            pairs = [(str(sentence), str(said)) for sentence, said in json.loads(pairs_file.read_text("utf-8"))]
+        except (ValueError, TypeError) as error:
+            raise InputError("is not a list of pairs of a profile sentence and an utterance", pairs_file) from error
+    training = Training(
+        [text for chair in chairs for text in chair.said],
+        [text for chair in chairs for text in chair.profile],
+        pairs,
+    )
+    return training, [*texts, *([pairs_file] if pairs else [])]
+
+
+def fields_of(
+    judged: Sequence[Chair], more: Sequence[Chair], size: int, seed: int
+) -> tuple[list[tuple[str, ...]], dict[tuple[str, ...], NDArray[np.int64]]]:
+    """All profiles, and for each judged one its number followed by those of the profiles it is ranked against.
+
+    People given the same persona were shown different sentences of it. Profiles that are linked by common sentences
+    are therefore one persona, and of each only one stands in a field: else a field would hold the same person twice.
+    """
+    profiles: dict[tuple[str, ...], int] = {}
+    for chair in (*judged, *(chair for chair in more if len(chair.profile) >= LEAST_PROFILE)):
+        if chair.profile:
+            profiles.setdefault(tuple(sorted(chair.profile)), len(profiles))
+    ordered = list(profiles)
+    persona = _linked(ordered)
+    own = {persona[profiles[tuple(sorted(chair.profile))]] for chair in judged if chair.profile}
+    members: dict[int, list[int]] = {}
+    for number, root in enumerate(persona):
+        members.setdefault(root, []).append(number)
+    rng = np.random.default_rng(seed)
+    fields = {}
+    for profile in dict.fromkeys(tuple(sorted(chair.profile)) for chair in judged if chair.profile):
+        number = profiles[profile]
+        rivals = [root for root in members if root != persona[number]]
+        order = [rivals[index] for index in rng.permutation(len(rivals))]
+        order.sort(key=lambda root: root not in own)  # the split's own personas first, each part in its drawn order
+        chosen = [members[root][int(rng.integers(len(members[root])))] for root in order[:size]]
+        fields[profile] = np.array([number, *chosen], dtype=np.int64)
+    return ordered, fields
+
+
+def _linked(profiles: Sequence[Sequence[str]]) -> list[int]:
+    """For each profile the number of its group: profiles with a sentence in common are in one."""
+    parent: dict[str, str] = {}
+
+    def root(text: str) -> str:
+        while parent.setdefault(text, text) != text:
+            parent[text] = parent[parent[text]]
+            text = parent[text]
+        return text
+
+    for profile in profiles:
+        for sentence in profile[1:]:
+            parent[root(sentence)] = root(profile[0])
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(root(profile[0]), len(numbers)) for profile in profiles]
 
 
 def bench_profiles(

@@ -9,26 +9,99 @@ works for a character it was not trained on:
     voice = 1 / (1 + exp(-(w . features + w_0)))
 
 In other languages, for which there is no trained model, the character's lines are compared with the rest of the cast's
-(see `contrast`).
+by naive Bayes. Over the words and pairs of words f of a line u that the cast has said, with n lines of the character
+and m of others:
+
+    r(u)     = sum over f of ln(q_f / b_f) / sqrt(number of f + 5)
+    q_f      = (lines of the character that have f + 10 n / (n + m)) / n
+    b_f      = (lines of the others that have f + 10 m / (n + m)) / m
+    voice(u) = 1 / (1 + exp(-(a r(u) + c)))
+
+a and c are fitted on the cast's own lines: each fifth of them is scored by the other four fifths, and the character's
+lines together count as much as everybody else's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.lexical import Lines
-from understudy.lexical.logistic import sigmoid
-from understudy.lexical.rows import Reals
+from understudy.lexical.logistic import fit_binary, sigmoid
+from understudy.lexical.rows import Reals, Rows, segment_sums
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
-from understudy.metrics.voice.contrast import ENOUGH_LINES, Contrast
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 
-__all__ = ["ContrastVoice", "TrainedVoice", "VoiceCast", "voice"]
+__all__ = ["ENOUGH_LINES", "Contrast", "ContrastVoice", "TrainedVoice", "VoiceCast", "voice"]
+
+ORDERS = (1, 2)
+HELD = 10.0  # lines that are taken to have any term, as many as fit of the character and of the others
+FEW_TERMS = 5
+FIFTHS = 5
+ENOUGH_LINES = 20  # of the character: with fewer, a fifth of them is too small
+
+Chosen = NDArray[np.bool_]
 
 HEARD_FROM = 5  # sample lines that the trained model needs
 NAMED = 3  # reasons named
 AT_ONCE = 2000  # lines scored at once, so that memory does not grow with their number
+
+
+class Contrast:
+    def __init__(self, samples: Samples, name: str) -> None:
+        own = np.zeros(samples.said, dtype=np.bool_)
+        own[slice(*samples.span(name))] = True
+        bags = [samples.corpus.lines.bags(order).take(np.arange(samples.said)) for order in ORDERS]
+        position = np.zeros(samples.said, dtype=np.int64)  # of the character's lines, of the others' lines
+        position[own], position[~own] = np.arange(own.sum()), np.arange((~own).sum())
+        scores = np.zeros(samples.said)
+        for fifth in range(FIFTHS):
+            held_back = position % FIFTHS == fifth
+            leanings = [_leanings(bag, own & ~held_back, ~own & ~held_back) for bag in bags]
+            indices = np.flatnonzero(held_back)
+            scores[indices] = _scores([bag.take(indices) for bag in bags], leanings)
+        share = np.where(own, 1 / own.sum(), 1 / (~own).sum())
+        self.slope, self.shift = fit_binary(scores[:, None], own.astype(np.float64), share).tolist()
+        self._leanings = [_leanings(bag, own, ~own) for bag in bags]
+
+    def values(self, lines: Lines) -> Reals:
+        scores = _scores([lines.bags(order) for order in ORDERS], self._leanings)
+        return sigmoid(self.slope * scores + self.shift)
+
+    def telling(self, lines: Lines, index: int) -> list[tuple[str, float]]:
+        """The words of a line that speak for the character (above 0) or against it, strongest first."""
+        row = _said(lines.bags().take(np.array([index])), self._leanings[0])
+        terms = zip((lines.word(number) for number in row.columns.tolist()), self._leanings[0][row.columns].tolist())
+        return sorted(terms, key=lambda pair: -abs(pair[1]))
+
+
+def _leanings(bags: Rows, own: Chosen, others: Chosen) -> Reals:
+    """For each term, ln of how much more often the character's lines have it than the others'; NaN if nobody's do."""
+    counts, usual = (
+        np.bincount(bags.take(np.flatnonzero(some)).columns, minlength=bags.width).astype(np.float64)
+        for some in (own, others)
+    )
+    own_lines, other_lines = max(int(own.sum()), 1), max(int(others.sum()), 1)
+    shared = HELD / (own_lines + other_lines)
+    leanings = np.log((counts / own_lines + shared) / (usual / other_lines + shared))
+    return np.where(counts + usual > 0, leanings, np.nan)
+
+
+def _said(bags: Rows, leanings: Reals) -> Rows:
+    """The terms that somebody in the cast has said."""
+    known = bags.filter_values(bags.columns < len(leanings))
+    return known.filter_values(~np.isnan(leanings[known.columns]))
+
+
+def _scores(bags: Sequence[Rows], leanings: Sequence[Reals]) -> Reals:
+    known = [_said(bag, some) for bag, some in zip(bags, leanings)]
+    total = np.sum([segment_sums(some[bag.columns], bag.starts) for bag, some in zip(known, leanings)], axis=0)
+    terms = np.sum([np.diff(bag.starts) for bag in known], axis=0)
+    scores: Reals = total / np.sqrt(terms + FEW_TERMS)
+    return scores
 
 
 class VoiceCast:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 import speaking
-from understudy.bench.voice.bench import SCORERS, SHUFFLES, bench_voice
-from understudy.bench.voice.judged_lines import judged_in
-from understudy.bench.voice.later_lines import bench_later_lines
+from understudy.bench.later_lines import bench_later_lines
+from understudy.bench.voice import SCORERS, SHUFFLES, bench_voice, judged_in
 from understudy.errors import InputError
 from understudy.readers import read
 from understudy.report import html_report

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from understudy.report import html_report
-from understudy.report.curves import learning_section
+from understudy.report.charts import learning_section
 
 
 def point(share: float, value: float | None, show: str = "FRIENDS") -> dict[str, Any]:

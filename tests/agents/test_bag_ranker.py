@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.agents.word_vectors import WordVectors, spelled, unit
+from understudy.agents.bag_ranker import WordVectors, spelled, unit
 
 OKRA = [-0.942809, 0.000000, -0.471405, -0.942809]
 VECTORS = WordVectors(["boat", "key"], np.array([[1, 0], [0, 2]], np.float32))

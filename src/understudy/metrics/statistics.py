@@ -1,4 +1,4 @@
-"""Agreement of scores with human labels, and calibration of probabilities.
+"""Statistics of figures: agreement with human labels, calibration, intervals and significance.
 
 r_s    Spearman: the correlation of ranks, equal values sharing the mean of their ranks
 p      (1 + |{shuffles : |r_s| at least as large}|) / (1 + shuffles)
@@ -7,20 +7,36 @@ AUC    the share of pairs (one wanted, one not) that are in the right order, equ
 kappa  Cohen: (observed - expected) / (1 - expected), the shares of items on which two people agree, and on which they
        would by chance if each gave their answers as often as they did
 ECE    sum over tenths of (share of items in it) * |mean probability - share that was so|
+
+Intervals are bootstraps, and significance tests pair two agents judged on the same items. Items of one dialogue
+resemble each other, so whole groups of items (dialogues) are resampled; by default every item is a group of its own.
+
+    interval   2.5th and 97.5th percentile of the mean over groups drawn with replacement (bootstrap)
+    paired p   (1 + |{r : |d_r| >= |d|}|) / (1 + R),  d the summed difference of the two agents, d_r the same with
+               the agents swapped in a random half of the groups (paired randomisation test, two-sided)
+    Holm       p_(i) * (m - i + 1) for the i-th smallest of m p values, never below the one before, at most 1
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "RESAMPLES",
+    "SWAPS",
+    "Interval",
     "auc",
     "average_precision",
     "calibration_error",
     "cohens_kappa",
+    "holm",
+    "interval",
+    "paired_p",
     "precision_recall",
     "ranks",
     "spearman",
@@ -32,6 +48,11 @@ SHUFFLES = 10_000
 CHUNK = 500  # shuffles computed at once
 TENTHS = 10
 EQUAL = 1e-12
+
+RESAMPLES = 1000
+SWAPS = 10_000
+RESAMPLED_AT_ONCE = 500  # resamples worked on at once, so that memory does not grow with their number
+EQUAL_SUMS = 1e-9  # two sums of the same numbers in another order may differ by this
 
 
 def ranks(values: ArrayLike) -> Reals:
@@ -113,3 +134,72 @@ def calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, weights: Ar
 def _centred(values: Reals) -> Reals:
     centred: Reals = values - values.mean()
     return centred
+
+
+class Interval(NamedTuple):
+    """A mean with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval(
+    values: ArrayLike, groups: Sequence[Hashable] | None = None, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval:
+    """The mean of the values and its 95% bootstrap interval."""
+    sums, sizes = _grouped(values, groups)
+    if not len(sums):
+        raise ValueError("no values: there is no mean of nothing")
+    rng = np.random.default_rng(seed)
+    means = []
+    for size in _chunks(resamples):
+        drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size)
+        means.append((drawn @ sums) / (drawn @ sizes))
+    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
+    return Interval(float(sums.sum() / sizes.sum()), float(low), float(high))
+
+
+def paired_p(
+    ours: ArrayLike, theirs: ArrayLike, groups: Sequence[Hashable] | None = None, seed: int = 0, swaps: int = SWAPS
+) -> float:
+    """How probable a difference at least this large is if it does not matter which of the two an item came from."""
+    differences = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
+    sums, _ = _grouped(differences, groups)
+    sums = sums[np.abs(sums) > EQUAL_SUMS]  # swapping what is equal changes nothing
+    if not len(sums):
+        return 1.0
+    observed = abs(sums.sum()) - EQUAL_SUMS
+    rng = np.random.default_rng(seed)
+    extreme = 0
+    for size in _chunks(swaps):
+        signs = rng.integers(0, 2, (size, len(sums)), dtype=np.int8)
+        extreme += int(np.count_nonzero(np.abs(2.0 * (signs @ sums) - sums.sum()) >= observed))
+    return (1 + extreme) / (1 + swaps)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P values adjusted for how many were looked at, in the order given."""
+    adjusted = [0.0] * len(p_values)
+    floor = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        floor = max(floor, min(1.0, p_values[index] * (len(p_values) - rank)))
+        adjusted[index] = floor
+    return adjusted
+
+
+def _grouped(values: ArrayLike, groups: Sequence[Hashable] | None) -> tuple[Reals, Reals]:
+    """For each group, the sum of its values and how many there are."""
+    numbers: NDArray[Any] = np.asarray(values, dtype=np.float64)
+    if groups is None:
+        return numbers, np.ones(len(numbers))
+    if len(groups) != len(numbers):
+        raise ValueError(f"{len(numbers)} values and {len(groups)} groups: name a group for each value")
+    known: dict[Hashable, int] = {}
+    group_ids = np.array([known.setdefault(group, len(known)) for group in groups], dtype=np.int64)
+    sums = np.bincount(group_ids, numbers, len(known)).astype(np.float64)
+    return sums, np.bincount(group_ids, minlength=len(known)).astype(np.float64)
+
+
+def _chunks(total: int) -> list[int]:
+    return [min(RESAMPLED_AT_ONCE, total - begun) for begun in range(0, total, RESAMPLED_AT_ONCE)]

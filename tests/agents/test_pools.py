@@ -3,7 +3,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-from understudy.agents.keyed_cache import KeyedCache
+from understudy.agents.pools import KeyedCache
 
 
 def test_made_once_for_each_key_and_the_least_used_is_given_up() -> None:

@@ -5,6 +5,8 @@ speaker and the same words (a fuzzy ratio of at least 90), aligned in order with
 is used twice.
 
 `scene_start_f1`: F1 of the positions at which scenes begin, a position being a scene's first line of dialogue.
+
+For both, the two readings of an episode are first aligned line by line.
 """
 
 from __future__ import annotations
@@ -12,23 +14,30 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rapidfuzz import fuzz, process
 
 from understudy import __version__
-from understudy.bench.readers.alignment import FUZZY, Episode, aligned, common_starts, who, words
 from understudy.errors import InputError
 from understudy.readers import reader_of, speeches, transcript
+from understudy.readers.directions import BRACKETED
 from understudy.readers.events import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 
-__all__ = ["bench_readers"]
+__all__ = ["FUZZY", "Episode", "Said", "aligned", "bench_readers", "common_starts", "who", "words"]
+
+FUZZY = 90.0
+JOINING = frozenset(("and", "together", "simultaneously"))
+Said = tuple[str, str]
+"""Who and what, as compared."""
 
 SEED = 0
 RESAMPLES = 1000
@@ -44,9 +53,92 @@ SHOWS = {
 }
 OTHER_FILES = ("tvshowguess/dev.jsonl", "shakespeare/*.xml", "personachat/*_*.txt", "hpd/*.json", "hpd/*.xlsx")
 NO_SCENES = {"Frasier": "its source has no scene marks", "The_Office": "its source has no scene marks"}
-
 Row = dict[str, Any]
 Table = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class Episode:
+    """Dialogue, and at which of its lines scenes begin."""
+
+    lines: list[Said] = field(default_factory=list)
+    starts: set[int] = field(default_factory=set)
+
+    def begin_scene(self) -> None:
+        self.starts.add(len(self.lines))
+
+    @property
+    def scene_starts(self) -> set[int]:
+        """A scene without dialogue begins where the next one does; one at the very end, nowhere."""
+        return {start for start in self.starts if start < len(self.lines)}
+
+
+def who(label: str) -> str:
+    """A label as it is compared: `Monica and Rachel`, `RACHEL & MONICA (off)` and `Rachel/Monica` are the same."""
+    parts = re.findall(r"\w+", BRACKETED.sub(" ", label).casefold())
+    return " ".join(sorted(part for part in parts if part not in JOINING))
+
+
+def words(text: str) -> str:
+    plain = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"').replace("…", "...")
+    return " ".join(plain.casefold().split())
+
+
+def spoken(text: str) -> str:
+    """The words without directions, unless there are no others: sources differ in which directions they keep."""
+    return " ".join(BRACKETED.sub(" ", text).split()) or text
+
+
+def aligned(theirs: Sequence[Said], ours: Sequence[Said], same_speaker: bool = True) -> dict[int, int]:
+    """The longest in-order matching: their line -> our line with the same words (and speaker).
+
+    Words are the same if their fuzzy ratio is at least 90, with or without the directions in them.
+    """
+    if not theirs or not ours:
+        return {}
+    fits = np.zeros((len(theirs), len(ours)), dtype=bool)
+    for form in (str, spoken):
+        ratios = process.cdist(
+            [form(said) for _, said in theirs],
+            [form(said) for _, said in ours],
+            scorer=fuzz.ratio,
+            score_cutoff=FUZZY,
+        )
+        fits |= ratios >= FUZZY
+    if same_speaker:
+        fits &= (
+            np.array([speaker for speaker, _ in theirs])[:, None] == np.array([speaker for speaker, _ in ours])[None, :]
+        )
+    best = np.zeros((len(theirs) + 1, len(ours) + 1), dtype=np.int32)
+    for row in range(len(theirs)):
+        matched = np.where(fits[row], best[row, :-1] + 1, best[row, 1:])
+        best[row + 1, 1:] = np.maximum.accumulate(np.maximum(matched, best[row, 1:]))
+    pairs: dict[int, int] = {}
+    row, column = len(theirs), len(ours)
+    while row and column:
+        if best[row, column] == best[row - 1, column]:
+            row -= 1
+        elif best[row, column] == best[row, column - 1]:
+            column -= 1
+        else:
+            row, column = row - 1, column - 1
+            pairs[row] = column
+    return pairs
+
+
+def common_starts(theirs: Episode, ours: Episode) -> int:
+    """How many scenes begin at the same place in both; each of ours is used once."""
+    pairs = aligned(theirs.lines, ours.lines, same_speaker=False)
+    unused = ours.scene_starts
+    common = 0
+    for start in sorted(theirs.scene_starts):
+        # where the first line itself differs in wording, the line before it tells the place
+        for index in (pairs.get(start), pairs.get(start - 1, -2) + 1):
+            if index in unused:
+                unused.remove(index)
+                common += 1
+                break
+    return common
 
 
 @dataclass(slots=True)

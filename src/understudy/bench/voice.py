@@ -13,39 +13,111 @@ Beside it, can the speakers be told apart at all? Every tenth line is held back:
     uppl        mean perplexity of a character's held-back lines under a model of the same or another character
 
 Characters count alike, however many lines they have, so both are 1 / characters by chance.
+
+The replies that people have judged lie in a folder:
+
+DIR/*.json          a character each: {"what the user said<TAB>the reply": how many of five said 'likely'}
+DIR/names.json      {file: [novel file, character]}, novel files as they lie in the data folder
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from understudy.bench.manifest import manifest_of
+from understudy.bench.items import manifest_of
 from understudy.bench.published import paper_figure
-from understudy.bench.voice.judged_lines import UNFIT, JudgedReplies, judged_in
+from understudy.errors import InputError
 from understudy.lexical import Lines
 from understudy.lexical.logistic import balanced_weights
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, Speakers, maxbleu, psprob, ptsal, uppl
-from understudy.metrics.agreement import average_precision, precision_recall, spearman, spearman_p
-from understudy.metrics.significance import RESAMPLES, holm, interval, paired_p
+from understudy.metrics.statistics import (
+    RESAMPLES,
+    average_precision,
+    holm,
+    interval,
+    paired_p,
+    precision_recall,
+    spearman,
+    spearman_p,
+)
 from understudy.metrics.voice import VoiceCast, voice
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["SCORERS", "bench_voice", "classifier_rows", "cross_rows"]
+__all__ = ["SCORERS", "UNFIT", "JudgedReplies", "bench_voice", "classifier_rows", "cross_rows", "judged_in"]
+
+NAMES = "names.json"
+UNFIT = 1  # a reply that at most so many found likely
 
 Row = dict[str, Any]
 Scores = dict[str, Reals]
-
 SCORERS = ("voice", "psprob", "ptsal", "uppl", "maxbleu", "length")
 MEAN = "mean of all"
 HELD_BACK = 10  # every tenth line
 NONE = {"precision": "no line was given to it", "recall": "it has too few lines to hold one back"}
 SHUFFLES = 100_000  # of replies: p is at least 1 / (1 + SHUFFLES), and after Holm still below .001 for 99 tests
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedReplies:
+    """One character's replies; `novel` is the file of {character: [lines]} that has the sample lines."""
+
+    file: Path
+    novel: Path
+    character: str
+    replies: tuple[str, ...]
+    scores: Reals
+
+    @property
+    def unfit(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return self.scores <= UNFIT
+
+
+def judged_in(folder: Path, data: Path) -> list[JudgedReplies]:
+    """Every character of a folder of judgements; novels are looked for in `data`, or in its folder NaroU."""
+    names = _object(folder / NAMES)
+    novels = data / "NaroU" if (data / "NaroU").is_dir() else data
+    judged = []
+    for file in sorted(names):
+        entry = names[file]
+        if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(part, str) for part in entry):
+            raise InputError(f"does not say for '{file}' [novel file, character]", folder / NAMES)
+        novel, character = novels / entry[0], entry[1]
+        if not novel.is_file():
+            raise InputError(f"is not there, and {file} is about a character of it: name the folder with --data", novel)
+        scores = _object(folder / file)
+        if not scores or not all("\t" in key and _is_number(score) for key, score in scores.items()):
+            raise InputError("is not {'user utterance<TAB>reply': score}", folder / file)
+        replies = tuple(key.split("\t", 1)[1] for key in scores)
+        judged.append(
+            JudgedReplies(folder / file, novel, character, replies, np.array(list(scores.values()), dtype=np.float64))
+        )
+    if not judged:
+        raise InputError("names no file of judgements", folder / NAMES)
+    return judged
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError("is not there: judgements are JSON files, and names.json says whose", path) from error
+    except ValueError as error:
+        raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+    if not isinstance(document, dict):
+        raise InputError("is not a JSON object", path)
+    return document
+
+
+def _is_number(score: object) -> bool:
+    return isinstance(score, int | float) and not isinstance(score, bool)
 
 
 def bench_voice(

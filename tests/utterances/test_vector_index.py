@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.encoding.index import GraphIndex
 from understudy.story import Moment
-from understudy.utterances import APPROVED, REJECTED, Utterance, UtteranceStore, databases, open_store, vector_graph
+from understudy.utterances import APPROVED, REJECTED, Utterance, UtteranceStore, databases, open_store, vector_index
 
 WIDTH = 24
 
@@ -49,7 +49,7 @@ def add(store: UtteranceStore, vectors: NDArray[np.float32], first: int = 0, dec
 @pytest.fixture(autouse=True)
 def low_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(databases, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(vector_graph, "BATCH", 150)
+    monkeypatch.setattr(vector_index, "BATCH", 150)
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from realdata import folder
-from understudy.bench.readers.alignment import Episode, aligned, common_starts, who, words
-from understudy.bench.readers.bench import bench_readers
+from understudy.bench.readers import Episode, aligned, bench_readers, common_starts, who, words
 from understudy.errors import InputError
 
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.manifest import manifest_of
+from understudy.bench.items import manifest_of
 from understudy.errors import InputError
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, Speakers
-from understudy.metrics.agreement import calibration_error
-from understudy.metrics.significance import RESAMPLES, interval
+from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
 from understudy.metrics.voice import voice
 from understudy.spoiler_free import scenes_before
 from understudy.story import Moment

@@ -14,8 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.agents import agent_named
-from understudy.agents.fit import CachedEncoder
-from understudy.agents.score_terms import Hubness, SharedWords
+from understudy.agents.fit import CachedEncoder, Hubness, SharedWords
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import Context, Floats, SentenceEncoder
 from understudy.encoding.encoder import BACKGROUND, shipped_model
@@ -64,7 +63,7 @@ def test_a_cache_emptied_by_another_thread_loses_nothing(
     encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a reply is scored, another thread scores so many that the cache is emptied."""
-    monkeypatch.setattr("understudy.agents.score_terms.MAX_CACHED", 2)
+    monkeypatch.setattr("understudy.agents.fit.MAX_CACHED", 2)
     texts = ["Good evening.", "The ledger is gone.", "Nobody came."]
     vectors = encoder.encode(texts)
     expected = Hubness(encoder).scores(texts, vectors)
