@@ -139,6 +139,7 @@ def test_search_by_keyboard_finds_only_what_was_read(view: Page, site: str) -> N
     view.get_by_label("Search what you have read").fill("Commissary's oranges")
     view.keyboard.press("Enter")
     expect(view.get_by_role("heading", level=1)).to_contain_text("Nothing found")
+    assert "#" not in view.url  # the line that was read before is no part of a new search
 
 
 @pytest.mark.parametrize("path", [f"{ZITA}?at=2.3", "/story/demo?at=2.3", "/story/demo?at=2.3&q=the"])

@@ -6,7 +6,7 @@ const asked = new URL(location.href);
 
 // A link may name a line alone (#m-2.3.1.4): if another page of the story holds it, that page is asked for.
 const line = /^#m-(\d+(?:\.\d+)*)$/.exec(asked.hash)?.[1];
-if (line && !asked.searchParams.has("see") && !document.getElementById(`m-${line}`)) {
+if (line && !asked.searchParams.has("see") && !asked.searchParams.has("q") && !document.getElementById(`m-${line}`)) {
   asked.searchParams.set("see", line);
   location.replace(asked);
 }
