@@ -78,6 +78,20 @@ def test_the_header_takes_at_most_two_rows(page: Page, keyed: str) -> None:
             assert fits(page), (width, path)
 
 
+def test_nothing_can_be_sent_before_the_script_listens(page: Page, keyed: str) -> None:
+    """The browser would submit the form itself, and what was said would stand in the address."""
+    page.goto(f"{keyed}/login")
+    page.route("**/static/talk.js", lambda route: route.abort())
+    page.get_by_label("Key").fill(KEY)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    expect(page.locator("[data-say]")).to_be_disabled()
+    page.unroute("**/static/talk.js")
+    page.reload()
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()
+    expect(page.locator("[data-say]")).to_be_enabled()
+
+
 def test_a_reader_talks_without_a_complaint_of_the_browser(page: Page, keyed: str) -> None:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

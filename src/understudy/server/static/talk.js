@@ -296,5 +296,6 @@ document.addEventListener("visibilitychange", async () => {
   if (now && String(now.version) !== root.dataset.version && !telling) attempt(() => draw());
 });
 
+say.disabled = send.disabled = !state.chosen.length;
 if (root.querySelector("[data-message]")) toTheEnd();
 if (matchMedia("(min-width: 62rem)").matches) say.focus({ preventScroll: true });
