@@ -6,29 +6,37 @@ argument, so agents hold no conversation and one instance serves every chat at o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from understudy.cancellation import Cancellation
 from understudy.errors import StoryError
 from understudy.names import character_at
-from understudy.persona import Other, Persona, must_be_alive, other_at, persona_at
+from understudy.persona import Other, Persona, acquaintances_of, must_be_alive, other_at, persona_at, secrets_at
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
 __all__ = [
+    "DEFAULT_SAMPLING",
     "USER_NAME",
     "Agent",
     "Candidate",
+    "ChatMessage",
+    "Draft",
+    "Drafter",
     "Evidence",
     "Example",
     "Guesser",
     "LanguageModel",
     "Ranker",
     "Reply",
+    "Sampling",
     "Score",
     "Situation",
+    "StreamingAgent",
     "Turn",
+    "Usage",
     "situation_at",
 ]
 
@@ -51,6 +59,51 @@ class Situation:
     setting: str = ""
     faced: Other | None = None
     present: tuple[Other, ...] = ()
+    secrets: tuple[str, ...] = ()
+    """Sentences about the character that are true and that the one faced does not know."""
+    acquaintances: tuple[Other, ...] = ()
+    """Everybody the character has met or heard named: names and aliases only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a language model is to write; None leaves a value to the model's own default."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    n: int = 1
+
+
+DEFAULT_SAMPLING = Sampling()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a reply cost: requests to a language model, tokens, and the seconds spent in it."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt for a language model; `role` is 'system', 'user' or 'assistant'."""
+
+    role: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +123,32 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A reply that was considered, with its score and, where it was said before, when."""
+    """A reply that was considered, with its score and, where it was said before, when.
+
+    `source` says where it comes from, in the words of `Draft`; `rejected` why a guard kept it back, blank where none
+    did. The text of what was kept back may itself be what must not be known: then it is blank.
+    """
 
     text: str
     score: float
     moment: Moment | None = None
+    source: str = ""
+    rejected: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Something that could be said, before anybody has judged it.
+
+    `source` is 'writer' (written for this message), or the kind of `Evidence` it was taken from: 'exchange',
+    'approved', 'profile', 'relation', 'bank'. `log_probs` are those of its tokens, where the writer gives them.
+    """
+
+    text: str
+    source: str
+    moment: Moment | None = None
+    evidence: tuple[Evidence, ...] = ()
+    log_probs: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +158,7 @@ class Reply:
     text: str
     candidates: tuple[Candidate, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +184,36 @@ class Score:
 @runtime_checkable
 class Agent(Protocol):
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply: ...
+
+
+@runtime_checkable
+class StreamingAgent(Protocol):
+    """An agent that gives its reply piece by piece; the generator's return value is the whole reply.
+
+    The pieces joined are the reply's text. Closing the generator, or cancelling from another thread while it waits,
+    stops whatever writes behind it.
+    """
+
+    def stream(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> Generator[str, None, Reply]: ...
+
+
+@runtime_checkable
+class Drafter(Protocol):
+    """Offers things that could be said, `sampling.n` of those it writes; what they cost comes with them."""
+
+    def drafts(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> tuple[list[Draft], Usage]: ...
 
 
 @runtime_checkable
@@ -157,4 +262,6 @@ def situation_at(
         setting=setting,
         faced=None if faced is None else other_at(story, faced, persona),
         present=tuple(other_at(story, other, persona) for other in company),
+        secrets=secrets_at(story, who, at, faced),
+        acquaintances=acquaintances_of(story, persona),
     )

@@ -11,6 +11,7 @@ UnderstudyError
 │   ├── Unborn
 │   └── Dead
 ├── AgentError            an agent, or what it was given, cannot make a reply
+│   └── BackendError      a language model cannot be reached, or does not answer as it should
 ├── Unreachable           a database that was there cannot be asked any more
 └── MissingExtra          an optional dependency is not installed
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 
 __all__ = [
     "AgentError",
+    "BackendError",
     "CastError",
     "Dead",
     "InputError",
@@ -83,6 +85,10 @@ class Dead(StoryError):
 
 class AgentError(UnderstudyError):
     """An agent, or what it was given, cannot make a reply."""
+
+
+class BackendError(AgentError):
+    """A language model cannot be reached, refuses, or does not answer as it should."""
 
 
 class Unreachable(UnderstudyError):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from understudy.errors import Dead, Unborn
-from understudy.names import character_at, shown_names
+from understudy.names import character_at, people_at, shown_names
 from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
@@ -28,11 +28,13 @@ __all__ = [
     "Other",
     "Past",
     "Persona",
+    "acquaintances_of",
     "false_names",
     "felt_towards",
     "must_be_alive",
     "other_at",
     "persona_at",
+    "secrets_at",
 ]
 
 NOT_OF_ONESELF = frozenset({"born", "died"})
@@ -91,6 +93,8 @@ class Other:
     name: str
     profile: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
+    aliases: tuple[str, ...] = ()
+    """What else they may be called at the persona's moment."""
 
 
 def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = ()) -> Persona:
@@ -135,6 +139,34 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
         shown,
         tuple(about_other(fact, shown, story.language) for fact in facts),
         tuple(tie for tie in seen_by.relations if tie.to == shown),
+    )
+
+
+def acquaintances_of(story: Story, persona: Persona) -> tuple[Other, ...]:
+    """Everybody the persona has met or heard named: the name it knows, and what else they may be called by then.
+
+    Only names, without profiles and ties: there can be thousands of them.
+    """
+    at = persona.moment
+    _, known = story.acquaintances(persona.name, at)
+    shown = false_names(story, persona.name, at)
+    return tuple(
+        Other(name, aliases=tuple(alias for alias in person.known_as if alias != name and person.name not in shown))
+        for person in people_at(story, at)
+        if person.name in known and person.name != persona.name
+        for name in (shown.get(person.name, person.name),)
+    )
+
+
+def secrets_at(story: Story, name: str, at: Moment, faced: str | None) -> tuple[str, ...]:
+    """What is true of a character and known to some, but not to the one faced; to a stranger, to nobody's knowledge.
+
+    A newer fact of the same attribute takes the older one's place, so only what holds now is a secret.
+    """
+    return tuple(
+        fact_sentence(fact, story.language)
+        for fact in holding_at(story.facts(character_at(story, name, at).name), at)
+        if fact.known_to is not None and fact.attribute not in NOT_OF_ONESELF and faced not in fact.known_to
     )
 
 

@@ -1,0 +1,48 @@
+"""What every back end can do, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from understudy.cancellation import Cancellation
+from understudy.dialogue import ChatMessage, Sampling, Usage
+
+__all__ = ["Backend", "Completion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A text that completes a prompt. `finish_reason` is 'stop', 'length' or, where it was cancelled, 'cancelled'."""
+
+    text: str
+    finish_reason: str = "stop"
+    usage: Usage = field(default_factory=Usage)
+    log_probs: tuple[float, ...] | None = None
+    """Of each token, where the back end gives them."""
+
+
+class Backend(Protocol):
+    """A language model. Thread-safe; every failure is a `BackendError` that says what to do."""
+
+    @property
+    def name(self) -> str:
+        """How `--agent` names it: 'llm:MODEL', 'local:MODEL'."""
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens prompt and reply may have together."""
+
+    def count_tokens(self, text: str) -> int:
+        """The length of a text in tokens; an estimate where the model's tokenizer is out of reach."""
+
+    def stream(
+        self, messages: Sequence[ChatMessage], sampling: Sampling, cancellation: Cancellation | None = None
+    ) -> Generator[str, None, Completion]:
+        """One completion, piece by piece; the pieces joined are its text."""
+
+    def complete(
+        self, messages: Sequence[ChatMessage], sampling: Sampling, cancellation: Cancellation | None = None
+    ) -> list[Completion]:
+        """`sampling.n` completions of one prompt."""
