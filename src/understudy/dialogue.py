@@ -13,7 +13,16 @@ from typing import Protocol, runtime_checkable
 from understudy.cancellation import Cancellation
 from understudy.errors import StoryError
 from understudy.names import character_at
-from understudy.persona import Other, Persona, acquaintances_of, must_be_alive, other_at, persona_at, secrets_at
+from understudy.persona import (
+    Other,
+    Persona,
+    acquaintances_of,
+    false_names,
+    must_be_alive,
+    other_at,
+    persona_at,
+    secrets_at,
+)
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
@@ -61,6 +70,8 @@ class Situation:
     present: tuple[Other, ...] = ()
     secrets: tuple[str, ...] = ()
     """Sentences about the character that are true and that the one faced does not know."""
+    known_as: str = ""
+    """The false name that the one faced knows the character by; blank where it is its own."""
     acquaintances: tuple[Other, ...] = ()
     """Everybody the character has met or heard named: names and aliases only."""
 
@@ -263,5 +274,6 @@ def situation_at(
         faced=None if faced is None else other_at(story, faced, persona),
         present=tuple(other_at(story, other, persona) for other in company),
         secrets=secrets_at(story, who, at, faced),
+        known_as=false_names(story, faced or "", at).get(who, ""),
         acquaintances=acquaintances_of(story, persona),
     )
