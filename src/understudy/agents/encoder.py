@@ -115,6 +115,11 @@ class EncoderAgent:
     def _encoder(self, language: str) -> CachedEncoder | None:
         return self._english if language == READ else self._multilingual
 
+    def memory(self, situation: Situation) -> tuple[CachedEncoder, EncodedMemory] | None:
+        """The encoder of the situation's language and the encoded past, for agents that recall without answering."""
+        cached = self._encoder(situation.persona.language)
+        return None if cached is None else (cached, self._memories.of(situation, cached.encoder))
+
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
         cached = self._encoder(situation.persona.language)
         if cached is None:
