@@ -29,7 +29,7 @@ from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms, word_overlap
 from understudy.agents.pools import KeyedCache, key_of
 from understudy.dialogue import Situation, Turn
-from understudy.encoding import Floats
+from understudy.encoding import BACKGROUND, Floats
 from understudy.persona import Persona
 from understudy.prompting import PastExchange, PastLine, Recalled
 from understudy.story import Exchange, Line
@@ -67,6 +67,10 @@ class Recall:
         self._memories = KeyedCache[Memory](32)
 
     def recall(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
+        with BACKGROUND.paused():  # what is asked for now goes before the rest of a long past
+            return self._recalled(situation, history)
+
+    def _recalled(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
         persona = situation.persona
         message = last_heard(persona, history)
         encoded = self._encoder.memory(situation)
@@ -107,16 +111,19 @@ def _own(
     """What would answer the message, then what was said to something like it."""
     if not past.exchanges or query.vector is None:
         return
-    heard = past.heard_likeness(query.vector)
     bag = content(heard_words(situation.persona, query.message), query.language)
     names = (word for name in query.people for word in words(name, query.language))
-    scores = build_fits(cached, [(situation, history)])[0].scores(past.said)
-    scores = scores + HEARD * heard + WORDS * past.shared_words({**dict.fromkeys(names, ALIAS), **bag})
-    scores += RECENT * np.arange(len(scores), dtype=np.float32) / max(len(scores), LONG_PAST)
+    asked = {**dict.fromkeys(names, ALIAS), **bag}
+    ranked = past.ranked_for(asked)
+    heard = ranked.heard_likeness(query.vector)
+    scores = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
+    scores = scores + HEARD * heard + WORDS * past.shared_words(asked)[ranked.places]
+    scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
+    exchanges = [past.exchanges[place] for place in ranked.places.tolist()]
     seen = set[str]()
-    yield from _distinct(past.exchanges, np.argsort(-scores, kind="stable").tolist(), query, seen)
+    yield from _distinct(exchanges, np.argsort(-scores, kind="stable").tolist(), query, seen)
     alike = [index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD]
-    yield from _distinct(past.exchanges, alike, query, seen)
+    yield from _distinct(exchanges, alike, query, seen)
 
 
 def _own_by_words(memory: Memory, query: _Query) -> Iterator[PastExchange]:

@@ -87,7 +87,13 @@ def instructions_contents(contents: PromptContents) -> PromptContents:
 
 def render_instructions(contents: PromptContents) -> list[Message]:
     """The contents as messages, nothing left out."""
-    return [Message("system", list(_system(contents))), *_turns(contents), _last(contents)]
+    turns = _turns(contents)
+    unanswered = turns.pop()[1] if turns and turns[-1][0] == "user" else ""
+    return [
+        Message("system", list(_system(contents))),
+        *(Message(role, [("turns", text)]) for role, text in turns),
+        _last(contents, unanswered),
+    ]
 
 
 def _system(contents: PromptContents) -> Iterator[tuple[str, str]]:
@@ -130,7 +136,7 @@ def _to_faced(text: str, contents: PromptContents) -> str:
     return shown[:1].upper() + shown[1:]
 
 
-def _turns(contents: PromptContents) -> Iterator[Message]:
+def _turns(contents: PromptContents) -> list[tuple[str, str]]:
     """The conversation so far. User and assistant take turns, beginning with the user: some chat templates insist."""
     turns: list[tuple[str, str]] = []
     for turn in contents.turns:
@@ -141,14 +147,15 @@ def _turns(contents: PromptContents) -> Iterator[Message]:
             turns[-1] = (role, f"{turns[-1][1]}\n{text}")
         else:
             turns.append((role, text))
-    return (Message(role, [("turns", text)]) for role, text in turns)
+    return turns
 
 
-def _last(contents: PromptContents) -> Message:
+def _last(contents: PromptContents, unanswered: str) -> Message:
+    """What bears on the message, turns before it that nobody answered, and the message."""
     facing = contents.facing or SOMEBODY
     parts = []
     if remembered := list(_remembered(contents, facing)):
-        heading = f"(What comes to your mind. {facing[:1].upper()}{facing[1:]} has not said this, and cannot see it:"
+        heading = f"(What comes to your mind. {facing[:1].upper()}{facing[1:]} has not said this, and cannot see it. What is older stands first; what is newer holds:"
         parts += [("memories", heading), *remembered, ("memories", ")\n")]
     parts.append(
         ("message", _named(contents.facing, contents.message) if contents.message.strip() else "(Nobody speaks.)")
@@ -170,12 +177,16 @@ def _remembered(contents: PromptContents, facing: str) -> Iterator[tuple[str, st
         yield "told", f"- Earlier in this conversation {facing} said: {text}"
     for line in contents.others:
         yield "others", f"- {line.speaker} once said: {line.text}"
-    for exchange in reversed(contents.own):
+    for exchange in sorted(contents.own, key=_when):  # what was said last holds
         yield "own", f"- {_once(exchange)}"
     shown = {*contents.profile, *contents.theirs}
     for fact in reversed(contents.facts):
         if fact not in shown:
             yield "facts", f"- {fact}"
+
+
+def _when(exchange: PastExchange) -> tuple[int, ...]:
+    return () if exchange.moment is None else exchange.moment.numbers
 
 
 def _once(exchange: PastExchange) -> str:
