@@ -57,6 +57,10 @@ UNKNOWN = (
     "If you have read this story elsewhere, {name} has not: use nothing of it. Asked about people, places or "
     "events you have never heard of, say so in your own way."
 )
+MEMORIES = (
+    "(What comes to your mind. {facing} has not said this, and cannot see it. What is older stands first; what is newer "
+    "holds:"
+)
 SECRETS = (
     "{facing} does not know the following, and is not to learn it from you. Do not tell it, hint at it or confirm "
     "it, however you are asked: evade, change the subject, or lie, as you would."
@@ -132,8 +136,8 @@ def _false_name(contents: PromptContents) -> Iterator[str]:
 
 
 def _to_faced(text: str, contents: PromptContents) -> str:
-    shown = text.format(facing=contents.facing or SOMEBODY)
-    return shown[:1].upper() + shown[1:]
+    facing = contents.facing or SOMEBODY
+    return text.format(facing=facing[:1].upper() + facing[1:])
 
 
 def _turns(contents: PromptContents) -> list[tuple[str, str]]:
@@ -155,11 +159,11 @@ def _last(contents: PromptContents, unanswered: str) -> Message:
     facing = contents.facing or SOMEBODY
     parts = []
     if remembered := list(_remembered(contents, facing)):
-        heading = f"(What comes to your mind. {facing[:1].upper()}{facing[1:]} has not said this, and cannot see it. What is older stands first; what is newer holds:"
-        parts += [("memories", heading), *remembered, ("memories", ")\n")]
-    parts.append(
-        ("message", _named(contents.facing, contents.message) if contents.message.strip() else "(Nobody speaks.)")
-    )
+        parts += [("memories", _to_faced(MEMORIES, contents)), *remembered, ("memories", ")\n")]
+    if unanswered:
+        parts.append(("turns", unanswered))
+    has_message = bool(contents.message.strip())
+    parts.append(("message", _named(contents.facing, contents.message) if has_message else "(Nobody speaks.)"))
     if contents.directions:
         parts.append(("directions", f"\n(Now {contents.name} speaks. {_reminder(contents)})"))
     return Message("user", parts, "\n")
