@@ -42,7 +42,7 @@ def test_somebody_is_meant_by_any_of_their_names() -> None:
 def test_nothing_is_recalled_from_later() -> None:
     given, history = heard_by("Zita", "2.3", "Benedek", "What is your real name? Are you Danilo Reuss?")
     recalled = recall().recall(given, history)
-    moments = [item.moment for item in (*recalled.own, *recalled.others)]
+    moments = [exchange.moment for exchange in recalled.own] + [line.moment for line in recalled.others]
     assert moments
     assert all(moment is not None and moment < given.persona.moment for moment in moments)
 

@@ -35,9 +35,9 @@ def recall() -> Recall:
     return Recall(EncoderAgent(cache=False))
 
 
-def writing(*texts: str, style: str = "instructions", **options: str) -> tuple[WriterAgent, ScriptedBackend]:
-    backend = ScriptedBackend(texts, **options)
-    return WriterAgent(backend, recall(), style=style), backend
+def writing(*texts: str) -> tuple[WriterAgent, ScriptedBackend]:
+    backend = ScriptedBackend(texts)
+    return WriterAgent(backend, recall()), backend
 
 
 def drained(stream: Generator[str, None, Reply]) -> tuple[list[str], Reply]:
@@ -107,7 +107,7 @@ def test_closing_a_stream_stops_the_back_end() -> None:
     closed = list[bool]()
 
     class Endless(ScriptedBackend):
-        def stream(self, *_: object) -> Generator[str, None, Completion]:  # type: ignore[override]
+        def stream(self, *_: object) -> Generator[str, None, Completion]:
             try:
                 while True:
                     yield "and so on "
@@ -162,7 +162,7 @@ def test_drafts_are_of_one_prompt() -> None:
 
 def test_probabilities_belong_to_the_text_as_it_was_written() -> None:
     class Sure(ScriptedBackend):
-        def complete(self, *_: object) -> list[Completion]:  # type: ignore[override]
+        def complete(self, *_: object) -> list[Completion]:
             return [Completion("Aye.", log_probs=(-1.0,)), Completion("Tomas: No.", log_probs=(-2.0, -3.0))]
 
     drafts, _ = WriterAgent(Sure(["x"]), recall()).drafts(TOMAS, ASKED, Sampling(n=2))
@@ -205,7 +205,12 @@ def test_a_model_is_named_after_a_colon(
     def load(self: Imported) -> object:
         if self.module != "understudy.backends":
             return original(self)
-        return lambda name, adapter=None: opened.append((self.attribute, name, adapter)) or ScriptedBackend(["Aye."])
+
+        def open_backend(name: str | None, adapter: Path | None = None) -> ScriptedBackend:
+            opened.append((self.attribute, name, adapter))
+            return ScriptedBackend(["Aye."])
+
+        return open_backend
 
     original = Imported.load
     monkeypatch.setattr(Imported, "load", load)

@@ -58,8 +58,8 @@ UNKNOWN = (
     "events you have never heard of, say so in your own way."
 )
 MEMORIES = (
-    "(What comes to your mind. {facing} has not said this, and cannot see it. What is older stands first; what is newer "
-    "holds:"
+    "(What comes to your mind. {facing} has not said this, and cannot see it. What is older stands first; what is "
+    "newer holds:"
 )
 SECRETS = (
     "{facing} does not know the following, and is not to learn it from you. Do not tell it, hint at it or confirm "
