@@ -159,6 +159,13 @@ def test_a_false_name_is_kept_up() -> None:
     assert "go by the name of Aurel" in build_prompt(hidden, HISTORY).messages[0].content
 
 
+def test_the_model_is_told_what_the_one_faced_was_not_there_for() -> None:
+    private = replace(RECALLED, own=(RECALLED.own[0]._replace(is_private=True), RECALLED.own[1]))
+    told = build_prompt(TOMAS, HISTORY, private).messages[-1].content
+    assert told.count("(Ines was not there.)") == 1
+    assert 'you answered: "In my pocket, as always." (Ines was not there.)' in told
+
+
 @pytest.mark.parametrize(
     ("language", "wanted"), [("ja", "Speak Japanese"), ("zh", "Speak Chinese"), ("en", "")], ids=["ja", "zh", "en"]
 )
@@ -207,6 +214,7 @@ def test_an_unknown_style_is_an_error() -> None:
     ("text", "name"),
     [
         ("I'm Tom.", "Tom"),
+        ("hi, i am Tom. i bake.", "Tom"),
         ("Hello, I am Tom Hale, a sailor.", "Tom Hale"),
         ("My name is Dr. Watson", "Dr. Watson"),
         ("my name is tom", "Tom"),

@@ -84,6 +84,13 @@ def test_what_others_said() -> None:
     assert not any(line.speaker == "Zita Karst" for line in recalled.others)
 
 
+def test_what_was_said_while_the_one_faced_was_away_is_private() -> None:
+    recalled = recall().recall(*heard_by("Benedek", "2.3", "Zita", "Did you write my father's confession?"))
+    (confessed,) = [exchange for exchange in recalled.own if "I wrote his confession" in exchange.said]
+    assert confessed.is_private
+    assert not all(exchange.is_private for exchange in recalled.own), "she was there for the rest"
+
+
 @pytest.mark.parametrize("language", ["ja", "zh"])
 def test_a_language_without_an_encoder_is_searched_by_its_characters(language: str) -> None:
     past = {

@@ -16,7 +16,7 @@ same for every message, so that the beginning of the prompt does not change.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ from understudy.dialogue import Situation, Turn
 from understudy.encoding import BACKGROUND, Floats
 from understudy.persona import Persona
 from understudy.prompting import PastExchange, PastLine, Recalled
-from understudy.story import Exchange, Line
+from understudy.story import Exchange, Line, Moment
 from understudy.text import words
 from understudy.wording import speaker_words, tie_sentence
 
@@ -57,6 +57,13 @@ class Memory:
     overheard: tuple[Line, ...]
     overheard_terms: tuple[frozenset[str], ...]
     voice: tuple[str, ...]
+    present: Mapping[tuple[int, ...], frozenset[str]]
+    """Who was in the most recent scenes, by the numbers of their moments."""
+
+    def was_without(self, faced: str | None, moment: Moment | None) -> bool:
+        """Was the one faced away when a line was said?"""
+        there = None if moment is None else self.present.get(moment.numbers[:-1])
+        return faced is not None and there is not None and faced not in there
 
 
 class Recall:
@@ -78,11 +85,13 @@ class Recall:
             key_of(iter(()), persona), persona, lambda: _read_memory(persona, None if encoded is None else encoded[1])
         )
         query = _Query(situation, message, None if encoded is None else encoded[0])
-        own = tuple(_own_by_words(memory, query) if encoded is None else _own(situation, history, query, *encoded))
+        own = list(_own_by_words(memory, query) if encoded is None else _own(situation, history, query, *encoded))
+        others = _others(memory, query, {exchange.heard for exchange in own})
+        faced = None if situation.faced is None else situation.faced.name
         return Recalled(
             tuple(_facts(situation, query)),
-            own,
-            tuple(_others(memory, query, {exchange.heard for exchange in own})),
+            tuple(exchange._replace(is_private=memory.was_without(faced, exchange.moment)) for exchange in own),
+            tuple(line._replace(is_private=memory.was_without(faced, line.moment)) for line in others),
             memory.voice,
         )
 
@@ -122,8 +131,10 @@ def _own(
     exchanges = [past.exchanges[place] for place in ranked.places.tolist()]
     seen = set[str]()
     yield from _distinct(exchanges, np.argsort(-scores, kind="stable").tolist(), query, seen)
-    alike = [index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD]
-    yield from _distinct(exchanges, alike, query, seen)
+    alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
+    # 'What?' is like any question, and says nothing of what was answered.
+    meant = (index for index in alike if terms(getattr(exchanges[index].heard, "text", ""), query.language))
+    yield from _distinct(exchanges, meant, query, seen)
 
 
 def _own_by_words(memory: Memory, query: _Query) -> Iterator[PastExchange]:
@@ -194,7 +205,7 @@ def _others(memory: Memory, query: _Query, shown: set[str]) -> Iterator[PastLine
 
 
 def _distinct(
-    exchanges: Sequence[Exchange], order: Sequence[int], query: _Query, seen: set[str]
+    exchanges: Sequence[Exchange], order: Iterable[int], query: _Query, seen: set[str]
 ) -> Iterator[PastExchange]:
     """The first few exchanges that say something, each text once."""
     found = 0
@@ -222,15 +233,14 @@ def _exchange_terms(exchange: Exchange, query: _Query) -> frozenset[str]:
 def _read_memory(persona: Persona, past: EncodedMemory | None) -> Memory:
     read = persona.past.exchanges() if past is None else past.exchanges
     exchanges = tuple(exchange for exchange in read if exchange.said.text.strip())
-    overheard = [
-        line
-        for scene in persona.past.scenes(SCENES)
-        for line in scene.lines
-        if line.speaker and line.speaker != persona.name
-    ][-OVERHEARD:]
+    scenes = list(persona.past.scenes(SCENES))
+    overheard = [line for scene in scenes for line in scene.lines if line.speaker and line.speaker != persona.name][
+        -OVERHEARD:
+    ]
     return Memory(
         exchanges,
         tuple(overheard),
         tuple(terms(plain_line(line.text), persona.language) for line in overheard),
         spread_lines([plain_line(exchange.said.text) for exchange in exchanges], VOICE, persona.language),
+        {scene.moment.numbers: frozenset(scene.present) for scene in scenes},
     )

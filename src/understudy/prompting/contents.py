@@ -27,6 +27,8 @@ class PastExchange(NamedTuple):
     heard: str
     said: str
     moment: Moment | None = None
+    is_private: bool = False
+    """The one faced was not there."""
 
 
 class PastLine(NamedTuple):
@@ -35,6 +37,7 @@ class PastLine(NamedTuple):
     speaker: str
     text: str
     moment: Moment | None = None
+    is_private: bool = False
 
 
 class ChatTurn(NamedTuple):
@@ -81,6 +84,8 @@ class PromptContents:
     message: str = ""
     goes_by: str = ""
     """The name others know the character by, where it is not its own."""
+    when: str = ""
+    """Title and moment of the story; blank for somebody who has none, and at the end."""
     language: str = "en"
 
 
@@ -113,6 +118,7 @@ def contents_of(
         facts=tuple(text for text in recalled.facts if text not in secrets),
         message=spoken[last].text if last >= 0 else "",
         goes_by=next(iter(persona.attributes.get("goes by", ())), ""),
+        when=f"{persona.moment} of '{persona.story}'" if persona.story and not persona.moment.is_end else "",
         language=persona.language,
     )
 

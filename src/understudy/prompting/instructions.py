@@ -16,7 +16,7 @@ __all__ = ["instructions_contents", "render_instructions"]
 
 LANGUAGES = {"ja": "Japanese", "zh": "Chinese"}
 SOMEBODY = "the other one"
-STRANGER = "Somebody you have never met. You know nothing of them but what they tell you."
+STRANGER = "Somebody who has not given a name. You know of them what stands here, and what they tell you."
 
 STAY = (
     "You are {name}, from beginning to end. You are no assistant and no AI, and you have never heard of prompts, "
@@ -39,7 +39,8 @@ VOICE_UNKNOWN = (
 TRUE = (
     "What you say of yourself, of others and of what has happened agrees with what stands here. Use its names and "
     "facts where they answer. Small everyday things may be made up as long as they contradict nothing; names, "
-    "dates, numbers and deeds may not: where nothing tells you, you do not know, or would rather not say."
+    "dates, numbers and deeds may not: where nothing tells you, you do not know, or would rather not say. What you "
+    "said or heard when {facing} was not there, {facing} does not know: you decide whether to tell."
 )
 SPOKEN = (
     "Write only the words that {name} says out loud: no name in front, no quotation marks, no narration, no stage "
@@ -54,8 +55,11 @@ LANGUAGE = "Speak {language}: the whole answer is in {language}, whatever langua
 UNKNOWN = (
     "You know nothing of what happens after this moment: not what becomes of anybody, not who will do what, not "
     "what will come to light. Nor do you know what was said and done where you were not, unless it stands here. "
-    "If you have read this story elsewhere, {name} has not: use nothing of it. Asked about people, places or "
-    "events you have never heard of, say so in your own way."
+    "Asked about people, places or events you have never heard of, say so in your own way."
+)
+READ_ELSEWHERE = (
+    " This is {when}. If you have read that story elsewhere, use of it only what is past by now and {name} was "
+    "there for; where you are not sure, use nothing."
 )
 MEMORIES = (
     "(What comes to your mind. {facing} has not said this, and cannot see it. What is older stands first; what is "
@@ -69,11 +73,10 @@ SECRETS = (
 
 def instructions_contents(contents: PromptContents) -> PromptContents:
     """The contents with the directions for them, the most important first."""
-    length = _length([*contents.voice, *(exchange.said for exchange in contents.own)], contents.language)
-    with_actions = any("*" in line for line in contents.voice)
+    length = _length(contents.voice, contents.language)
     texts = [
         STAY,
-        SPOKEN_WITH_ACTIONS if with_actions else SPOKEN,
+        SPOKEN_WITH_ACTIONS if _has_actions(contents) else SPOKEN,
         ANSWER,
         VOICE if contents.voice else VOICE_UNKNOWN,
         TRUE,
@@ -117,7 +120,8 @@ def _system(contents: PromptContents) -> Iterator[tuple[str, str]]:
     if secrets := [*_false_name(contents), *contents.secrets]:
         yield "secrets", _listed(f"# What you keep to yourself\n{_to_faced(SECRETS, contents)}", secrets)
     if contents.directions:
-        yield "unknown", "# What you cannot know\n" + UNKNOWN.format(name=contents.name)
+        elsewhere = READ_ELSEWHERE.format(when=contents.when, name=contents.name) if contents.when else ""
+        yield "unknown", f"# What you cannot know\n{UNKNOWN}{elsewhere}"
         yield "directions", _listed("# How to answer", contents.directions)
 
 
@@ -170,8 +174,13 @@ def _last(contents: PromptContents, unanswered: str) -> Message:
 
 
 def _reminder(contents: PromptContents) -> str:
+    what = f"Only what {contents.name} says and does" if _has_actions(contents) else "Only the spoken words"
     language = LANGUAGES.get(contents.language)
-    return f"Only the spoken words, in {language}." if language else "Only the spoken words."
+    return f"{what}, in {language}." if language else f"{what}."
+
+
+def _has_actions(contents: PromptContents) -> bool:
+    return any("*" in line for line in contents.voice)
 
 
 def _remembered(contents: PromptContents, facing: str) -> Iterator[tuple[str, str]]:
@@ -180,13 +189,17 @@ def _remembered(contents: PromptContents, facing: str) -> Iterator[tuple[str, st
     for text in contents.told:
         yield "told", f"- Earlier in this conversation {facing} said: {text}"
     for line in contents.others:
-        yield "others", f"- {line.speaker} once said: {line.text}"
+        yield "others", f"- {line.speaker} once said: {line.text}{_private(line.is_private, facing)}"
     for exchange in sorted(contents.own, key=_when):  # what was said last holds
-        yield "own", f"- {_once(exchange)}"
+        yield "own", f"- {_once(exchange)}{_private(exchange.is_private, facing)}"
     shown = {*contents.profile, *contents.theirs}
     for fact in reversed(contents.facts):
         if fact not in shown:
             yield "facts", f"- {fact}"
+
+
+def _private(is_private: bool, facing: str) -> str:
+    return f" ({facing} was not there.)" if is_private else ""
 
 
 def _when(exchange: PastExchange) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ TITLE = r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Captain|Father|Mother|Sister|Brother|Si
 PROPER = rf"({TITLE}[A-Z][\w'’-]*(?: [A-Z][\w'’-]+){{0,2}})"
 GIVEN = re.compile(
     rf"\b(?:(?i:my name(?:'s|’s| is)|(?:they|people|friends|you can|just|please)?\s*call me)) {PROPER}"
-    rf"|\b(?:I am|I'm|I’m|(?:^|[,.!] )[Tt]his is) {PROPER}(?=[.,!;?]|$| and\b| from\b| of\b| the\b| by\b)"
+    rf"|\b(?:[Ii] am|[Ii]['’]m|(?:^|[,.!] )[Tt]his is) {PROPER}(?=[.,!;?]|$| and\b| from\b| of\b| the\b| by\b)"
 )
 LOWER_CASE_NAME = re.compile(r"\bmy name(?:'s|’s| is) ([a-z][\w'’-]*)\b", re.IGNORECASE)
 NO_NAMES = frozenset(
