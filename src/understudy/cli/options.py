@@ -42,7 +42,7 @@ at_option = click.option(
 )  # fmt: skip
 agent_option = click.option(
     "--agent", metavar="AGENT", default="encoder", show_default=True,
-    help="Reply agent: a name, a model folder, or module:factory.",
+    help="Reply agent: a name, llm:MODEL, local:MODEL, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",
