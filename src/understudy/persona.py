@@ -116,12 +116,20 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         name=character.name,
         moment=at,
         profile=(*character.profile, *(fact_sentence(fact, story.language) for fact in holding)),
-        attributes={fact.attribute: fact.values for fact in holding},
+        attributes=_attributes(holding),
         relations=ties,
         past=story.past(character.name, at, shown_as),
         language=story.language,
         story=story.title,
     )
+
+
+def _attributes(holding: Sequence[Fact]) -> dict[str, tuple[str, ...]]:
+    """The values of each attribute; those of several secrets together."""
+    attributes = dict[str, tuple[str, ...]]()
+    for fact in holding:
+        attributes[fact.attribute] = (*attributes.get(fact.attribute, ()), *fact.values)
+    return attributes
 
 
 def other_at(story: Story, name: str, seen_by: Persona) -> Other:

@@ -46,7 +46,7 @@ class EncodedMemory:
         self._words = TfIdf(
             (f"{self._prompt(index)} {exchange.said.text}" for index, exchange in enumerate(self.exchanges)), language
         )
-        self._lines, self._settings = _scene_lines(past)
+        self.lines, self._settings = _scene_lines(past)
         self._line_vectors: Floats | None = None
 
     def heard_likeness(self, message: Floats) -> Floats:
@@ -65,16 +65,16 @@ class EncodedMemory:
 
     def memories(self, message: Floats, count: int, least: float) -> list[tuple[Line, str, float]]:
         """The scenes that bear most on the message: the line that does, the setting, how much."""
-        if not self._lines:
+        if not self.lines:
             return []
         if self._line_vectors is None:
-            self._line_vectors = self._encoder.encode([line.text for line in self._lines])
+            self._line_vectors = self._encoder.encode([line.text for line in self.lines])
         scores = self._line_vectors @ message
         best: dict[tuple[int, ...], tuple[Line, str, float]] = {}
         for index in np.argsort(-scores, kind="stable").tolist():
             if scores[index] < least or len(best) == count:
                 break
-            line = self._lines[index]
+            line = self.lines[index]
             best.setdefault(_scene(line.moment), (line, self._settings[_scene(line.moment)], float(scores[index])))
         return list(best.values())
 
