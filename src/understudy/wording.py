@@ -12,7 +12,18 @@ from typing import Any
 from understudy.story import SECRET, Fact, Relation
 from understudy.text import known
 
-__all__ = ["about_other", "fact_sentence", "plain_lines", "reported", "speaker_words", "tie_sentence", "tie_to_faced"]
+__all__ = [
+    "about_other",
+    "alias_sentence",
+    "fact_sentence",
+    "name_sentence",
+    "nickname_sentence",
+    "plain_lines",
+    "reported",
+    "speaker_words",
+    "tie_sentence",
+    "tie_to_faced",
+]
 
 FULL_STOPS = ".。 "
 
@@ -57,6 +68,24 @@ def tie_to_faced(tie: Relation, language: str) -> str:
     for third, second in sentences.get("you_forms", {}).items():
         said = said.replace(third, second)
     return said[:1].upper() + said[1:]
+
+
+def name_sentence(name: str, language: str) -> str:
+    """'My name is Zita Karst.'"""
+    sentence: str = _sentences(language)["named"]
+    return sentence.format(name=name)
+
+
+def nickname_sentence(name: str, language: str) -> str:
+    """'I am Sparrow.'"""
+    sentence: str = _sentences(language)["nicknamed"]
+    return sentence.format(name=name)
+
+
+def alias_sentence(alias: str, name: str, language: str) -> str:
+    """'Sparrow is Pia Lenk.'"""
+    sentence: str = _sentences(language)["alias"]
+    return sentence.format(alias=alias[:1].upper() + alias[1:], name=name)
 
 
 def reported(name: str, text: str, language: str) -> str:

@@ -37,7 +37,7 @@ def all_guards(views: StoryViews) -> tuple[Guard, ...]:
         address,
         behind_their_back,
         kept_secret(views),
-        confided,
+        confided(views),
         outdated(views),
         against_ties,
         against_age,

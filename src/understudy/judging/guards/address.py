@@ -16,10 +16,10 @@ from understudy.judging.guards.verdict import Verdict
 __all__ = ["address"]
 
 NAME = "address"
-OF_A_MAN = "sir|lad|laddie|sonny|mister|gentleman|my lord|my good man|old man|old boy|young man|dear boy|my boy|boy|brother|father|papa|dad|uncle|dear fellow|dear sir"
-OF_A_WOMAN = "madam|ma'am|lass|lassie|miss|my lady|dear lady|young lady|girl|my girl|lovey|sister|mother|mama|mum|mom|nan|aunt"
+OF_A_MAN = "sir|lad|laddie|sonny|mister|gentleman|my lord|my good man|old man|old boy|young man|dear boy|my boy|boy|dear fellow|dear sir"
+OF_A_WOMAN = "madam|ma'am|lass|lassie|miss|my lady|dear lady|young lady|girl|my girl|lovey"
 OF_RANK = "captain|doctor|professor|your majesty|your highness|your grace|your honour|your honor|your excellency|my liege|sergeant|commissary|prior|nurse|officer|inspector"
-BEFORE = r"(?:^|[,;:.!?—–-]\s*|\b(?:my|dear|old|good|poor|my dear|dear old|yes|no|aye|well|and|but|oh|ah|thank you|good morning|good night|good evening|goodbye|hello)\s+)"
+BEFORE = r"(?:^|[,;:.!?—–(]\s*)(?:(?:yes|no|aye|well|and|but|oh|ah|now|come|my|dear|old|good|poor|young|little|Mr|Mrs|Miss|Dr)\s+)*"
 AFTER = r"(?=\s*(?:[,;.!?—–]|$))"
 
 
@@ -30,7 +30,7 @@ def _vocative(terms: tuple[str, ...], ignore_case: bool = False) -> re.Pattern[s
     if not ordered:
         return None
     joined = "|".join(map(re.escape, ordered))
-    return re.compile(rf"{BEFORE}(?:(?:my|dear|old|good|poor|Mr|Mrs|Miss|Dr)\s+)*({joined}){AFTER}", re.I if ignore_case else 0)
+    return re.compile(rf"{BEFORE}({joined}){AFTER}", re.I if ignore_case else 0)
 
 
 MALE, FEMALE, RANK = (_vocative(tuple(terms.split("|")), True) for terms in (OF_A_MAN, OF_A_WOMAN, OF_RANK))

@@ -16,7 +16,7 @@ from understudy.persona import Other, Past
 from understudy.story import Moment
 from understudy.text import fold
 
-__all__ = ["People", "company_at", "gender_of", "heard_turns", "own_names", "people_named"]
+__all__ = ["People", "company_at", "gender_of", "heard_turns", "line_at", "own_names", "people_named"]
 
 WOMAN = re.compile(r"\b(?:woman|girl|female|lady|she|her|女|女性|女の子|姑娘)\b|女")
 MAN = re.compile(r"\b(?:man|boy|male|gentleman|he|his)\b|男")
@@ -83,6 +83,15 @@ def people_named(text: str, people: Iterable[Other]) -> set[str]:
 
 
 _COMPANY = KeyedCache[dict[tuple[int, ...], frozenset[str]]](64)
+_LINES = KeyedCache[dict[tuple[int, ...], str]](64)
+
+
+def line_at(past: Past, moment: Moment) -> str:
+    """The whole line that was said at a moment, where the character heard it; else blank."""
+    lines = _LINES.get_or_create(
+        id(past), past, lambda: {line.moment.numbers: line.text for scene in past.scenes() for line in scene.lines}
+    )
+    return lines.get(moment.numbers, "")
 
 
 def company_at(past: Past, moment: Moment) -> frozenset[str]:

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import last_heard
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import company_at, people_named
+from understudy.judging.guards.company import company_at, line_at, people_named
 from understudy.judging.guards.feeling import asks_feeling, held, polarity
 from understudy.judging.guards.phrases import roots
+from understudy.judging.guards.secrets import WEAK
 from understudy.judging.guards.story_view import KnownFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Other
-from understudy.story import Moment, Relation, holding_at
+from understudy.story import SECRET, Moment, Relation, holding_at
 
 __all__ = ["outdated"]
 
@@ -53,11 +54,14 @@ def _overtaken(view: StoryView, situation: Situation, message: str, text: str, s
         about & asked_about or _speaks_of_somebody(text)
     ):
         return "was so once"
-    asked, told = roots(message, view.story.language), roots(text, view.story.language)
+    language = view.story.language
+    whole = line_at(situation.persona.past, said) or text
+    asked, told = roots(message, language), roots(text, language) | roots(whole, language)
+    names = roots(" ".join(view.known_names), language)
     if any(_ignores(view, fact, asked, told, said, company) for fact in view.shared):
         return "is known better by now"
     for fact, newer in view.outdated_facts:
-        gone = _all_roots(fact.values, view) - (_all_roots(newer.values, view) if newer else frozenset())
+        gone = _all_roots(fact.values, view) - names - (_all_roots(newer.values, view) if newer else frozenset())
         ended = newer.since if newer is not None else fact.until
         if ended is not None and said < ended and gone & asked & told and fact.attribute in ("belongings", "title"):
             return "was so once"
@@ -94,13 +98,15 @@ def _ignores(
     view: StoryView, fact: KnownFact, asked: frozenset[str], told: frozenset[str], said: Moment, company: frozenset[str]
 ) -> bool:
     """Is a line about a fact that it does not know, or that it hid from those who heard it?"""
-    newer = said < fact.since
-    hidden = fact.known_to is not None and not fact.known_to.issuperset(map(view.true_name, company - {view.who}))
-    if not (newer or hidden) or fact.attribute not in ("secret", "nickname", "goes by"):
+    if fact.attribute != SECRET:
+        return False
+    knew = view.knew(fact, said)
+    hidden = knew is not None and not knew.issuperset(map(view.true_name, company - {view.who}))
+    if not (hidden or said < fact.first):
         return False
     for value in fact.value_roots:
         topic = value & asked
-        if len(topic) >= min(TOPIC, len(value)) and topic & told and not (value - asked) & told:
+        if len(topic) >= min(TOPIC, len(value)) and topic & told and value - asked and not (value - asked - WEAK) & told:
             return True
     return False
 

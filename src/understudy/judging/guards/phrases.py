@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from understudy.text import stop_words, words
+from understudy.agents.word_roots import roots
+from understudy.text import words
 
 __all__ = [
     "NUMBERS",
@@ -27,24 +28,8 @@ NUMBERS = frozenset(
     """three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
     nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million""".split()
 )
-IRREGULAR = {
-    form: verb
-    for verb, forms in {
-        "write": "wrote written", "take": "took taken", "steal": "stole stolen", "burn": "burnt", "fall": "fell fallen",
-        "catch": "caught", "tell": "told", "know": "knew known", "give": "gave given", "go": "went gone",
-        "make": "made", "sell": "sold", "buy": "bought", "sleep": "slept asleep", "die": "died dead death dying",
-        "hide": "hid hidden", "keep": "kept", "lie": "lied lying", "wear": "wore worn", "break": "broke broken",
-        "see": "saw seen", "say": "said", "send": "sent", "find": "found", "lose": "lost", "leave": "left",
-        "kill": "killed killer", "forge": "forged forger forgery", "think": "thought", "hear": "heard",
-        "come": "came", "run": "ran", "meet": "met", "hold": "held", "pay": "paid", "bring": "brought",
-        "marry": "married marriage husband wife", "begin": "began begun", "speak": "spoke spoken", "swear": "swore",
-        "feel": "felt", "do": "did done", "be": "was were been", "have": "had", "get": "got", "bear": "born",
-    }.items()
-    for form in forms.split()
-}  # fmt: skip
-ENDINGS = ("'s", "ing", "ed", "es", "s")
 YES = re.compile(r"(?:yes|yeah|yep|aye|of course|indeed|certainly|i did\b(?! not|n)|i do\b(?! not|n)|i am\b(?! not)|sure\b|it was i\b|it is true)", re.I)  # fmt: skip
-NO = re.compile(r"(?:no\b|nay\b|nope\b|never\b|not\b|nobody\b|nothing\b|i did not|i didn't|i do not|i don't|i am not|i cannot|i can't|rubbish)", re.I)  # fmt: skip
+NO = re.compile(r"(?:no\b|nay\b|nope\b|never\b(?! mind)|not\b|nobody\b|nothing\b|i did not|i didn't|i do not|i don't|i am not|i cannot|i can't|rubbish)", re.I)  # fmt: skip
 CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w'’]*")
 COMMON_CAPITALS = frozenset(
     """i i'm i've i'll i'd monday tuesday wednesday thursday friday saturday sunday january february march april may june
@@ -64,27 +49,6 @@ def sentences(text: str) -> list[str]:
 def plain(text: str) -> str:
     """A text without case and marks, to be compared."""
     return re.sub(r"[\W_]+", " ", text.casefold()).strip()
-
-
-@lru_cache(50_000)
-def roots(text: str, language: str = "en") -> frozenset[str]:
-    """The words of meaning of a text, their endings taken off, so that 'wrote' and 'writing' are one."""
-    small = stop_words(language)
-    found = (word for word in words(text, language) if word not in small)
-    return frozenset(map(_root, found) if language == "en" else found)
-
-
-@lru_cache(50_000)
-def _root(word: str) -> str:
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            stem = word[: -len(ending)]
-            if ending in ("ing", "ed") and len(stem) > 3 and stem[-1] == stem[-2]:
-                stem = stem[:-1]
-            return IRREGULAR.get(stem, stem.removesuffix("e"))
-    return word.removesuffix("e") if len(word) > 4 else word
 
 
 def numbers_in(text: str) -> set[str]:

@@ -24,10 +24,11 @@ from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Past
 from understudy.story import Line
 
-__all__ = ["behind_their_back", "confided", "kept_secret", "tells"]
+__all__ = ["behind_their_back", "by_presence", "confided", "kept_secret", "tells"]
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2
+WEAK = frozenset("see know have be do say tell go come get make take give think want let put keep hold off both".split())
 NEAR = 6  # lines from the words that ask for silence
 SMALL_COMPANY = 4  # people; what is said before more is no secret
 SILENCE = re.compile(
@@ -56,22 +57,33 @@ def kept_secret(views: StoryViews) -> Guard:
 def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
     """Does a reply give a fact away?"""
     language = view.story.language
-    ignored = roots(" ".join((view.who, fact.who, *view.audience)), language)
+    names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)
     said, asked = roots(text, language), roots(message, language)
+    parts = (text, *sentences(text))
     for value in fact.value_roots:
-        telling = value - ignored
-        if not telling:
-            continue
-        needed = max(min(LEAST, len(telling)), SHARE * len(telling))
-        if any(len(telling & roots(part, language)) >= needed for part in (text, *sentences(text))):
+        telling = value - names
+        strong = telling - WEAK
+        needed = max(min(LEAST, len(strong)), SHARE * len(strong))
+        if strong and any(len(strong & roots(part, language)) >= needed for part in parts):
             return True
-        if len(telling & asked) >= min(LEAST, len(telling)):
-            if affirms(text) or (telling & said and not denies(text) and not text.rstrip().endswith("?")):
+        if telling and len(telling & asked) >= min(LEAST, len(telling)):
+            if affirms(text) or ((telling - asked or telling) & said and not denies(text) and not _asks(text)):
                 return True
     return False
 
 
-def confided(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+def confided(views: StoryViews) -> Guard:
+    """The guard of what was said in confidence, for stories whose author has marked no secrets."""
+
+    def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+        if any(view.has_marked_secrets for view in views(situation)):
+            return Verdict.passing(NAME)
+        return by_presence(situation, history, draft)
+
+    return guard
+
+
+def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
     """Was it said in confidence, where the one faced was not?"""
     language, faced = situation.persona.language, situation.faced
     past = situation.persona.past
@@ -83,7 +95,7 @@ def confided(situation: Situation, history: Sequence[Turn], draft: Draft) -> Ver
         if len(company) <= SMALL_COMPANY and draft.moment.numbers in _secrets_of(past).moments:
             return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
-    if draft.source != "writer" or denies(draft.text) or draft.text.rstrip().endswith("?"):
+    if draft.source != "writer" or denies(draft.text) or _asks(draft.text):
         return Verdict.passing(NAME)
     message = last_heard(situation.persona, history)
     said, asked = roots(draft.text, language), roots(message, language)
@@ -95,6 +107,10 @@ def confided(situation: Situation, history: Sequence[Turn], draft: Draft) -> Ver
         if own and len(own) >= SHARE * len(said) and len((told | around) & (said | asked)) >= LEAST + 1:
             return Verdict.spoiler(NAME)
     return Verdict.passing(NAME)
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))
 
 
 @dataclass(frozen=True, slots=True)

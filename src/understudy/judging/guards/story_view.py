@@ -18,7 +18,7 @@ from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.registry import METRICS, MetricContext
 from understudy.names import character_at
 from understudy.persona import NOT_OF_ONESELF, false_names
-from understudy.story import Fact, Moment, Relation, holding_at
+from understudy.story import SECRET, Fact, Moment, Relation, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence
 
@@ -26,7 +26,6 @@ __all__ = ["KnownFact", "StoryView", "StoryViews", "Stories"]
 
 
 VIEWS, CHRONOLOGIES = 32, 8
-EVERYBODY = frozenset({"*"})
 
 Stories = Callable[[str], Sequence[Story]]
 """The stories of a title; several may bear it."""
@@ -38,9 +37,11 @@ class KnownFact:
 
     who: str
     attribute: str
+    values: tuple[str, ...]
     sentence: str
     value_roots: tuple[frozenset[str], ...]
-    since: Moment
+    first: Moment
+    """When it came to be so, whoever has learnt it since."""
     known_to: frozenset[str] | None
 
     @property
@@ -85,31 +86,59 @@ class StoryView:
             KnownFact(
                 fact.who,
                 fact.attribute,
+                fact.values,
                 fact_sentence(fact, language) if fact.who == self.who else about_other(fact, fact.who, language),
                 tuple(roots(value, language) for value in fact.values),
-                fact.since,
+                min(other.since for other in self.story.facts(fact.who) if _is_same(other, fact)),
                 None if fact.known_to is None else frozenset((*fact.known_to, fact.who)),
             )
             for fact in self._holding()
             if fact.who == self.who or (fact.known_to is not None and self.who in fact.known_to)
         )
 
+    def knew(self, fact: KnownFact, at: Moment) -> frozenset[str] | None:
+        """Who knew a fact at an earlier moment; None where everybody might."""
+        versions = [
+            version
+            for version in holding_at(self.story.facts(fact.who), at)
+            if version.attribute == fact.attribute and fact.values == version.values
+        ]
+        if not versions or versions[0].known_to is None:
+            return None
+        return frozenset((*versions[0].known_to, fact.who))
+
     def _holding(self) -> Iterator[Fact]:
         return (fact for fact in holding_at(self.story.facts(), self.at) if fact.attribute not in NOT_OF_ONESELF)
 
     @cached_property
+    def has_marked_secrets(self) -> bool:
+        """Has the author said which secrets there are?"""
+        return any(fact.attribute == SECRET for fact in self.story.facts())
+
+    @cached_property
+    def known_names(self) -> tuple[str, ...]:
+        """Names of people, which by themselves give nothing away."""
+        return tuple(name for other in self.situation.acquaintances for name in (other.name, *other.aliases))
+
+    @cached_property
     def kept(self) -> tuple[KnownFact, ...]:
-        """Facts that somebody of the audience does not know."""
+        """Facts that somebody of the audience does not know; what the timeless profile says anybody may know."""
+        profile = [roots(text, self.story.language) for text in self.story.character(self.who).profile]
         return tuple(
             fact
             for fact in self.facts
+            if not (fact.attribute != SECRET and any(fact.roots & text for text in profile))
             if fact.known_to is not None and (not self.audience or not fact.known_to.issuperset(self.audience))
         )
 
     @cached_property
     def shared(self) -> tuple[KnownFact, ...]:
         """Facts that the whole audience knows, or that are no secret."""
-        return tuple(fact for fact in self.facts if fact not in self.kept)
+        return tuple(
+            fact
+            for fact in self.facts
+            if fact.known_to is None or (self.audience and fact.known_to.issuperset(self.audience))
+        )
 
     @cached_property
     def outdated_facts(self) -> tuple[tuple[Fact, Fact | None], ...]:
@@ -166,6 +195,10 @@ class StoryView:
         context = MetricContext(self.story, self.situation)
         context.chronology = self.chronology_of(self.story)  # made once for a story, and not for each persona
         return context
+
+
+def _is_same(one: Fact, other: Fact) -> bool:
+    return (one.attribute, one.values) == (other.attribute, other.values)
 
 
 class StoryViews:
