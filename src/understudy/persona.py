@@ -116,12 +116,20 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         name=character.name,
         moment=at,
         profile=(*character.profile, *(fact_sentence(fact, story.language) for fact in holding)),
-        attributes={fact.attribute: fact.values for fact in holding},
+        attributes=_attributes(holding),
         relations=ties,
         past=story.past(character.name, at, shown_as),
         language=story.language,
         story=story.title,
     )
+
+
+def _attributes(holding: Sequence[Fact]) -> dict[str, tuple[str, ...]]:
+    """The values of each attribute; those of several secrets together."""
+    attributes = dict[str, tuple[str, ...]]()
+    for fact in holding:
+        attributes[fact.attribute] = (*attributes.get(fact.attribute, ()), *fact.values)
+    return attributes
 
 
 def other_at(story: Story, name: str, seen_by: Persona) -> Other:
@@ -145,13 +153,22 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
 def acquaintances_of(story: Story, persona: Persona) -> tuple[Other, ...]:
     """Everybody the persona has met or heard named: the name it knows, and what else they may be called by then.
 
-    Only names, without profiles and ties: there can be thousands of them.
+    Only names, without profiles and ties: there can be thousands of them. Of the dead it is told that they are.
     """
     at = persona.moment
     _, known = story.acquaintances(persona.name, at)
     shown = false_names(story, persona.name, at)
+    deaths = {
+        fact.who: fact
+        for fact in holding_at((fact for fact in story.facts() if fact.attribute == "died"), at)
+        if fact.known_to is None or persona.name in fact.known_to
+    }
     return tuple(
-        Other(name, aliases=tuple(alias for alias in person.known_as if alias != name and person.name not in shown))
+        Other(
+            name,
+            (about_other(deaths[person.name], name, story.language),) if person.name in deaths else (),
+            aliases=tuple(alias for alias in person.known_as if alias != name and person.name not in shown),
+        )
         for person in people_at(story, at)
         if person.name in known and person.name != persona.name
         for name in (shown.get(person.name, person.name),)
