@@ -19,7 +19,7 @@ from understudy.prompting.messages import Message
 __all__ = ["compact_contents", "render_compact"]
 
 # what the writer was trained with at most; more of it only costs time
-MAX_FACTS, MAX_OWN, MAX_OTHERS, MAX_VOICE = 3, 3, 2, 4
+MAX_PROFILE, MAX_FACTS, MAX_OWN, MAX_OTHERS, MAX_VOICE = 8, 3, 3, 2, 4
 
 
 def compact_contents(contents: PromptContents) -> PromptContents:
@@ -31,7 +31,7 @@ def compact_contents(contents: PromptContents) -> PromptContents:
             first_person(text, contents.name)
             for text in contents.profile
             if not contents.goes_by or contents.goes_by not in text
-        ),
+        )[:MAX_PROFILE],
         facts=tuple(first_person(text, contents.name) for text in contents.facts[:MAX_FACTS]),
         own=contents.own[:MAX_OWN],
         others=contents.others[:MAX_OTHERS],
