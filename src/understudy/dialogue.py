@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from understudy.cancellation import Cancellation
 from understudy.errors import StoryError
-from understudy.names import character_at, shown_names
+from understudy.names import character_at
 from understudy.persona import (
     Other,
     Persona,
@@ -274,6 +274,6 @@ def situation_at(
         faced=None if faced is None else other_at(story, faced, persona),
         present=tuple(other_at(story, other, persona) for other in company),
         secrets=secrets_at(story, who, at, faced),
-        known_as=(shown_names(story, at) if faced is None else false_names(story, faced, at)).get(who, ""),
+        known_as=false_names(story, faced, at).get(who, ""),
         acquaintances=acquaintances_of(story, persona),
     )

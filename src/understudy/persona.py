@@ -204,9 +204,13 @@ def must_be_alive(facts: Sequence[Fact], name: str, at: Moment) -> None:
         raise Dead(f"{name} is dead at {at.dotted} (since {death.since.dotted}): ask for an earlier moment")
 
 
-def false_names(story: Story, viewer: str, at: Moment) -> dict[str, str]:
-    """True name -> the name the viewer knows, for those who go by another and have not let the viewer in on it."""
-    confided = {tie.to for tie in holding_at(story.relations(of=viewer), at) if tie.kind == "confidant"}
+def false_names(story: Story, viewer: str | None, at: Moment) -> dict[str, str]:
+    """True name -> the name the viewer knows, for those who go by another and have not let the viewer in on it.
+
+    A viewer without a name is a stranger, who was let in on nothing.
+    """
+    ties = story.relations(of=viewer) if viewer else ()
+    confided = {tie.to for tie in holding_at(ties, at) if tie.kind == "confidant"}
     return {
         owner: shown for owner, shown in shown_names(story, at).items() if owner != viewer and owner not in confided
     }
