@@ -1,6 +1,6 @@
 """A language model server that behaves as badly as it is told to, in a process of its own.
 
-    python tests/llmserver.py [--port 0] [--log requests.jsonl]
+    python tests/llmserver.py [--port 0] [--log requests.jsonl] [--tls certificate-and-key.pem]
 
 prints its base URL and speaks OpenAI's chat completions. The model's name says how it answers, with options after a
 question mark: 'echo?rate=20' repeats the last message at twenty tokens (words) a second, 'say?text=Good+evening' says
@@ -22,6 +22,7 @@ import contextlib
 import json
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -397,11 +398,12 @@ class FaultyServer:
         headers = {name.lower(): value.strip() for name, _, value in pairs}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
         name, _, query = str(body.get("model", "")).partition("?")
-        scenario = path.split("/")[1] if path.split("/")[1] in SCENARIOS else name
+        first = path.strip("/").partition("/")[0]
+        scenario = first if first in SCENARIOS else name
         options = {key: values[-1] for key, values in parse_qs(query).items()}
         call = Call(next(self._ids), path, headers, body, options, reader, writer, self.log)
         self.log("request", call.id, path=path, headers=headers, body=body)
-        if path.endswith("/models"):
+        if path.endswith("/models") and scenario != first:
             models = [{"id": scenario, "object": "model"} for scenario in SCENARIOS]
             await call.document({"object": "list", "data": models})
             return
@@ -428,9 +430,13 @@ class FaultyServer:
         self.log("finished" if is_finished else "disconnected", call.id, tokens=call.tokens)
 
 
-async def main(port: int, log: Path | None) -> None:
-    server = await asyncio.start_server(FaultyServer(log).serve, "127.0.0.1", port, backlog=512)
-    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
+async def main(port: int, log: Path | None, certificate: Path | None) -> None:
+    tls = None
+    if certificate is not None:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(certificate)
+    server = await asyncio.start_server(FaultyServer(log).serve, "127.0.0.1", port, backlog=512, ssl=tls)
+    print(f"http{'s' if tls else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
     async with server:
         await server.serve_forever()
 
@@ -454,9 +460,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(log: Path) -> Iterator[Running]:
+def running(log: Path, certificate: Path | None = None) -> Iterator[Running]:
     """Start a server of this kind, and stop it at the end of the block."""
-    command = [sys.executable, __file__, "--log", str(log)]
+    command = [sys.executable, __file__, "--log", str(log), *(["--tls", str(certificate)] if certificate else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -469,6 +475,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--log", type=Path)
+    parser.add_argument("--tls", type=Path)
     arguments = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(main(arguments.port, arguments.log))
+        asyncio.run(main(arguments.port, arguments.log, arguments.tls))

@@ -21,7 +21,7 @@ import os
 from dataclasses import dataclass, replace
 
 from understudy.backends.endpoint import parse_url
-from understudy.backends.models_file import LLMSettings, ModelsFile, checked_key, load_models_file
+from understudy.backends.models_file import Entry, LLMSettings, ModelsFile, checked_key, load_models_file
 from understudy.errors import BackendError, InputError
 from understudy.text import did_you_mean
 
@@ -77,7 +77,7 @@ def llm_settings(name_or_model: str | None = None) -> LLMSettings:
 
 def is_set_up() -> bool:
     """Whether `llm` without a name means something. Raises InputError where models.toml is wrong."""
-    return bool(_variable(URL)) or load_models_file().default is not None
+    return bool(_variable(URL)) or _default_entry(load_models_file()) is not None
 
 
 def configured_llms() -> list[ConfiguredLLM]:
@@ -92,9 +92,9 @@ def configured_llms() -> list[ConfiguredLLM]:
         except InputError as error:
             url, problem = "", str(error)
         found.append(ConfiguredLLM(model or "?", url, model or "?", "environment", True, problem))
+    default = None if found else _default_entry(file)
     for entry in file.entries.values():
-        settings = entry.settings
-        is_default = entry is file.default and not found
+        settings, is_default = entry.settings, entry is default
         listed = ConfiguredLLM(
             settings.name, settings.url, settings.model, str(file.path), is_default, entry.key_problem()
         )
@@ -114,10 +114,8 @@ def _default(file: ModelsFile) -> LLMSettings:
         if not (model := _variable(MODEL)):
             raise BackendError(f"{URL} is set, but {MODEL} is not: set it to a model's name, as in {MODEL}=llama3.2")
         return _from_environment(model)
-    if (model := _variable(MODEL)) and (entry := file.find(model)):
+    if (entry := _default_entry(file)) is not None:
         return entry.resolved()
-    if file.default is not None:
-        return file.default.resolved()
     if file.entries:
         first, names = next(iter(file.entries)), ", ".join(f"llm:{name}" for name in file.entries)
         raise BackendError(
@@ -125,6 +123,11 @@ def _default(file: ModelsFile) -> LLMSettings:
             f'default = "{first}" at the top of {file.path}'
         )
     raise BackendError(f"no language model is set up: {HOW_TO.format(path=file.path)}")
+
+
+def _default_entry(file: ModelsFile) -> Entry | None:
+    model = _variable(MODEL)
+    return (file.find(model) if model else None) or file.default
 
 
 def _from_environment(model: str) -> LLMSettings:
