@@ -329,6 +329,15 @@ async def thinks(call: Call) -> None:
     await call.finish(reason="length" if call.options.get("only") else "stop")
 
 
+async def bounds_n(call: Call) -> None:
+    """As llama.cpp, which gives no more at once than it has slots."""
+    if int(call.body.get("n") or 1) <= 2:
+        await say(call)
+        return
+    message = "Field 'n': Value must be between 1 <= value <= 2, but got 3"
+    await call.document({"error": {"message": message, "code": 400, "type": "invalid_request_error"}}, "400 No")
+
+
 async def refuses_field(call: Call) -> None:
     """400 for a field it does not know."""
     name = call.options["field"]
@@ -370,6 +379,7 @@ SCENARIOS: dict[str, Callable[[Call], Awaitable[None]]] = {
     "no-blank-lines": no_blank_lines,
     "never-closes": never_closes,
     "thinks": thinks,
+    "bounds-n": bounds_n,
     "refuses-field": refuses_field,
 }
 

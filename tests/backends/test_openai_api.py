@@ -120,7 +120,7 @@ def test_several_completions_come_from_one_request(open_backend: Open, llm_serve
     assert sum(completion.usage.completion_tokens for completion in completions) == 39
 
 
-@pytest.mark.parametrize("scenario", ["ignores-n", "refuses-field?field=n"])
+@pytest.mark.parametrize("scenario", ["ignores-n", "refuses-field?field=n", "bounds-n"])
 def test_a_server_that_gives_one_at_a_time_is_asked_again(
     open_backend: Open, llm_server: Running, scenario: str
 ) -> None:
@@ -201,6 +201,7 @@ def test_a_completion_that_breaks_off_is_asked_for_again_whole(open_backend: Ope
         ("status?code=429&error=insufficient_quota&message=quota", r"quota$"),
         ("status?code=500", r"HTTP 500 .*try again later \(tried 3 times\)"),
         ("status?code=400&message=bad", r"HTTP 400 Bad Request: bad$"),
+        ("status?code=400&message=exceeds+the+context+size", r"context size \(context_tokens is 8,192: write what"),
         ("status?code=401", r"HTTP 401 .*is the key right\?"),
         ("unheard-of", r"HTTP 404 .*not found \(is there a model 'unheard-of"),
         ("redirect", r"redirects to https://elsewhere\.example/v1/chat/completions: redirects are not followed"),

@@ -100,13 +100,14 @@ class Exchange:
     def _connect(self) -> None:
         # Looking up a name cannot be interrupted, so a thread does it, and is left to itself when nobody waits for it.
         Thread(target=self._open, name="understudy-connect", daemon=True).start()
-        timeout_s = max(0.0, min(self._connect_timeout_s, self.deadline - monotonic()))
-        if not self._is_done_connecting.wait(timeout_s):
-            self.abort()
-            raise ConnectFailed(f"no connection within {self._connect_timeout_s:g} s")
+        is_done = self._is_done_connecting.wait(max(0.0, min(self._connect_timeout_s, self.deadline - monotonic())))
         if self._is_aborted:
             raise ConnectionAbortedError("aborted")
-        if isinstance(error := self._connect_error, ssl.SSLCertVerificationError):
+        error = self._connect_error
+        if not is_done or isinstance(error, TimeoutError):
+            self.abort()
+            raise ConnectFailed(f"no connection within {self._connect_timeout_s:g} s")
+        if isinstance(error, ssl.SSLCertVerificationError):
             raise CertificateRefused(error.verify_message) from error
         if error is not None:
             raise ConnectFailed(getattr(error, "strerror", None) or str(error)) from error

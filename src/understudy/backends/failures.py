@@ -33,6 +33,7 @@ OPTIONAL_FIELDS = (  # of a request: what a server may refuse and still answer w
     "stop",
     "n",
 )
+QUOTED_N = re.compile(r"""(['"`])n\1""")
 UNSUPPORTED = re.compile(
     r"un(?:supported|recogni[sz]ed|known|expected)|not (?:supported|permitted|allowed)|extra", re.I
 )
@@ -110,7 +111,7 @@ class Failures:
             document = None
         page = TITLE.search(body) if HTML.match(body) else None
         told = self.excerpt(error_message(document) or (page[1] if page else body))
-        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {told}" if told else "") + self._advice(status)
+        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {told}" if told else "") + self._advice(status, told)
         if status in TRANSIENT or status >= 500:
             is_final = isinstance(document, dict) and "insufficient_quota" in json.dumps(document.get("error"))
             return self._failure(text, NEVER if is_final else ALWAYS, _retry_after_s(headers))
@@ -125,12 +126,16 @@ class Failures:
         text = " ".join(text.split())
         return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
-    def _advice(self, status: int) -> str:
+    def _advice(self, status: int, told: str) -> str:
         if status in (401, 403):
             is_given = self._settings.key is not None
             return f" ({'is the key right?' if is_given else 'no key was sent: set UNDERSTUDY_LLM_KEY, or key_env'})"
         if status == 404:
             return f" (is there a model '{self._settings.model}', and does the URL end in /v1?)"
+        if status in (400, 413, 422) and re.search(r"context|too (?:long|large)|maximum", told, re.IGNORECASE):
+            return (
+                f" (context_tokens is {self._settings.context_tokens:,}: write what the server takes into models.toml)"
+            )
         return ""
 
     def _failure(
@@ -162,9 +167,11 @@ def _retry_after_s(headers: HTTPMessage) -> float | None:
 
 
 def _refused_field(document: Any, message: str) -> str:
-    """Which field of the request a server does not know; blank where it objects to something else."""
+    """Which field of the request a server cannot do with; blank where it objects to something else."""
     error = document.get("error") if isinstance(document, dict) else None
     error = error if isinstance(error, dict) else {}
+    if error.get("param") == "n" or QUOTED_N.search(message):  # also where it is more than the server allows
+        return "n"
     if not UNSUPPORTED.search(f"{error.get('code')} {message}"):
         return ""
     if error.get("param") in OPTIONAL_FIELDS:
