@@ -9,6 +9,7 @@ from typing import Any
 __all__ = ["Answer", "Choice", "ServerFault", "WrongAnswer", "error_message"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
+LOG_PROBS = (-1e6, 1e-3)  # rounding may put one above zero
 THINK, END_THINK = "<think>", "</think>"
 
 
@@ -141,8 +142,13 @@ def _log_probs(logprobs: Any) -> list[float]:
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list):
         return []
-    values = [token.get("logprob") for token in content if isinstance(token, dict)]
-    return [float(value) for value in values if isinstance(value, int | float)]
+    values = [token.get("logprob") if isinstance(token, dict) else None for token in content]
+    # A number that is none (NaN) is no log-probability either; without one of them the others cannot be told apart.
+    return [float(value) for value in values] if all(_is_log_prob(value) for value in values) else []
+
+
+def _is_log_prob(value: Any) -> bool:
+    return isinstance(value, int | float) and LOG_PROBS[0] <= value <= LOG_PROBS[1]
 
 
 def error_message(document: Any) -> str:
