@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from llmserver import SCENARIOS, TEXT, Running
+from understudy.backends import open_llm
 from understudy.backends.endpoint import parse_url
 from understudy.backends.local_servers import ask_servers
-from understudy.backends.openai_api import open_llm
 from understudy.backends.settings import (
     ConfiguredLLM,
     LLMSettings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 __all__ = ["Answer", "Choice", "ServerFault", "WrongAnswer", "error_message"]
 
@@ -143,11 +143,11 @@ def _log_probs(logprobs: Any) -> list[float]:
     if not isinstance(content, list):
         return []
     values = [token.get("logprob") if isinstance(token, dict) else None for token in content]
-    # A number that is none (NaN) is no log-probability either; without one of them the others cannot be told apart.
-    return [float(value) for value in values] if all(_is_log_prob(value) for value in values) else []
+    numbers = [float(value) for value in values if _is_log_prob(value)]
+    return numbers if len(numbers) == len(values) else []  # NaN or nothing in one place: better none than misplaced
 
 
-def _is_log_prob(value: Any) -> bool:
+def _is_log_prob(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and LOG_PROBS[0] <= value <= LOG_PROBS[1]
 
 

@@ -16,16 +16,15 @@ from threading import Event
 from time import monotonic
 
 from understudy.backends.answers import Answer
-from understudy.backends.backend import Backend, Completion
+from understudy.backends.backend import Completion
 from understudy.backends.chat_endpoint import Cancelled, ChatEndpoint
 from understudy.backends.failures import OPTIONAL_FIELDS, Failure
-from understudy.backends.prompt_log import logged
-from understudy.backends.settings import LLMSettings, llm_settings
+from understudy.backends.models_file import LLMSettings
 from understudy.cancellation import Cancellation
 from understudy.dialogue import ChatMessage, Sampling, Usage
 from understudy.errors import BackendError
 
-__all__ = ["OpenAIBackend", "open_llm"]
+__all__ = ["OpenAIBackend"]
 
 CONCURRENCY = 8  # requests of one complete() at a time
 LONGEST_PAUSE_S = 20.0  # a server that asks for more is not waited for
@@ -33,11 +32,6 @@ LONGEST_BACKOFF_S = 8.0
 CHARACTERS_PER_TOKEN = 4
 FIRST_WIDE = "\u2e80"  # from here on the scripts of East Asia, whose characters are about a token each
 LENGTH = ("length", "max_tokens")
-
-
-def open_llm(name: str | None = None) -> Backend:
-    """The back end of an entry of models.toml, of a model on the server that is set up, or of the default."""
-    return logged(OpenAIBackend(llm_settings(name)))
 
 
 class OpenAIBackend:
