@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -85,7 +86,7 @@ def test_cancelling_wakes_whoever_reads_over_tls(tls_server: llmserver.Running, 
     cancellation.cancel()
     thread.join(10)
     assert results == ["cancelled"]
-    assert monotonic() - start < 1
+    assert monotonic() - start < 3  # its timeout is 30
 
 
 def test_http_spoken_to_a_tls_server_and_the_other_way_round(
@@ -93,7 +94,7 @@ def test_http_spoken_to_a_tls_server_and_the_other_way_round(
 ) -> None:
     for url in (tls_server.url.replace("https", "http"), llm_server.url.replace("http", "https")):
         with pytest.raises(BackendError, match="broke off|cannot be reached"):
-            OpenAIBackend(settings(url)).complete(MESSAGES, Sampling())
+            OpenAIBackend(replace(settings(url), connect_timeout_s=1)).complete(MESSAGES, Sampling())
 
 
 @pytest.fixture

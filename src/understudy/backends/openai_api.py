@@ -55,7 +55,7 @@ class OpenAIBackend:
 
     def count_tokens(self, text: str) -> int:
         """An estimate: four characters a token, East Asian ones one each."""
-        wide = sum(character >= FIRST_WIDE for character in text)
+        wide = 0 if text.isascii() else sum(character >= FIRST_WIDE for character in text)
         return wide + ceil((len(text) - wide) / CHARACTERS_PER_TOKEN)
 
     def stream(
