@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.address import address
+from understudy.judging.guards.claims import unsupported_claim
 from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
 from understudy.judging.guards.form import form
 from understudy.judging.guards.knowledge import invented, not_yet_known
@@ -43,6 +44,7 @@ def all_guards(views: StoryViews) -> tuple[Guard, ...]:
         against_age,
         wrong_gender(views),
         invented,
+        unsupported_claim,
         not_yet_known(views),
         against_profile(views),
     )
