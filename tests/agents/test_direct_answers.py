@@ -62,9 +62,9 @@ def test_people_are_found_by_the_longest_of_their_names(demo: Story) -> None:
 def test_somebody_is_called_what_the_character_calls_them(demo: Story) -> None:
     situation = situation_at(demo, "Zita", "2.3", "Pia")
     others = {other.name: other for other in situation.acquaintances}
-    assert spoken_name(situation.persona, others["Casimir Ould"]) == "the Prior"
-    assert spoken_name(situation.persona, others["Gudrun Haake"]) == "the Captain"
-    assert spoken_name(situation.persona, Other("Nobody Known")) == "Nobody Known"
+    assert spoken_name(situation, others["Casimir Ould"]) == "the Prior"
+    assert spoken_name(situation, others["Gudrun Haake"]) == "the Captain"
+    assert spoken_name(situation, Other("Nobody Known")) == "Nobody Known"
 
 
 @pytest.mark.parametrize(("level", "begins"), [(8, "Yes."), (1, "I "), (-8, "No.")])

@@ -6,7 +6,7 @@
     'What is your name?'           the name the one faced knows         'Aurel Benedek.'
 
 A question is recognised by its form, so this is for English. People are called what the character itself calls them
-most often. What the question does not ask is left out; where nothing is known of it, there is no answer here.
+most often, where that is nobody else's name too. What the question does not ask is left out; where nothing is known of it, there is no answer here.
 """
 
 from __future__ import annotations
@@ -78,9 +78,12 @@ def people_asked_about(situation: Situation, message: str) -> list[Other]:
     return matches
 
 
-def spoken_name(persona: Persona, other: Other) -> str:
+def spoken_name(situation: Situation, other: Other) -> str:
     """What the character calls somebody most often in its own lines; their name where it never did."""
-    forms = sorted({other.name, *other.aliases}, key=len, reverse=True)
+    persona = situation.persona
+    others = {alias for someone in situation.acquaintances if someone.name != other.name for alias in someone.aliases}
+    others |= set(persona.attributes.get("nickname", ()))
+    forms = sorted({other.name, *other.aliases} - others, key=len, reverse=True)
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms), re.IGNORECASE)
     canonical = {fold(form): form for form in reversed(forms)}
     counts: dict[str, int] = {}
@@ -150,7 +153,7 @@ def _tie_answer(situation: Situation, other: Other, tie: Relation, message: str)
     if situation.faced is not None and other.name == situation.faced.name:
         sentence = to_their_face(tie_sentence(replace(tie, to="you"), language))
     else:
-        sentence = tie_sentence(replace(tie, to=spoken_name(situation.persona, other)), language)
+        sentence = tie_sentence(replace(tie, to=spoken_name(situation, other)), language)
     verdict = "" if _asks("open", message) else _yes_or_no(tie, message)
     return Draft(
         f"{verdict}{_capital(sentence)}", "relation", evidence=(Evidence("relation", tie_sentence(tie, language)),)

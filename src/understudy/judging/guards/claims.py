@@ -29,8 +29,8 @@ BEING = (
 )
 HAVING = rf"\bI(?:{APOSTROPHE}ve| have| own| keep)(?: got)?\s+(?:an?|two|three|four|five|six|seven|several|some|many)"
 KIN = (
-    "wife husband sons? daughters? brothers? sisters? child children uncle aunt cousins? boss boyfriend girlfriend dogs? "
-    "cats? horse house farm shop job mother father mom mum dad parents"
+    "wife husband sons? daughters? brothers? sisters? child children uncle aunt cousins? boss boyfriend girlfriend "
+    "dogs? cats? horse house farm shop job mother father mom mum dad parents"
 )
 CLAIM = re.compile(
     rf"(?:{BEING}|{HAVING})\s+([^.,;:!?]+)|\bmy\s+((?:\w+\s+)?(?:{'|'.join(KIN.split())}))\b", re.IGNORECASE
