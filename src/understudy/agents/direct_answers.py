@@ -6,7 +6,8 @@
     'What is your name?'           the name the one faced knows         'Aurel Benedek.'
 
 A question is recognised by its form, so this is for English. People are called what the character itself calls them
-most often, where that is nobody else's name too. What the question does not ask is left out; where nothing is known of it, there is no answer here.
+most often, where that is nobody else's name too. What the question does not ask is left out; where nothing is known of
+it, there is no answer here.
 """
 
 from __future__ import annotations
