@@ -15,6 +15,7 @@ from functools import cached_property
 from understudy.chronology import Chronology
 from understudy.dialogue import Situation
 from understudy.errors import InputError
+from understudy.metrics.contradiction import contradiction
 from understudy.metrics.knowing import anachronism, unwitnessed
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.maxbleu import maxbleu
@@ -95,6 +96,7 @@ METRICS: dict[str, RegistryEntry[LineMetric]] = {
         RegistryEntry("voice", _of_samples(voice)),
         RegistryEntry("anachronism", _anachronism, Need.CHRONOLOGY),
         RegistryEntry("unwitnessed", _unwitnessed, Need.CHRONOLOGY),
+        RegistryEntry("contradiction", lambda context: contradiction(context.samples, context.situation.persona)),
         RegistryEntry("relation_fit", lambda context: relation_fit(context.samples, context.situation), Need.LISTENER),
     )
 }
