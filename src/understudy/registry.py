@@ -44,6 +44,8 @@ class Need(Flag):
     """A folder of novels to learn from."""
     LINES = auto()
     """A character's lines to learn from."""
+    PAIRS = auto()
+    """A folder of labelled pairs of sentences to learn from."""
     SCENES = auto()
     """Scenes to learn from."""
     BACKEND = auto()

@@ -103,8 +103,8 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
-    dialogues; voice from novels; causal and masked are language models of a character's lines; guesser learns who is
-    speaking in scenes of shows or of a story.
+    dialogues; voice from novels; contradiction from pairs of sentences; causal and masked are language models of a
+    character's lines; guesser learns who is speaking in scenes of shows or of a story.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -204,6 +204,19 @@ def voice(**options: Any) -> None:
     _train_on_folder("voice", **options)
 
 
+@train.command(short_help="Whether one sentence contradicts another, from pairs.")
+@training_options("data", "width", "epochs", "batch")
+def contradiction(**options: Any) -> None:
+    """Contradiction: two layers over the shipped encoder's vectors, from nli-train.txt of Dialogue NLI; the figures
+    are of nli-valid.txt.
+
+    \b
+    Example:
+        understudy train contradiction --data data/dnli --out my-contradiction
+    """
+    _train_on_folder("contradiction", **options)
+
+
 @train.command(short_help="A causal language model of a character.")
 @training_options(*LINE_OPTIONS)
 @character_option
@@ -245,6 +258,8 @@ def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options:
         print_json({"model": str(out), **model.card})
     elif name == "voice":
         _show_voice(out, model.card)
+    elif name == "contradiction":
+        _show_contradiction(out, model.card)
     else:
         _show_ranker(out, model.card)
 
@@ -269,6 +284,14 @@ def _show_voice(out: Path, card: Mapping[str, Any]) -> None:
     show, figures = screen(), card["figures"]
     show.print(f"Trained voice on {card['novels']:,} novels: {out}")
     show.print(f"AUC {figures['auc']:.3f}, calibration error {figures['calibration_error']:.3f} on novels left out.")
+
+
+def _show_contradiction(out: Path, card: Mapping[str, Any]) -> None:
+    show, figures = screen(), card["figures"]
+    show.print(f"Trained contradiction on {card['pairs']:,} pairs: {out}")
+    shown = {name: figures[name]["value"] for name in ("accuracy", "precision", "recall") if figures[name]}
+    listed = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
+    show.print(f"On {figures['pairs']:,} other pairs: {listed} (precision and recall of contradictions).")
 
 
 def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:

@@ -40,7 +40,7 @@ __all__ = [
     "shares_kept",
 ]
 
-LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying"})
+LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying", "contradiction"})
 """Metrics of which less is better; of all others, more."""
 
 PATTERN = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TRAINERS", "Trainer", "train"]
 
-LEARNED_FROM_FOLDERS = Need.DIALOGUES | Need.NOVELS
+LEARNED_FROM_FOLDERS = Need.DIALOGUES | Need.NOVELS | Need.PAIRS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,7 @@ TRAINERS: dict[str, Trainer] = {
         _trainer("encoder", "encoder", "train", "EncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("cross-encoder", "cross_encoder", "train", "CrossEncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("voice", "voice", "train", "VoiceSettings", Need.NOVELS | Need.TORCH),
+        _trainer("contradiction", "contradiction", "train", "ContradictionSettings", Need.PAIRS | Need.TORCH),
         _trainer("causal", "persona_lm", "train_causal", "LineSettings", Need.LINES | Need.TORCH),
         _trainer("masked", "persona_lm", "train_masked", "LineSettings", Need.LINES | Need.TORCH),
         _trainer("guesser", "guessing.readers", "train_reader", "ReaderSettings", Need.SCENES | Need.TORCH),
@@ -76,7 +77,7 @@ def train(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> ModelFolder:
-    """Train an agent on the PersonaChat files of a folder, or `voice` on novels, and write its model folder.
+    """Train a model on the files of a folder: PersonaChat's for agents, novels for `voice`, pairs for `contradiction`.
 
     `settings` are of the trainer's own settings class; `personas` are those of the training file to show, `condition`
     whose ('none', 'self', 'their', 'both'; the transformers mix them); `origin` is the model that kv-memory takes its
