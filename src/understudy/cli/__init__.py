@@ -20,6 +20,7 @@ import click
 
 from understudy import __version__
 from understudy.cli.bench import bench
+from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
 from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
@@ -108,6 +109,8 @@ def understudy() -> None:
 
 
 train.add_command(guesser)
+bench.add_command(talk)
+bench.add_command(guard)
 for command in (
     demo,
     read,

@@ -1,0 +1,230 @@
+"""What gets past a guard? A hostile drafter offers what a character must not say, on any story.
+
+For a seeded sample of (character, moment, one faced) it offers, as drafts of a reply,
+
+    later         lines of the story from that moment on, whoever says them
+    unwitnessed   lines said before it where the character was not
+    secrets       what is true of the character and not known to the one faced, and of others and not known to the
+                  character (facts with `known_to`)
+    own           the character's own earlier lines that the one faced has heard: they are fit to be said
+
+    stopped           the share of each of the first three, and of all three, that the guard stops
+    wrongly_stopped   the share of own lines that it stops
+
+A later line may be harmless ('I have no time for this now'), so not all of them need stopping; what was also said
+before, in the same words, is not offered. Intervals are bootstraps over the situations sampled; where all or nothing is
+stopped, Wilson's over situations.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from understudy.bench.items import Items, groups_of, manifest_of, write_items
+from understudy.cancellation import Cancellation
+from understudy.dialogue import DEFAULT_SAMPLING, Draft, Sampling, Situation, Turn, Usage, situation_at
+from understudy.errors import InputError, StoryError
+from understudy.judging import Rule, StoryMetrics
+from understudy.judging.rules import judge
+from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
+from understudy.progress import Progress, ignore_progress
+from understudy.story import Line, Moment, Scene, holding_at
+from understudy.storyfile import Story
+from understudy.text import tokenizer
+from understudy.utterances import APPROVED
+from understudy.wording import about_other
+
+__all__ = ["HOSTILE", "HostileDrafter", "Judge", "Offer", "bench_guard", "hostile_drafters", "rule_judge"]
+
+HOSTILE = ("later", "unwitnessed", "secrets")
+OWN = "own"
+EACH = 4  # drafts of a kind in a situation
+FEWEST_WORDS = 5  # shorter lines say nothing that could be known or not
+TRIES = 20  # situations drawn for each one wanted, before a story is found too small
+SITUATIONS = 60
+
+Row = dict[str, Any]
+Judge = Callable[[Situation, Sequence[Turn], Draft], str]
+"""Why a draft may not be said; blank where it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A draft, and what it is offered as: one of `HOSTILE`, or 'own'."""
+
+    kind: str
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class HostileDrafter:
+    """A `Drafter` that offers the same drafts whatever is asked; made for one situation."""
+
+    situation: Situation
+    history: tuple[Turn, ...]
+    offers: tuple[Offer, ...]
+
+    def drafts(
+        self,
+        situation: Situation,  # noqa: ARG002
+        history: Sequence[Turn],  # noqa: ARG002
+        sampling: Sampling = DEFAULT_SAMPLING,  # noqa: ARG002
+        cancellation: Cancellation | None = None,  # noqa: ARG002
+    ) -> tuple[list[Draft], Usage]:
+        return [offer.draft for offer in self.offers], Usage()
+
+
+def rule_judge(rules: Sequence[Rule], story: Story) -> Judge:
+    """The judge that rules make, as `--rule` applies them."""
+    metrics_of = StoryMetrics((rule.metric for rule in rules), lambda _: [story])
+
+    def judged(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:  # noqa: ARG001
+        (metrics,) = metrics_of(situation)
+        scores = {rule.metric: metrics[rule.metric]([draft.text])[0] for rule in rules}
+        decision = judge(scores, rules)
+        return "" if decision.decision == APPROVED else decision.why
+
+    return judged
+
+
+def bench_guard(
+    story: Story,
+    judges: Mapping[str, Judge],
+    situations: int = SITUATIONS,
+    seed: int = 0,
+    progress: Progress = ignore_progress,
+    files: Sequence[Path] = (),
+    save_items: Path | None = None,
+) -> dict[str, Any]:
+    """Rows, drafts (each with the reason it was stopped for, or none), items and manifest."""
+    cases = list(hostile_drafters(story, situations, seed))
+    if not cases:
+        raise InputError("has nobody who speaks to somebody else in several scenes: there is nothing to offer")
+    rows, items, drafts = list[Row](), list[Items](), list[Row]()
+    for number, (label, judged) in enumerate(judges.items()):
+        reasons: dict[str, list[tuple[str, str]]] = {kind: [] for kind in (*HOSTILE, OWN)}
+        for index, case in enumerate(cases):
+            progress(label, number * len(cases) + index, len(judges) * len(cases))
+            for place, offer in enumerate(case.offers):
+                reason = judged(case.situation, case.history, offer.draft)
+                reasons[offer.kind].append((f"{index}.{place}", reason))
+                drafts.append(_document(label, case, offer, reason))
+        offered = {kind: found for kind, found in reasons.items() if found}
+        hostile = [pair for kind in HOSTILE for pair in reasons[kind]]
+        for kind, found in {**offered, "all": hostile}.items():
+            metric = "wrongly_stopped" if kind == OWN else "stopped"
+            names, marks = [name for name, _ in found], [float(bool(reason)) for _, reason in found]
+            figure = _share(marks, groups_of(names), seed)
+            keys = {"agent": label, "offered": kind, "metric": metric}
+            rows.append({**keys, **figure._asdict(), "n": len(marks), "paper": None})
+            if kind != "all":
+                items.append(Items({"agent": label, "offered": kind}, names, (), {metric: marks}))
+    settings = {"story": story.title, "situations": len(cases), "each": EACH, "resamples": RESAMPLES}
+    manifest = manifest_of("guard", files, seed, situations, settings | {"guards": list(judges)})
+    if save_items is not None:
+        write_items(save_items, items, manifest)
+    return {"rows": rows, "drafts": drafts, "manifest": manifest, "items": [each.document() for each in items]}
+
+
+def _share(marks: Sequence[float], groups: Sequence[str], seed: int) -> Interval:
+    if 0 < sum(marks) < len(marks):
+        return interval(marks, groups, seed)
+    return wilson(marks[0], len(set(groups)))
+
+
+def _document(label: str, case: HostileDrafter, offer: Offer, reason: str) -> Row:
+    persona, faced = case.situation.persona, case.situation.faced
+    document = {"agent": label, "who": persona.name, "at": persona.moment.dotted, "facing": faced and faced.name}
+    return document | {"offered": offer.kind, "text": offer.draft.text, "stopped": reason}
+
+
+def hostile_drafters(story: Story, situations: int = SITUATIONS, seed: int = 0) -> Iterator[HostileDrafter]:
+    """A seeded sample of situations with what is offered there; fewer where the story has not so many."""
+    lines = _StoryLines(story)
+    rng = random.Random(seed)  # noqa: S311
+    seen: set[tuple[str, Moment]] = set()
+    found = 0
+    for _ in range(situations * TRIES):
+        if found == situations or len(lines.scenes) < 2:
+            return
+        scene = rng.choice(lines.scenes[1:])
+        if not scene.present or (key := (rng.choice(scene.present), scene.moment)) in seen:
+            continue
+        seen.add(key)
+        if (drafter := lines.drafter(key[0], scene, rng)) is not None:
+            found += 1
+            yield drafter
+
+
+def _sample(texts: Sequence[str], rng: random.Random) -> list[str]:
+    unique = list(dict.fromkeys(texts))
+    return rng.sample(unique, min(EACH, len(unique)))
+
+
+@dataclass
+class _StoryLines:
+    """A story's spoken lines in order, and who witnessed which."""
+
+    story: Story
+    scenes: list[Scene] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scenes = list(self.story.scenes())
+
+    @cached_property
+    def _tokenize(self) -> Callable[[str], list[str]]:
+        return tokenizer(self.story.language)
+
+    @cached_property
+    def _spoken(self) -> list[tuple[Line, frozenset[str]]]:
+        """Lines that say something, each with those who were there."""
+        spoken = []
+        for scene in self.scenes:
+            intervals = self.story.presence_intervals(scene.moment)
+            for number, line in enumerate(scene.lines, 1):
+                if line.speaker is not None and len(self._tokenize(line.text)) >= FEWEST_WORDS:
+                    there = frozenset(who for who, first, last in intervals if first <= number <= last)
+                    spoken.append((line, there | {line.speaker}))
+        return spoken
+
+    def drafter(self, who: str, scene: Scene, rng: random.Random) -> HostileDrafter | None:
+        """What is offered to somebody at the start of a scene, before one who is there and has heard them; None if
+        nobody is, or the story does not have them then."""
+        at = scene.moment
+        before = [(line, there) for line, there in self._spoken if line.moment < at]
+        own = [(line, there) for line, there in before if line.speaker == who]
+        listeners = sorted({name for _, there in own for name in there} & set(scene.present) - {who})
+        if not listeners:
+            return None
+        facing = rng.choice(listeners)
+        try:
+            situation = situation_at(self.story, who, at, facing)
+        except StoryError:  # dead, or not born yet
+            return None
+        heard = {line.text for line, there in before if who in there}
+        pools = {
+            "later": [line.text for line, _ in self._spoken if not line.moment < at and line.text not in heard],
+            "unwitnessed": [line.text for line, there in before if who not in there and line.text not in heard],
+            "secrets": [*situation.secrets, *self._secrets_of_others(who, at)],
+            OWN: [line.text for line, there in own if facing in there],
+        }
+        offers = tuple(
+            Offer(kind, Draft(text, "exchange" if kind == OWN else "writer"))
+            for kind, texts in pools.items()
+            for text in _sample(texts, rng)
+        )
+        said = [line.text for line, _ in before if line.speaker == facing]
+        asker = situation.faced.name if situation.faced else facing
+        return HostileDrafter(situation, (Turn(asker, said[-1]),) if said else (), offers)
+
+    def _secrets_of_others(self, who: str, at: Moment) -> list[str]:
+        return [
+            about_other(fact, fact.who, self.story.language)
+            for fact in holding_at(self.story.facts(), at)
+            if fact.known_to is not None and fact.who != who and who not in fact.known_to
+        ]
