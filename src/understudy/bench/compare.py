@@ -78,8 +78,8 @@ def compare_runs(
 def _distance(item: Row) -> float:
     """How far an item has moved: by the reciprocal of its rank or, where nothing is ranked, by its mark."""
     if "first_rank" in item:
-        return abs(1 / item["second_rank"] - 1 / item["first_rank"])
-    return abs(item["second"] - item["first"])
+        return float(abs(1 / item["second_rank"] - 1 / item["first_rank"]))
+    return float(abs(item["second"] - item["first"]))
 
 
 def _paired(

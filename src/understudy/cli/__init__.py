@@ -24,6 +24,7 @@ from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
 from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
+from understudy.cli.check import check
 from understudy.cli.compare import compare
 from understudy.cli.demo import demo
 from understudy.cli.export import export
@@ -129,6 +130,7 @@ for command in (
     train,
     bench,
     compare,
+    check,
     profile,
     licences,
 ):
