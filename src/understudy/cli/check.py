@@ -70,8 +70,8 @@ def check(
     \b
     Examples:
         understudy check tests.toml --init
-        understudy check tests.toml --url http://127.0.0.1:8321/v1 --model demo/Zita@2.3
-        understudy check tests.toml --url https://bots.example/v1 --model ann --junit out.xml
+        understudy check tests.toml --url http://127.0.0.1:8321 --model demo/Zita
+        understudy check tests.toml --url https://bots.test --model ann --json
     """
     if init:
         _write_example(tests, force)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from understudy.bench.check.example import EXAMPLE
 from understudy.bench.check.tests_file import TestsFile, read_tests
 from understudy.errors import InputError
-from understudy.readers import read
+from understudy.readers import embedded, read
 
 TEST = '[[test]]\nname = "a"\nturns = ["Hello."]\nmust = ["x"]\n'
 
@@ -44,6 +45,16 @@ def test_the_example_s_other_half_can_be_read_too(tmp_path: Path) -> None:
     # by the name he goes by then, as a bot of that moment is called
     assert probe.model == "demo/Aurel Benedek@1.2#Zita Karst"
     assert probe.turns == ("Hm?", "Who?") and probe.must_not == ("Reuss",)
+
+
+def test_the_documentation_s_files_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "check.md").read_text(encoding="utf-8")
+    first, probes = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(parsed(tmp_path, first).tests) == 4
+    source = embedded("demo")
+    assert source is not None
+    (tmp_path / "my-story").symlink_to(source)
+    assert len(parsed(tmp_path, probes).tests) > 60
 
 
 def test_a_test_s_own_value_goes_before_the_file_s(tmp_path: Path) -> None:
