@@ -88,7 +88,7 @@ def story_source(role: Role, questions: Path, data: Path) -> str | list[str | Pa
 
 
 def load_agent(spec: str, rules: Sequence[str], story: Story) -> Agent:
-    return with_rules(load_reply_agent(spec), rules, lambda _: [story])
+    return with_rules(load_reply_agent(spec, None, lambda _: [story]), rules, lambda _: [story])
 
 
 def talk(agent: Agent, situation: Situation, messages: Sequence[str]) -> tuple[tuple[str, str], ...]:

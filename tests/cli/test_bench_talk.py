@@ -70,6 +70,27 @@ def test_a_guard_of_ones_own(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
     assert "as module:factory" in run("bench", "guard", "demo", "--guard", "nope", status=1).stderr
 
 
+def test_the_guard_of_an_agent(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+from types import SimpleNamespace
+from understudy.dialogue import Reply
+
+class Guarded:
+    def reply(self, situation, history):
+        return Reply("...")
+
+    def judge(self, situation, history, draft):
+        return None if draft.source == "exchange" else SimpleNamespace(reason="not known yet")
+"""
+    (tmp_path / "guarded_agent.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    arguments = ("bench", "guard", "demo", "--limit", 5, "--json")
+    document = json.loads(run(*arguments, "--agent", "guarded_agent:Guarded").stdout)
+    values = {row["offered"]: row["value"] for row in document["rows"]}
+    assert values["all"] == 1.0 and values["own"] == 0.0
+    assert "has no guard" in run(*arguments, "--agent", "tfidf", status=1).stderr
+
+
 def test_rules_are_the_guard_by_default(run: Run) -> None:
     document = json.loads(run("bench", "guard", "demo", "--limit", 3, "--json").stdout)
     assert document["rows"][0]["agent"] == "anachronism<=0 unwitnessed<=0"

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
 from understudy.cancellation import Cancellation
@@ -39,7 +39,17 @@ from understudy.text import tokenizer
 from understudy.utterances import APPROVED
 from understudy.wording import about_other
 
-__all__ = ["HOSTILE", "HostileDrafter", "Judge", "Offer", "bench_guard", "hostile_drafters", "rule_judge"]
+__all__ = [
+    "HOSTILE",
+    "GuardingAgent",
+    "HostileDrafter",
+    "Judge",
+    "Offer",
+    "agent_judge",
+    "bench_guard",
+    "hostile_drafters",
+    "rule_judge",
+]
 
 HOSTILE = ("later", "unwitnessed", "secrets")
 OWN = "own"
@@ -51,6 +61,19 @@ SITUATIONS = 60
 Row = dict[str, Any]
 Judge = Callable[[Situation, Sequence[Turn], Draft], str]
 """Why a draft may not be said; blank where it may."""
+
+
+class _Objection(Protocol):
+    @property
+    def reason(self) -> str: ...
+
+
+@runtime_checkable
+class GuardingAgent(Protocol):
+    """An agent that judges drafts itself."""
+
+    def judge(self, situation: Situation, history: Sequence[Turn], draft: Draft) -> _Objection | None:
+        """Why a draft may not be said; None where it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +111,16 @@ def rule_judge(rules: Sequence[Rule], story: Story) -> Judge:
         scores = {rule.metric: metrics[rule.metric]([draft.text])[0] for rule in rules}
         decision = judge(scores, rules)
         return "" if decision.decision == APPROVED else decision.why
+
+    return judged
+
+
+def agent_judge(agent: GuardingAgent) -> Judge:
+    """The judge that an agent is to itself."""
+
+    def judged(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
+        objection = agent.judge(situation, history, draft)
+        return "" if objection is None else objection.reason or "stopped"
 
     return judged
 
@@ -211,16 +244,13 @@ class _StoryLines:
             "later": [line.text for line, _ in self._spoken if not line.moment < at and line.text not in heard],
             "unwitnessed": [line.text for line, there in before if who not in there and line.text not in heard],
             "secrets": [*situation.secrets, *self._secrets_of_others(who, at)],
-            OWN: [line.text for line, there in own if facing in there],
         }
-        offers = tuple(
-            Offer(kind, Draft(text, "exchange" if kind == OWN else "writer"))
-            for kind, texts in pools.items()
-            for text in _sample(texts, rng)
-        )
+        offers = [Offer(kind, Draft(text, "writer")) for kind, texts in pools.items() for text in _sample(texts, rng)]
+        said_to = {line.text: line.moment for line, there in own if facing in there}
+        offers += [Offer(OWN, Draft(text, "exchange", said_to[text])) for text in _sample(list(said_to), rng)]
         said = [line.text for line, _ in before if line.speaker == facing]
         asker = situation.faced.name if situation.faced else facing
-        return HostileDrafter(situation, (Turn(asker, said[-1]),) if said else (), offers)
+        return HostileDrafter(situation, (Turn(asker, said[-1]),) if said else (), tuple(offers))
 
     def _secrets_of_others(self, who: str, at: Moment) -> list[str]:
         return [

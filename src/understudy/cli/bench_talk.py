@@ -79,9 +79,12 @@ def talk(
     places_checked(items, output, report)
     opened = read_showing(story)
     path, probes = _probes(story, opened, probes_file)
-    judged = {spec: with_rules(load_reply_agent(spec), rules, lambda _: [opened]) for spec in listed(agents)}
-    if rules:
-        judged = {" ".join((spec, *rules)): agent for spec, agent in judged.items()}
+    judged = {
+        " ".join((spec, *rules)): with_rules(
+            load_reply_agent(spec, None, lambda _: [opened]), rules, lambda _: [opened]
+        )
+        for spec in listed(agents)
+    }
     with watching() as watch:
         document = bench_talk(
             opened, probes, judged, limit, repeats, seed, watch, (*_files_of(story), path), save_items=items
@@ -163,6 +166,10 @@ def _print_violated(replies: Sequence[Document], shown: int | None) -> None:
     help="The guard to judge, as in 'anachronism<=0'; all that are given judge together.",
 )  # fmt: skip
 @click.option(
+    "--agents", "--agent", metavar="AGENT,...", multiple=True,
+    help="Judge the guard that an agent has instead. Commas, or repeated.",
+)  # fmt: skip
+@click.option(
     "--guard", "guards", multiple=True, metavar="MODULE:FACTORY",
     help="A guard of your own instead: called with the story, it gives a function of (situation, history, draft) to "
     "the reason why not, or ''. May be repeated.",
@@ -178,8 +185,8 @@ def _print_violated(replies: Sequence[Document], shown: int | None) -> None:
 @report_option
 @json_option
 def guard(
-    story: str, rules: tuple[str, ...], guards: tuple[str, ...], limit: int, seed: int, verbose: bool,
-    items: Path | None, output: Path | None, report: Path | None, as_json: bool,
+    story: str, rules: tuple[str, ...], agents: tuple[str, ...], guards: tuple[str, ...], limit: int, seed: int,
+    verbose: bool, items: Path | None, output: Path | None, report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """What gets past a guard, when a hostile writer offers a story's later lines and other people's secrets?
 
@@ -197,9 +204,9 @@ def guard(
 
     places_checked(items, output, report)
     opened = read_showing(story)
-    if guards:
-        judges = {spec: _guard_of(spec, opened) for spec in guards}
-    else:
+    judges = {spec: _guard_of(spec, opened) for spec in guards}
+    judges |= {spec: _guard_of_agent(spec, opened) for spec in listed(agents)}
+    if not judges:
         judges = {" ".join(rules): rule_judge([Rule.parse(rule) for rule in rules], opened)}
     with watching() as watch:
         document = bench_guard(opened, judges, limit, seed, watch, _files_of(story), save_items=items)
@@ -213,6 +220,15 @@ def _guard_of(spec: str, story: Story) -> Judge:
         raise InputError(f"there is no guard '{spec}': name a factory of your own as module:factory, or use --rule")
     made: Judge = factory(story)
     return made
+
+
+def _guard_of_agent(spec: str, story: Story) -> Judge:
+    from understudy.bench.guard import GuardingAgent, agent_judge
+
+    agent = load_reply_agent(spec, None, lambda _: [story])
+    if not isinstance(agent, GuardingAgent):
+        raise InputError(f"'{spec}' has no guard to judge: choose an agent that has one, or use --rule or --guard")
+    return agent_judge(agent)
 
 
 def _print_guard(document: Document, shown: int | None) -> None:

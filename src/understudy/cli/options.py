@@ -71,8 +71,12 @@ def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> N
         raise InputError("is there already: say --force to replace it, or -o for another place", path)
 
 
-def load_reply_agent(spec: str, candidates: Candidates | None = None) -> Agent:
-    """The agent that `--agent` names, if it can reply."""
+def load_reply_agent(
+    spec: str,
+    candidates: Candidates | None = None,
+    stories: Callable[[str], Sequence[Story]] | None = None,  # noqa: ARG001
+) -> Agent:
+    """The agent that `--agent` names, if it can reply. Guards judge within `stories`, which finds those of a title."""
     from understudy.agents import agent_named
     from understudy.dialogue import Agent
 
