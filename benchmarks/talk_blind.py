@@ -31,6 +31,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from understudy.bench.talk import ask
 from understudy.cli.options import load_reply_agent, with_rules
 from understudy.dialogue import USER_NAME, Agent, Situation, Turn, situation_at
 from understudy.metrics.statistics import interval
@@ -91,13 +92,13 @@ def load_agent(spec: str, rules: Sequence[str], story: Story) -> Agent:
     return with_rules(load_reply_agent(spec, None, lambda _: [story]), rules, lambda _: [story])
 
 
-def talk(agent: Agent, situation: Situation, messages: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Who said what, in turn; ends with the reply to the last message."""
+def talk(agent: Agent, situation: Situation, messages: Sequence[str], seed: int) -> tuple[tuple[str, str], ...]:
+    """Who said what, in turn; ends with the reply to the last message. Agents that sample are given the seed."""
     asker = situation.faced.name if situation.faced else USER_NAME
     history: list[Turn] = []
     for message in messages:
         history.append(Turn(asker, message))
-        history.append(Turn(situation.persona.name, agent.reply(situation, history).text))
+        history.append(Turn(situation.persona.name, ask(agent, situation, tuple(history), seed).text))
     return tuple((turn.speaker, turn.text) for turn in history)
 
 
@@ -139,7 +140,7 @@ def run(options: argparse.Namespace) -> None:
             agent = cached_agent(spec, tuple(options.rule), story)
             for number, messages in enumerate(role.messages[: options.messages]):
                 start = time.perf_counter()
-                exchange = talk(agent, situation, messages)
+                exchange = talk(agent, situation, messages, options.seed)
                 seconds[label].append((time.perf_counter() - start) / len(messages))
                 said[role.name, number, exchange].append(label)
             print(f"{role.name}: {label}, {sum(seconds[label]):.0f} s so far", file=sys.stderr)

@@ -6,13 +6,14 @@ For a seeded sample of (character, moment, one faced) it offers, as drafts of a 
     unwitnessed   lines said before it where the character was not
     secrets       what is true of the character and not known to the one faced, and of others and not known to the
                   character (facts with `known_to`)
-    own           the character's own earlier lines that the one faced has heard: they are fit to be said
+    own           the character's own earlier lines that were said to the one faced: they are fit to be said
 
     stopped           the share of each of the first three, and of all three, that the guard stops
     wrongly_stopped   the share of own lines that it stops
 
 A later line may be harmless ('I have no time for this now'), so not all of them need stopping; what was also said
-before, in the same words, is not offered. Intervals are bootstraps over the situations sampled; where all or nothing is
+before, in the same words, is not offered. A line is said to somebody if nobody else was there, or if they spoke just
+before it and nobody else just after. Intervals are bootstraps over the situations sampled; where all or nothing is
 stopped, Wilson's over situations.
 """
 
@@ -199,6 +200,21 @@ def _sample(texts: Sequence[str], rng: random.Random) -> list[str]:
     return rng.sample(unique, min(EACH, len(unique)))
 
 
+@dataclass(frozen=True, slots=True)
+class _SpokenLine:
+    """A line, who was there, and who spoke before and after it in its scene."""
+
+    line: Line
+    there: frozenset[str]
+    before: str | None
+    after: str | None
+
+    def is_said_to(self, who: str) -> bool:
+        if self.there == {self.line.speaker, who}:
+            return True
+        return self.before == who and self.after in (who, self.line.speaker, None)
+
+
 @dataclass
 class _StoryLines:
     """A story's spoken lines in order, and who witnessed which."""
@@ -214,24 +230,29 @@ class _StoryLines:
         return tokenizer(self.story.language)
 
     @cached_property
-    def _spoken(self) -> list[tuple[Line, frozenset[str]]]:
-        """Lines that say something, each with those who were there."""
+    def _spoken(self) -> list[_SpokenLine]:
+        """Lines that say something."""
         spoken = []
         for scene in self.scenes:
             intervals = self.story.presence_intervals(scene.moment)
-            for number, line in enumerate(scene.lines, 1):
+            speakers = [line.speaker for line in scene.lines]
+            for index, line in enumerate(scene.lines):
                 if line.speaker is not None and len(self._tokenize(line.text)) >= FEWEST_WORDS:
-                    there = frozenset(who for who, first, last in intervals if first <= number <= last)
-                    spoken.append((line, there | {line.speaker}))
+                    there = frozenset(who for who, first, last in intervals if first <= index + 1 <= last)
+                    before = next((name for name in reversed(speakers[:index]) if name), None)
+                    after = next((name for name in speakers[index + 1 :] if name), None)
+                    spoken.append(_SpokenLine(line, there | {line.speaker}, before, after))
         return spoken
 
     def drafter(self, who: str, scene: Scene, rng: random.Random) -> HostileDrafter | None:
         """What is offered to somebody at the start of a scene, before one who is there and has heard them; None if
         nobody is, or the story does not have them then."""
         at = scene.moment
-        before = [(line, there) for line, there in self._spoken if line.moment < at]
-        own = [(line, there) for line, there in before if line.speaker == who]
-        listeners = sorted({name for _, there in own for name in there} & set(scene.present) - {who})
+        past = [spoken for spoken in self._spoken if spoken.line.moment < at]
+        own = [spoken for spoken in past if spoken.line.speaker == who]
+        listeners = sorted(
+            {name for name in scene.present if name != who and any(said.is_said_to(name) for said in own)}
+        )
         if not listeners:
             return None
         facing = rng.choice(listeners)
@@ -239,16 +260,21 @@ class _StoryLines:
             situation = situation_at(self.story, who, at, facing)
         except StoryError:  # dead, or not born yet
             return None
-        heard = {line.text for line, there in before if who in there}
+        heard = {spoken.line.text for spoken in past if who in spoken.there}
+        later = (spoken.line.text for spoken in self._spoken if not spoken.line.moment < at)
         pools = {
-            "later": [line.text for line, _ in self._spoken if not line.moment < at and line.text not in heard],
-            "unwitnessed": [line.text for line, there in before if who not in there and line.text not in heard],
+            "later": list(later),
+            "unwitnessed": [spoken.line.text for spoken in past if who not in spoken.there],
             "secrets": [*situation.secrets, *self._secrets_of_others(who, at)],
         }
-        offers = [Offer(kind, Draft(text, "writer")) for kind, texts in pools.items() for text in _sample(texts, rng)]
-        said_to = {line.text: line.moment for line, there in own if facing in there}
+        offers = [
+            Offer(kind, Draft(text, "writer"))
+            for kind, texts in pools.items()
+            for text in _sample([text for text in texts if text not in heard], rng)
+        ]
+        said_to = {spoken.line.text: spoken.line.moment for spoken in own if spoken.is_said_to(facing)}
         offers += [Offer(OWN, Draft(text, "exchange", said_to[text])) for text in _sample(list(said_to), rng)]
-        said = [line.text for line, _ in before if line.speaker == facing]
+        said = [spoken.line.text for spoken in past if spoken.line.speaker == facing]
         asker = situation.faced.name if situation.faced else facing
         return HostileDrafter(situation, (Turn(asker, said[-1]),) if said else (), tuple(offers))
 
@@ -257,4 +283,5 @@ class _StoryLines:
             about_other(fact, fact.who, self.story.language)
             for fact in holding_at(self.story.facts(), at)
             if fact.known_to is not None and fact.who != who and who not in fact.known_to
+            if not any(who in value for value in fact.values)  # what is said of them they know
         ]
