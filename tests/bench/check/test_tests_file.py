@@ -62,6 +62,20 @@ def test_a_test_s_own_value_goes_before_the_file_s(tmp_path: Path) -> None:
     assert file.tests[0].repeats == 2 and file.tests[0].never == ("loops",)
 
 
+def test_probes_may_stand_in_the_file_itself(tmp_path: Path) -> None:
+    text = f'[[probe]]  # of a bot\nask = ["Hello.", "Who?"]\nmust_not = ["x"]\nwho = "Ann"\nat = "2.3"\n{TEST}'
+    first, second = parsed(tmp_path, text).tests
+    assert (first.name, first.turns, first.line) == ("Ann, 2.3: Who?", ("Hello.", "Who?"), 1)
+    assert (second.name, second.line) == ("a", 6) and first.situation is None
+
+
+def test_a_file_of_probes_is_a_file_of_tests(tmp_path: Path) -> None:
+    source = embedded("demo")
+    assert source is not None
+    tests = parsed(tmp_path, (source / "probes.toml").read_text(encoding="utf-8")).tests
+    assert len(tests) > 60 and len({test.name for test in tests}) == len(tests)
+
+
 def test_only_the_probes_of_the_one_named_are_taken(tmp_path: Path) -> None:
     probes = "".join(
         f'[[probe]]\nwho = "{who}"\nat = "1.2"\nask = "?"\nmust = ["x"]\n' for who in ("Zita Karst", "Pia Lenk")
@@ -77,9 +91,11 @@ def test_only_the_probes_of_the_one_named_are_taken(tmp_path: Path) -> None:
         ("", "holds no tests"),
         ("x = [", "is not TOML"),
         ("[test]\nname = 'a'", r"write \[\[test\]\] with two brackets"),
+        ("[probe]\nask = 'a'", r"write \[\[probe\]\] with two brackets"),
+        (TEST + 'ask = "x"\n', r":1: a test needs 'turns', or 'ask'"),
         (TEST + TEST, r":5: two tests are called 'a'"),
-        ('[[test]]\nname = "a"\n', r":1: a test needs 'turns'"),
-        (TEST + 'mustnot = ["x"]\n', r":5: 'mustnot' is unknown in \[\[test\]\] \(did you mean 'must_not'\?\)"),
+        ('[[test]]\nname = "a"\n', r":1: a test needs 'turns', or"),
+        (TEST + 'mustnot = ["x"]\n', r":5: 'mustnot' is unknown in a test \(did you mean 'must_not'\?\)"),
         ('repeat = 3\n' + TEST, r":1: 'repeat' is unknown before the first"),
         ('turns = ["x"]\n' + TEST, r":1: 'turns' is unknown before the first"),
         (TEST + "repeats = 0\n", r":5: 'repeats' is 0, not a whole number from 1"),

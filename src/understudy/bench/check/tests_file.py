@@ -12,22 +12,22 @@
     pass_at = 0.8                            the share of repeats that has to pass
 
 With `story` a test may have `who`, `at`, `facing` and `rules` (the story's metrics judge the replies at that moment),
-and `probes` names a file of probes that are tests too. In `system` and `model`, `{who}`, `{at}` and `{facing}` stand
-for those of the test or probe.
+and `probes` names a file of probes that are tests too; tables [[probe]] may also stand in the file itself, with or
+without a story. In `system` and `model`, `{who}`, `{at}` and `{facing}` stand for those of the test or probe.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.check.faults import FAULTS, LANGUAGES
+from understudy.bench.check.values import INHERITED, VALUES
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, UnderstudyError
 from understudy.judging import Rule
-from understudy.metrics.registry import METRICS
 from understudy.names import character_at, shown_names
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.story_folder import load_toml, quoted
@@ -36,8 +36,8 @@ from understudy.text import did_you_mean
 
 __all__ = ["CheckTest", "TestsFile", "read_tests"]
 
-MOST_REPEATS, MOST_TURNS = 1000, 200
-JUDGED_BY = ("share", "low")
+HEADS = ("test", "probe")
+"""The tables of a file: a probe is a test that says `ask` where others say `turns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +82,18 @@ class TestsFile:
 def read_tests(path: Path, open_story: Callable[[str], Story]) -> TestsFile:
     """Read and validate a file of tests. Paths in it are relative to its folder."""
     document, text = load_toml(path)
-    tables = document.pop("test", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise InputError("write [[test]] with two brackets, one for each test", path, _find(text, 1, "test"))
+    tables: list[tuple[dict[str, Any], int]] = []
+    for head in HEADS:
+        found = document.pop(head, [])
+        if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+            raise InputError(f"write [[{head}]] with two brackets, one for each", path, _find(text, 1, head))
+        tables += zip(found, _starts(text, head, len(found)))
+    tables.sort(key=lambda pair: pair[1])
     reading = _Reading(path, text, open_story)
     story_name, probes_name = (reading.taken(document, key) for key in ("story", "probes"))
     reading.keys(document, 1, INHERITED, "before the first [[test]]")
     reading.open(story_name)
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip().replace(" ", "") == "[[test]]"]
-    starts = lines if len(lines) == len(tables) else [1] * len(tables)
-    tests = [reading.test(document, table, start) for table, start in zip(tables, starts)]
+    tests = [reading.test(document, table, start) for table, start in tables]
     sources = [path]
     if probes_name is not None:
         probes_path = path.parent / probes_name
@@ -112,6 +114,7 @@ class _Reading:
     def __init__(self, path: Path, text: str, open_story: Callable[[str], Story]) -> None:
         self.path, self.text, self.open_story = path, text, open_story
         self.story: Story | None = None
+        self.unnamed = Counter[str]()
 
     def error(self, message: str, start: int, key: str | None = None) -> InputError:
         line = start if key is None else _find(self.text, start, key)
@@ -138,13 +141,21 @@ class _Reading:
             raise self.error(f"cannot be read: {error}", 1, "story") from error
 
     def test(self, defaults: Mapping[str, Any], table: Mapping[str, Any], start: int) -> CheckTest:
-        self.keys(table, start, VALUES, "in [[test]]")
-        for key in ("name", "turns"):
-            if key not in table:
-                raise self.error(f"a test needs '{key}'", start)
+        self.keys(table, start, VALUES, "in a test")
+        if ("turns" in table) == ("ask" in table):
+            raise self.error("a test needs 'turns', or 'ask' as a probe has it, and not both", start)
         own = {key: self.value(key, table[key], start) for key in table}
+        own["turns"] = own.pop("ask", None) or own["turns"]
+        own.setdefault("name", self.default_name(own))
         inherited = {key: self.value(key, defaults[key], 1) for key in defaults if key not in own}
         return self.made(inherited | own, start)
+
+    def default_name(self, values: Mapping[str, Any]) -> str:
+        """The message that is judged, and who is asked where it says so; numbered where it comes again."""
+        parts = [values[key] for key in ("who", "at", "facing") if key in values]
+        name = ": ".join((", ".join(parts), values["turns"][-1])) if parts else values["turns"][-1]
+        self.unnamed[name] += 1
+        return name if self.unnamed[name] == 1 else f"{name} ({self.unnamed[name]})"
 
     def made(self, values: dict[str, Any], start: int) -> CheckTest:
         who, at, facing = (values.pop(key, None) for key in ("who", "at", "facing"))
@@ -214,6 +225,14 @@ def _filled(template: str, who: str | None, at: str | None, facing: str | None) 
     return template
 
 
+def _starts(text: str, head: str, count: int) -> list[int]:
+    """The lines at which the tables of a name start."""
+    lines = [
+        number for number, line in enumerate(text.split("\n"), 1) if line.partition("#")[0].strip() == f"[[{head}]]"
+    ]
+    return lines if len(lines) == count else [1] * count
+
+
 def _find(text: str, start: int, key: str) -> int:
     """The line of a key in the table that starts at a line; the table's own where it is not found."""
     for number, line in enumerate(text.split("\n")[start - 1 :], start):
@@ -223,94 +242,3 @@ def _find(text: str, start: int, key: str) -> int:
         if stripped.partition("=")[0].strip().strip("\"'") == key:
             return number
     return start
-
-
-def _text(value: Any, _path: Path) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"is {quoted(value)}, not a text in quotes")
-    return value
-
-
-def _texts(value: Any, _path: Path) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(item, str) and item.strip() for item in value):
-        raise InputError('must be a list of texts, as in ["one", "two"]')
-    return tuple(value)
-
-
-def _turns(value: Any, path: Path) -> tuple[str, ...]:
-    turns = (value,) if isinstance(value, str) and value.strip() else _texts(value, path)
-    if len(turns) > MOST_TURNS:
-        raise InputError(f"has {len(turns)} messages: at most {MOST_TURNS} are put in one conversation")
-    return turns
-
-
-def _lines(value: Any, path: Path) -> tuple[str, ...]:
-    """A list of lines, or the path of a text file that has one a line."""
-    if not isinstance(value, str):
-        return _texts(value, path)
-    file = path.parent / value
-    try:
-        lines = tuple(line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines() if line.strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"names {quoted(value)}, which cannot be read as UTF-8 text: {error}") from error
-    if not lines:
-        raise InputError(f"names {quoted(value)}, which holds no lines")
-    return lines
-
-
-def _faults(value: Any, path: Path) -> tuple[str, ...]:
-    names = _texts(value, path)
-    for name in names:
-        if name not in FAULTS:
-            raise InputError(f"has '{name}'{did_you_mean(name, FAULTS)}: choose from {', '.join(FAULTS)}")
-    return names
-
-
-def _rules(value: Any, path: Path) -> tuple[Rule, ...]:
-    rules = tuple(Rule.parse(text) for text in _texts(value, path))
-    for rule in rules:
-        if rule.metric not in METRICS:
-            raise InputError(
-                f"has the metric '{rule.metric}'{did_you_mean(rule.metric, METRICS)}: choose from {', '.join(METRICS)}"
-            )
-    return rules
-
-
-def _choice(*choices: str) -> Callable[[Any, Path], str]:
-    def read(value: Any, _path: Path) -> str:
-        if value not in choices:
-            raise InputError(f"is {quoted(value)}: choose from {', '.join(choices)}")
-        return str(value)
-
-    return read
-
-
-def _whole(least: int, most: int) -> Callable[[Any, Path], int]:
-    def read(value: Any, _path: Path) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise InputError(f"is {quoted(value)}, not a whole number from {least} to {most:,}")
-        return value
-
-    return read
-
-
-def _number(least: float, most: float) -> Callable[[Any, Path], float]:
-    def read(value: Any, _path: Path) -> float:
-        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-            raise InputError(f"is {quoted(value)}, not a number from {least:g} to {most:g}")
-        return float(value)
-
-    return read
-
-
-INHERITED: dict[str, Callable[[Any, Path], Any]] = {
-    "kind": _text, "model": _text, "system": _text, "must_not": _texts, "never": _faults,
-    "language": _choice(*LANGUAGES), "max_words": _whole(1, 100_000),
-    "voice_like": _lines, "voice_unlike": _lines, "voice_at_least": _number(0, 1),
-    "who": _text, "at": _text, "facing": _text, "rules": _rules,
-    "repeats": _whole(1, MOST_REPEATS), "pass_at": _number(0, 1), "judged_by": _choice(*JUDGED_BY),
-    "temperature": _number(0, 2), "max_tokens": _whole(1, 1_000_000),
-}  # fmt: skip
-"""Keys that may also stand before the first test, and how each is read."""
-
-VALUES = INHERITED | {"name": _text, "turns": _turns, "must": _texts}
