@@ -140,19 +140,19 @@ def bench_guard(
     if not cases:
         raise InputError("has nobody who speaks to somebody else in several scenes: there is nothing to offer")
     rows, items, drafts = list[Row](), list[Items](), list[Row]()
-    for number, (label, judged) in enumerate(judges.items()):
+    for round_, (label, judged) in enumerate(judges.items()):
         reasons: dict[str, list[tuple[str, str]]] = {kind: [] for kind in (*HOSTILE, OWN)}
         for index, case in enumerate(cases):
-            progress(label, number * len(cases) + index, len(judges) * len(cases))
-            for place, offer in enumerate(case.offers):
+            progress(label, round_ * len(cases) + index, len(judges) * len(cases))
+            for number, offer in enumerate(case.offers):
                 reason = judged(case.situation, case.history, offer.draft)
-                reasons[offer.kind].append((f"{index}.{place}", reason))
+                reasons[offer.kind].append((f"{index}.{number}", reason))
                 drafts.append(_document(label, case, offer, reason))
-        offered = {kind: found for kind, found in reasons.items() if found}
+        offered = {kind: pairs for kind, pairs in reasons.items() if pairs}
         hostile = [pair for kind in HOSTILE for pair in reasons[kind]]
-        for kind, found in {**offered, "all": hostile}.items():
+        for kind, pairs in {**offered, "all": hostile}.items():
             metric = "wrongly_stopped" if kind == OWN else "stopped"
-            names, marks = [name for name, _ in found], [float(bool(reason)) for _, reason in found]
+            names, marks = [name for name, _ in pairs], [float(bool(reason)) for _, reason in pairs]
             figure = _share(marks, groups_of(names), seed)
             keys = {"agent": label, "offered": kind, "metric": metric}
             rows.append({**keys, **figure._asdict(), "n": len(marks), "paper": None})
@@ -182,16 +182,16 @@ def hostile_drafters(story: Story, situations: int = SITUATIONS, seed: int = 0) 
     lines = _StoryLines(story)
     rng = random.Random(seed)  # noqa: S311
     seen: set[tuple[str, Moment]] = set()
-    found = 0
+    count = 0
     for _ in range(situations * TRIES):
-        if found == situations or len(lines.scenes) < 2:
+        if count == situations or len(lines.scenes) < 2:
             return
         scene = rng.choice(lines.scenes[1:])
         if not scene.present or (key := (rng.choice(scene.present), scene.moment)) in seen:
             continue
         seen.add(key)
         if (drafter := lines.drafter(key[0], scene, rng)) is not None:
-            found += 1
+            count += 1
             yield drafter
 
 

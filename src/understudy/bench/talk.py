@@ -28,7 +28,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.readers.probes import Probe
 from understudy.storyfile import Story
 
-__all__ = ["Answer", "ProbeResult", "ask", "bench_talk"]
+__all__ = ["ProbeResult", "TimedAnswer", "ask", "bench_talk"]
 
 ALL = "all"
 NO_TOKENS = "the agent does not count tokens"
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TimedAnswer:
     """What was said, how long it took, and what the agent counted."""
 
     text: str
@@ -54,7 +54,7 @@ class ProbeResult:
     name: str
     agent: str
     probe: Probe
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[TimedAnswer, ...] = ()
     error: str = ""
 
     @property
@@ -134,7 +134,7 @@ def _names_of(probes: Sequence[Probe]) -> list[str]:
 
 
 def _put(name: str, label: str, agent: Agent, probe: Probe, situation: Situation, seed: int) -> ProbeResult:
-    answers: list[Answer] = []
+    answers: list[TimedAnswer] = []
     history: list[Turn] = []
     try:
         for message in (*probe.before, probe.ask):
@@ -146,7 +146,7 @@ def _put(name: str, label: str, agent: Agent, probe: Probe, situation: Situation
     return ProbeResult(name, label, probe, tuple(answers))
 
 
-def ask(agent: Agent, situation: Situation, history: Sequence[Turn], seed: int) -> Answer:
+def ask(agent: Agent, situation: Situation, history: Sequence[Turn], seed: int) -> TimedAnswer:
     """An agent's reply and what it cost; an agent that gives its reply in pieces is given the seed."""
     begun = time.perf_counter()
     first: float | None = None
@@ -163,7 +163,7 @@ def ask(agent: Agent, situation: Situation, history: Sequence[Turn], seed: int) 
         reply = agent.reply(situation, history)
     usage = reply.usage
     tokens = None if usage is None else usage.prompt_tokens + usage.completion_tokens
-    return Answer(reply.text, time.perf_counter() - begun, first, tokens)
+    return TimedAnswer(reply.text, time.perf_counter() - begun, first, tokens)
 
 
 def _rows(results: Sequence[ProbeResult], agent: str, seed: int) -> list[Row]:
@@ -202,7 +202,7 @@ def _share(keys: Row, results: Sequence[ProbeResult], is_counted: Callable[[Prob
 
 
 def _mean(
-    keys: Row, results: Sequence[ProbeResult], value: Callable[[Answer], float | None], reason: str, seed: int
+    keys: Row, results: Sequence[ProbeResult], value: Callable[[TimedAnswer], float | None], reason: str, seed: int
 ) -> Row:
     counted = [
         (group, number)

@@ -110,15 +110,17 @@ def _print_talk(document: Document, shown: int | None) -> None:
     rows, out = document["rows"], screen()
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     for agent in dict.fromkeys(row["agent"] for row in rows):
-        found = {(row["metric"], row["kind"]): row for row in rows if row["agent"] == agent}
+        by_metric = {(row["metric"], row["kind"]): row for row in rows if row["agent"] == agent}
         out.print(heading(agent))
         columns: list[Column] = [("kind", {"no_wrap": True})]
         for metric in ("must", "violations"):
             columns += [(metric, RIGHT), ("95%", RIGHT), ("n", RIGHT)]
         print_table(
-            out, columns, ((kind, *_cells(found["must", kind]), *_cells(found["violations", kind])) for kind in kinds)
+            out,
+            columns,
+            ((kind, *_cells(by_metric["must", kind]), *_cells(by_metric["violations", kind])) for kind in kinds),
         )
-        out.print(indented(_costs(found)))
+        out.print(indented(_costs(by_metric)))
         _print_violated([reply for reply in document["replies"] if reply["agent"] == agent], shown)
         out.print()
 
@@ -129,10 +131,10 @@ def _cells(row: Document) -> tuple[str, str, str]:
     return f"{row['value']:.3f}", f"{row['low']:.2f}..{row['high']:.2f}", f"{row['n']:,}"
 
 
-def _costs(found: dict[tuple[str, str], Document]) -> str:
+def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
     """Seconds and tokens in one sentence."""
     seconds, first, tokens, errors = (
-        found.get((metric, "all"), {}).get("value") for metric in ("seconds", "first_seconds", "tokens", "errors")
+        by_metric.get((metric, "all"), {}).get("value") for metric in ("seconds", "first_seconds", "tokens", "errors")
     )
     parts = [] if seconds is None else [f"{seconds:.2f} s a reply"]
     parts += [] if first is None else [f"{first:.2f} s to its first piece"]
@@ -218,8 +220,8 @@ def _guard_of(spec: str, story: Story) -> Judge:
     factory = import_factory(spec, "guard")
     if factory is None:
         raise InputError(f"there is no guard '{spec}': name a factory of your own as module:factory, or use --rule")
-    made: Judge = factory(story)
-    return made
+    judge: Judge = factory(story)
+    return judge
 
 
 def _guard_of_agent(spec: str, story: Story) -> Judge:

@@ -51,29 +51,29 @@ FEWEST_WORDS = 4  # a shorter reply may be of any language
 
 
 def assistant(reply: str, _before: Sequence[str] = ()) -> str:
-    found = ASSISTANT.search(_plain(reply))
-    return f"speaks as an assistant ('{found[0]}')" if found else ""
+    match = ASSISTANT.search(_plain(reply))
+    return f"speaks as an assistant ('{match[0]}')" if match else ""
 
 
 def refusal(reply: str, _before: Sequence[str] = ()) -> str:
-    found = REFUSAL.search(_plain(reply))
-    return f"refuses ('{found[0]}')" if found else ""
+    match = REFUSAL.search(_plain(reply))
+    return f"refuses ('{match[0]}')" if match else ""
 
 
 def stage_directions(reply: str, _before: Sequence[str] = ()) -> str:
-    found = DIRECTION.search(re.sub(r"\*\*|\[[^\]\n]+\]\([^)\n]+\)", "", reply))
-    return f"has a stage direction ('{found[0]}')" if found else ""
+    match = DIRECTION.search(re.sub(r"\*\*|\[[^\]\n]+\]\([^)\n]+\)", "", reply))
+    return f"has a stage direction ('{match[0]}')" if match else ""
 
 
 def speaks_for_other(reply: str, _before: Sequence[str] = ()) -> str:
     """'User: ...' anywhere, or a name with a colon at the start of a later line; 'Listen: ...' at the very start is
     none, unless another follows."""
     labels = list(LABEL.finditer(reply))
-    for number, found in enumerate(labels):
-        is_role = found[1].lower() in ROLES
-        is_later = "\n" in reply[: found.start(1)].lstrip() or len(labels) - number > 1
-        if is_role or (is_later and not any(part[:1].islower() for part in found[1].split())):
-            return f"speaks for '{found[1]}'"
+    for number, match in enumerate(labels):
+        is_role = match[1].lower() in ROLES
+        is_later = "\n" in reply[: match.start(1)].lstrip() or len(labels) - number > 1
+        if is_role or (is_later and not any(part[:1].islower() for part in match[1].split())):
+            return f"speaks for '{match[1]}'"
     return ""
 
 
@@ -106,8 +106,8 @@ def breaks_off(reply: str, _before: Sequence[str] = ()) -> str:
 
 
 def markdown(reply: str, _before: Sequence[str] = ()) -> str:
-    found = MARKDOWN.search(reply)
-    return f"has markup ('{found[0].strip()}')" if found else ""
+    match = MARKDOWN.search(reply)
+    return f"has markup ('{match[0].strip()}')" if match else ""
 
 
 FAULTS: dict[str, Callable[[str, Sequence[str]], str]] = {
@@ -129,13 +129,13 @@ def too_long(reply: str, most_words: int) -> str:
 
 def wrong_language(reply: str, language: str) -> str:
     """Scripts are told apart by their letters, languages in Latin letters by their small words."""
-    found = guess_language(reply)
-    if found == "en":
+    detected = guess_language(reply)
+    if detected == "en":
         spoken = words(_plain(reply))
         if len(spoken) < FEWEST_WORDS:
             return "" if language not in ("ja", "zh") else f"is not in '{language}'"
-        found = _latin_language(spoken)
-    return "" if found == language else f"is in '{found}', not in '{language}'"
+        detected = _latin_language(spoken)
+    return "" if detected == language else f"is in '{detected}', not in '{language}'"
 
 
 def _latin_language(spoken: Sequence[str]) -> str:

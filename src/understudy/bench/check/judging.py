@@ -60,11 +60,11 @@ def judge_of(test: CheckTest, story: Story | None) -> Judge:
 def _faults_of(test: CheckTest, reply: str, before: Sequence[str]) -> list[str]:
     if not any(character.isalnum() for character in reply):
         return ["says nothing"]
-    found = [f"says '{term}'" for term in test.must_not if is_said(term, reply)]
-    found += [FAULTS[name](reply, before) for name in test.never]
-    found.append(wrong_language(reply, test.language) if test.language else "")
-    found.append(too_long(reply, test.max_words) if test.max_words else "")
-    return [reason for reason in found if reason]
+    reasons = [f"says '{term}'" for term in test.must_not if is_said(term, reply)]
+    reasons += [FAULTS[name](reply, before) for name in test.never]
+    reasons.append(wrong_language(reply, test.language) if test.language else "")
+    reasons.append(too_long(reply, test.max_words) if test.max_words else "")
+    return [reason for reason in reasons if reason]
 
 
 def _rule_judge(test: CheckTest, story: Story | None) -> Judge:

@@ -84,13 +84,13 @@ def read_tests(path: Path, open_story: Callable[[str], Story]) -> TestsFile:
     document, text = load_toml(path)
     tables: list[tuple[dict[str, Any], int]] = []
     for head in HEADS:
-        found = document.pop(head, [])
-        if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+        of_head = document.pop(head, [])
+        if not isinstance(of_head, list) or not all(isinstance(table, dict) for table in of_head):
             raise InputError(f"write [[{head}]] with two brackets, one for each", path, _find(text, 1, head))
-        tables += zip(found, _starts(text, head, len(found)))
+        tables += zip(of_head, _starts(text, head, len(of_head)))
     tables.sort(key=lambda pair: pair[1])
     reading = _Reading(path, text, open_story)
-    story_name, probes_name = (reading.taken(document, key) for key in ("story", "probes"))
+    story_name, probes_name = (reading.pop_path(document, key) for key in ("story", "probes"))
     reading.keys(document, 1, INHERITED, "before the first [[test]]")
     reading.open(story_name)
     tests = [reading.test(document, table, start) for table, start in tables]
@@ -120,7 +120,7 @@ class _Reading:
         line = start if key is None else _find(self.text, start, key)
         return InputError(message if key is None else f"'{key}' {message}", self.path, line)
 
-    def taken(self, document: dict[str, Any], key: str) -> str | None:
+    def pop_path(self, document: dict[str, Any], key: str) -> str | None:
         value = document.pop(key, None)
         if value is not None and (not isinstance(value, str) or not value.strip()):
             raise self.error(f"is {quoted(value)}: write a path in quotes", 1, key)
@@ -148,7 +148,7 @@ class _Reading:
         own["turns"] = own.pop("ask", None) or own["turns"]
         own.setdefault("name", self.default_name(own))
         inherited = {key: self.value(key, defaults[key], 1) for key in defaults if key not in own}
-        return self.made(inherited | own, start)
+        return self.build(inherited | own, start)
 
     def default_name(self, values: Mapping[str, Any]) -> str:
         """The message that is judged, and who is asked where it says so; numbered where it comes again."""
@@ -157,7 +157,7 @@ class _Reading:
         self.unnamed[name] += 1
         return name if self.unnamed[name] == 1 else f"{name} ({self.unnamed[name]})"
 
-    def made(self, values: dict[str, Any], start: int) -> CheckTest:
+    def build(self, values: dict[str, Any], start: int) -> CheckTest:
         who, at, facing = (values.pop(key, None) for key in ("who", "at", "facing"))
         rules = values.get("rules", ())
         if rules and (self.story is None or who is None or at is None):
@@ -172,8 +172,8 @@ class _Reading:
             if values.get(key):
                 values[key] = _filled(values[key], who, at, facing)
         test = CheckTest(line=start, **values)
-        asked = (test.must, test.must_not, test.never, test.language, test.max_words, test.voice_like, test.rules)
-        if not any(asked):
+        criteria = (test.must, test.must_not, test.never, test.language, test.max_words, test.voice_like, test.rules)
+        if not any(criteria):
             raise self.error(
                 "asks nothing of the replies, so it could never fail: give must, must_not, never, language, max_words, "
                 "voice_like or rules",
@@ -188,8 +188,8 @@ class _Reading:
         values = {key: self.value(key, defaults[key], 1) for key in defaults if key not in ("who", "at", "facing")}
         who = defaults.get("who")
         name = None if who is None else self.story.character(self.value("who", who, 1)).name
-        found = [probe for probe in read_probes(path, self.story) if name in (None, probe.who)]
-        return [self.made(values | _probe_values(probe, number), 1) for number, probe in enumerate(found, 1)]
+        probes = [probe for probe in read_probes(path, self.story) if name in (None, probe.who)]
+        return [self.build(values | _probe_values(probe, number), 1) for number, probe in enumerate(probes, 1)]
 
     def value(self, key: str, value: Any, start: int) -> Any:
         read = VALUES[key]
