@@ -6,7 +6,8 @@
 DATA has shakespeare/, tvshowguess/ and personachat/; roles whose story is not there are left out and named.
 `run` puts each message of talk_questions/questions.toml to each agent and writes, in shuffled order and without names
 of agents, sheet.json and sheet.md for the readers (--parts N also cuts the latter into N files); sheet.key.json says
-which agent it was. Replies that several agents give alike are shown once, and a mark counts for all of them.
+which agent it was. Replies that several agents give alike are shown once, and a mark counts for all of them. With
+--cache FILE replies are kept by an agent's label, so that a stopped run goes on and agents can be added to another.
 
 A reader marks each item 0, 1 or 2 for `answers` (does it answer what was said?), `voice` (does it sound like them?) and
 `true` (could they say it, to this one, at this moment?), as JSON {"q001": [2, 1, 2], ...} or as lines 'q001 2 1 2'.
@@ -27,13 +28,14 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from understudy.bench.talk import ask
 from understudy.cli.options import load_reply_agent, with_rules
 from understudy.dialogue import USER_NAME, Agent, Situation, Turn, situation_at
+from understudy.errors import AgentError
 from understudy.metrics.statistics import interval
 from understudy.readers import read
 from understudy.storyfile import Story
@@ -124,7 +126,10 @@ def run(options: argparse.Namespace) -> None:
     if options.role:
         roles = [role for role in roles if role.name in options.role or role.kind in options.role]
     specs = dict(spec.split("=", 1) if re.match(r"[\w.+-]+=", spec) else (spec, spec) for spec in options.agent)
-    opened = cache(read_story)
+    opened = lru_cache(read_story)
+    cache: dict[str, Any] = {}
+    if options.cache is not None and options.cache.exists():
+        cache = json.loads(options.cache.read_text(encoding="utf-8"))
     said: dict[tuple[str, int, tuple[tuple[str, str], ...]], list[str]] = defaultdict(list)
     told: dict[str, dict[str, Any]] = {}
     seconds: dict[str, list[float]] = defaultdict(list)
@@ -137,12 +142,21 @@ def run(options: argparse.Namespace) -> None:
         situation = situation_at(story, role.who, role.at, role.facing)
         told[role.name] = description(role, situation, options.seed)
         for label, spec in specs.items():
-            agent = cached_agent(spec, tuple(options.rule), story)
+            agent = partial(cached_agent, spec, tuple(options.rule), story)
             for number, messages in enumerate(role.messages[: options.messages]):
-                start = time.perf_counter()
-                exchange = talk(agent, situation, messages, options.seed)
-                seconds[label].append((time.perf_counter() - start) / len(messages))
+                asked = json.dumps([label, role.name, role.at, role.facing, *messages, options.seed])
+                if asked not in cache:
+                    start = time.perf_counter()
+                    try:
+                        exchange = talk(agent(), situation, messages, options.seed)
+                    except AgentError as error:
+                        sys.exit(f"{role.name}: {label} failed on {messages[-1]!r}: {error}")
+                    cache[asked] = [(time.perf_counter() - start) / len(messages), exchange]
+                took, exchange = cache[asked][0], tuple((speaker, text) for speaker, text in cache[asked][1])
+                seconds[label].append(took)
                 said[role.name, number, exchange].append(label)
+            if options.cache is not None:
+                write_json(options.cache, cache)
             print(f"{role.name}: {label}, {sum(seconds[label]):.0f} s so far", file=sys.stderr)
     kinds = {role.name: role.kind for role in roles}
     entries = list(said.items())
@@ -296,6 +310,7 @@ def main() -> None:
     asking.add_argument("--role", action="append", help="Only these roles or kinds of roles; may be repeated.")
     asking.add_argument("--messages", type=int, metavar="N", help="Only the first N messages of each role.")
     asking.add_argument("--parts", type=int, default=1, help="Cut the Markdown sheet for so many readers.")
+    asking.add_argument("--cache", type=Path, help="Keep replies in this JSON file, and take those that are there.")
     asking.add_argument("--seed", type=int, default=0)
     asking.add_argument("-o", "--output", type=Path, default=Path("sheet"))
     asking.set_defaults(call=run)

@@ -47,6 +47,17 @@ def test_the_sheet_names_no_agent_and_the_key_names_them_all(
     assert {item["kind"] for item in key["items"].values()} == {"story", "card"}
 
 
+def test_replies_are_kept_and_agents_can_be_added(
+    talk_blind: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["run", tmp_path, "--role", "bastian", "--cache", tmp_path / "cache.json", "-o", tmp_path / "sheet"]
+    call(talk_blind, monkeypatch, *arguments, "--agent", "first=scripted")
+    kept = json.loads((tmp_path / "cache.json").read_text(encoding="utf-8"))
+    call(talk_blind, monkeypatch, *arguments, "--agent", "first=nowhere:agent", "--agent", "second=tfidf")
+    both = json.loads((tmp_path / "cache.json").read_text(encoding="utf-8"))
+    assert len(kept) == 6 and len(both) == 12 and kept.items() <= both.items()
+
+
 def test_every_role_says_whom_it_is_and_has_messages(talk_blind: ModuleType) -> None:
     roles = talk_blind.read_roles(talk_blind.QUESTIONS)
     assert len({role.name for role in roles}) == len(roles)
