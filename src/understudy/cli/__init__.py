@@ -20,9 +20,11 @@ import click
 
 from understudy import __version__
 from understudy.cli.bench import bench
+from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
 from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
+from understudy.cli.check import check
 from understudy.cli.compare import compare
 from understudy.cli.demo import demo
 from understudy.cli.export import export
@@ -109,6 +111,8 @@ def understudy() -> None:
 
 
 train.add_command(guesser)
+bench.add_command(talk)
+bench.add_command(guard)
 for command in (
     demo,
     read,
@@ -128,6 +132,7 @@ for command in (
     train,
     bench,
     compare,
+    check,
     profile,
     licences,
 ):

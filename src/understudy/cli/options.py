@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from understudy.storyfile import Story
 
 __all__ = [
+    "DEFAULT_AGENT",
     "agent_option",
     "at_option",
     "existing_refused",
@@ -40,8 +41,9 @@ at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
+DEFAULT_AGENT = "encoder"
 agent_option = click.option(
-    "--agent", metavar="AGENT", default="encoder", show_default=True,
+    "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
     help="Reply agent: a name, llm:MODEL, local:MODEL, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
@@ -69,8 +71,12 @@ def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> N
         raise InputError("is there already: say --force to replace it, or -o for another place", path)
 
 
-def load_reply_agent(spec: str, candidates: Candidates | None = None) -> Agent:
-    """The agent that `--agent` names, if it can reply."""
+def load_reply_agent(
+    spec: str,
+    candidates: Candidates | None = None,
+    stories: Callable[[str], Sequence[Story]] | None = None,  # noqa: ARG001
+) -> Agent:
+    """The agent that `--agent` names, if it can reply. Guards judge within `stories`, which finds those of a title."""
     from understudy.agents import agent_named
     from understudy.dialogue import Agent
 

@@ -19,7 +19,7 @@ from understudy.storyfile import Story, StoryWriter
 if TYPE_CHECKING:
     from understudy.dialogue import Example
 
-__all__ = ["EMBEDDED", "READERS", "examples", "probes_of", "read", "reader_of", "sources_of"]
+__all__ = ["EMBEDDED", "READERS", "embedded", "examples", "probes_of", "read", "reader_of", "sources_of"]
 
 EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
