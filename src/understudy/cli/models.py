@@ -28,7 +28,7 @@ def models(ctx: click.Context, as_json: bool) -> None:
     Examples:
         understudy models
         understudy models pull smollm2
-        understudy models pull hub:bartowski/Llama-3.2-1B-Instruct-GGUF/Llama-3.2-1B-Instruct-Q4_K_M.gguf
+        understudy models pull hub:OWNER/REPO/FILE.gguf
         understudy models remove smollm2
     """
     if ctx.invoked_subcommand is not None:
@@ -51,6 +51,11 @@ def pull(name: str, as_json: bool) -> None:
 
     Stopped or broken off, it is taken up where it was by the same command. A model of the hub that is not given to
     everybody needs a token in HF_TOKEN.
+
+    \b
+    Examples:
+        understudy models pull smollm2
+        understudy models pull hub:OWNER/REPO/FILE.gguf
     """
     from understudy.backends.catalog import pull
 
@@ -70,7 +75,12 @@ def pull(name: str, as_json: bool) -> None:
 @click.argument("name", metavar="NAME")
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 def remove(name: str, yes: bool) -> None:
-    """Delete a model that was pulled."""
+    """Delete a model that was pulled.
+
+    \b
+    Example:
+        understudy models remove smollm2
+    """
     from understudy.backends.catalog import find_model, remove
 
     path = find_model(name)
