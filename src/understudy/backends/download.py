@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from understudy.errors import BackendError
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["DownloadRefused", "download", "exclusive", "put_in_place"]
+__all__ = ["DownloadRefused", "download", "exclusive", "need_space", "put_in_place"]
 
 TIMEOUT_S = 30.0
 PAUSES_S = (0.2, 1.0, 3.0)  # before a download that was broken off is taken up again
@@ -149,7 +149,7 @@ class _Transfer:
         size = None if length is None else offset + int(length)
         if etag := response.headers.get("ETag"):
             self._etag_file.write_text(etag, encoding="utf-8")
-        _need_space(self._part.parent, 0 if size is None else size - offset)
+        need_space(self._part.parent, 0 if size is None else size - offset)
         with self._part.open("ab" if offset else "wb") as file:
             while chunk := response.read(CHUNK_BYTES):
                 file.write(chunk)
@@ -204,7 +204,8 @@ def _hash(path: Path, progress: Progress) -> str:
     return digest.hexdigest()
 
 
-def _need_space(folder: Path, size: int) -> None:
+def need_space(folder: Path, size: int) -> None:
+    """Raise where a disk would be full after so many bytes more."""
     free = shutil.disk_usage(folder).free
     if size + SPARE_BYTES > free:
         raise BackendError(

@@ -58,9 +58,8 @@ class GGUFModel:
     @cached_property
     def control_tokens(self) -> tuple[str, ...]:
         """Tokens that mark where messages begin and end; longest first."""
-        tokens = self.fields.get("tokenizer.ggml.tokens", [])
-        types = self.fields.get("tokenizer.ggml.token_type", [])
-        control = {token for token, kind in zip(tokens, types) if kind == CONTROL_TOKEN and len(token) > 1}
+        tokens, types = self._list("tokens"), self._list("token_type")
+        control = {str(token) for token, kind in zip(tokens, types) if kind == CONTROL_TOKEN and len(str(token)) > 1}
         return tuple(sorted(control, key=len, reverse=True))
 
     def count_tokens(self, text: str) -> int:
@@ -74,15 +73,22 @@ class GGUFModel:
             return None
         from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
-        tokens = self.fields["tokenizer.ggml.tokens"]
-        merges = [tuple(merge.split(" ", 1)) for merge in self.fields.get("tokenizer.ggml.merges", [])]
-        tokenizer = Tokenizer(models.BPE({token: index for index, token in enumerate(tokens)}, merges))
+        vocabulary = {str(token): index for index, token in enumerate(self._list("tokens"))}
+        merges = [tuple(str(merge).split(" ", 1)) for merge in self._list("merges")]
+        try:
+            tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+        except Exception:  # the library's own, of no narrower class: merges of tokens that are not there
+            return None
         steps: list[Any] = [pre_tokenizers.ByteLevel(add_prefix_space=False)]
         if self.fields.get("tokenizer.ggml.pre") in SINGLE_DIGITS:
             steps.insert(0, pre_tokenizers.Digits(individual_digits=True))
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
         tokenizer.add_special_tokens([AddedToken(token, special=True) for token in self.control_tokens])
         return tokenizer
+
+    def _list(self, name: str) -> list[Any]:
+        value = self.fields.get(f"tokenizer.ggml.{name}")
+        return value if isinstance(value, list) else []
 
 
 class _Fields:
@@ -124,9 +130,11 @@ class _Fields:
         if item in NUMBERS:
             code = f"<{length}{NUMBERS[item]}"
             return list(struct.unpack(code, self._take(struct.calcsize(code))))
+        if item != STRING:
+            return self._unknown(item)
         if length > len(self._data):
             raise ValueError("it is broken off")
-        return [self._value(item) for _ in range(length)]
+        return [self._string() for _ in range(length)]
 
     @staticmethod
     def _unknown(kind: int) -> Any:

@@ -12,12 +12,13 @@ import secrets
 import shutil
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import BackendError, MissingExtra
 
-__all__ = ["available_cores", "load_server"]
+__all__ = ["available_cores", "load_server", "require_xllamacpp"]
 
 BATCH_TOKENS = 512  # of a prompt between two looks at whether it was cancelled
 PROMPT_CACHE_MIB = 512  # prompts of other chats, kept in memory to be taken up again
@@ -67,6 +68,12 @@ def load_server(
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
     return server
+
+
+def require_xllamacpp() -> None:
+    """Raise MissingExtra before anything is loaded."""
+    if find_spec("xllamacpp") is None:
+        raise MissingExtra("a language model in this process", "local")
 
 
 def available_cores() -> int:

