@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import isolation
+from localmodel import MODEL, needs_model
 from understudy.libraries import SWITCHES
 
 pytestmark = pytest.mark.skipif(
@@ -80,6 +81,7 @@ COMMANDS = {
         "--store",
         "l.db",
     ],
+    "models": ["models"],
     "guess": ["guess", "demo", "--scene", "2.2.4"],
     "export": ["export", "demo", "--format", "jsonl", "-o", "exported.jsonl"],
     "export as parquet": ["export", "demo", "--format", "parquet", "-o", "exported.parquet"],
@@ -144,6 +146,24 @@ def test_a_command_reaches_nobody(run: Callable[[list[str]], Run], what: str) ->
 
 def test_a_server_reaches_nobody(run: Callable[[list[str]], Run]) -> None:
     done = run([sys.executable, "-c", SERVED])
+    assert done.status == 0, done.output
+    assert not done.reached
+    assert not done.written
+
+
+LOCAL_MODEL = """
+import sys
+from pathlib import Path
+from understudy.backends.llamacpp import LlamaCppBackend
+from understudy.dialogue import ChatMessage, Sampling
+backend = LlamaCppBackend(Path(sys.argv[1]), context_tokens=256, threads=1)
+assert backend.complete([ChatMessage("user", "Hello.")], Sampling(max_tokens=3))[0].text
+"""
+
+
+@needs_model
+def test_a_model_in_this_process_reaches_nobody(run: Callable[[list[str]], Run]) -> None:
+    done = run([sys.executable, "-c", LOCAL_MODEL, str(MODEL)])
     assert done.status == 0, done.output
     assert not done.reached
     assert not done.written

@@ -31,6 +31,7 @@ from understudy.cli.export import export
 from understudy.cli.filter import filter_
 from understudy.cli.guess import guess, voices
 from understudy.cli.licences import licences
+from understudy.cli.models import models
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
 from understudy.cli.prompt import prompt
@@ -134,6 +135,7 @@ for command in (
     compare,
     check,
     profile,
+    models,
     licences,
 ):
     understudy.add_command(command)

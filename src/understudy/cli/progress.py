@@ -17,7 +17,7 @@ from understudy.storyfile import Story
 if TYPE_CHECKING:
     from understudy.progress import Progress
 
-__all__ = ["read_showing", "watching", "working"]
+__all__ = ["downloading", "read_showing", "watching", "working"]
 
 SHORT = 1 << 20  # bytes that are read too fast for a bar
 STEP = 1 << 18  # bytes between two updates of the bar
@@ -49,6 +49,25 @@ def watching() -> Iterator[Progress]:
     with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Reading", total=None)
         yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total)
+
+
+@contextmanager
+def downloading() -> Iterator[Progress]:
+    """A progress bar for work that counts bytes; on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _doing, _done, _total: None
+        return
+    from rich import progress as rich
+
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.DownloadColumn(),
+        rich.TransferSpeedColumn(),
+    )
+    with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Looking", total=None)
+        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total or None)
 
 
 @contextmanager
