@@ -18,7 +18,7 @@ from typing import Protocol
 
 from understudy.errors import Dead, Unborn
 from understudy.names import character_at, people_at, shown_names
-from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene, holding_at
+from understudy.story import Exchange, Fact, Line, LoreEntry, Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
@@ -80,6 +80,10 @@ class Persona:
     language: str = "en"
     story: str = ""
     """The title of the story it is of; blank for somebody who is only a profile."""
+    greetings: tuple[str, ...] = ()
+    """How its card opens a talk; `{{user}}` in it is whoever it talks with (`cards.greetings_for`)."""
+    lore: tuple[LoreEntry, ...] = ()
+    """What a talk can bring up (`cards.lore_for`)."""
 
     def feelings(self) -> tuple[str, ...]:
         """The character's ties as sentences."""
@@ -121,6 +125,8 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         past=story.past(character.name, at, shown_as),
         language=story.language,
         story=story.title,
+        greetings=story.greetings(character.name),
+        lore=story.lore(character.name),
     )
 
 

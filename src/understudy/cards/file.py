@@ -27,7 +27,7 @@ from understudy.cards.png import (
 )
 from understudy.errors import InputError
 
-__all__ = ["LARGEST_FILE", "parse_card", "png_of", "read_card", "write_card"]
+__all__ = ["LARGEST_FILE", "parse_card", "picture_of", "png_of", "read_card", "write_card"]
 
 LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_TEXT = LARGEST_CARD * 4 // 3 + 4  # base64 writes three bytes as four
@@ -76,6 +76,14 @@ def png_of(card: Card, picture: bytes | None = None, path: Path | None = None) -
     carried = [_carried(form) for form in forms]
     other_chunks = [chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values()]
     return bytes_of((*other_chunks[:-1], *carried, other_chunks[-1]), png.trailing)
+
+
+def picture_of(content: bytes, path: Path | None = None) -> bytes | None:
+    """The picture that a card came in, without the card; None for a card in JSON."""
+    if not content.startswith(SIGNATURE):
+        return None
+    png = parse_png(content, path)
+    return bytes_of(chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values())
 
 
 def _card_in(png: Png, path: Path | None) -> Card:

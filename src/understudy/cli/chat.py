@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,15 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from understudy.agents import draws_on_lines
+from understudy.cards import greetings_for, read_lore
+from understudy.cards.greetings import greeting_number
 from understudy.cli.options import (
     agent_option,
     at_option,
     facing_option,
     json_option,
     load_reply_agent,
+    lore_option,
     name_argument,
     rule_option,
     story_argument,
@@ -35,16 +38,18 @@ from understudy.cli.utterances import opened_store, store_option_for
 from understudy.dialogue import USER_NAME, Agent, Evidence, Reply, Situation, Turn, situation_at
 from understudy.documents import reply_document
 from understudy.errors import InputError, StoryError, UnderstudyError
-from understudy.story import Moment
+from understudy.story import LoreEntry, Moment
 from understudy.storyfile import Story
 
 __all__ = ["AnsweredMessage", "Conversation", "Prompt", "chat", "print_why"]
 
 RUNNERS_UP = 3
+LONGEST_LISTED = 100
 COMMANDS = """\
 /why            what the last reply was made from, and what else was considered
 /at MOMENT      go to another moment; back there, what was said later is not known yet
 /facing NAME    stand before them as somebody else
+/greeting [N]   open the talk with another greeting of the card; without N, list them
 /undo           take back the last message and its reply
 /save FILE      write the chat to FILE, one JSON object a line
 /quit           leave (also Ctrl-D)"""
@@ -57,6 +62,8 @@ COMMANDS = """\
 @facing_option
 @agent_option
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
+@click.option("--greeting", type=click.IntRange(min=0), metavar="N", help="Which greeting of the card opens; 0: none.")
+@lore_option
 @store_option_for("Lines approved in this utterance database may be said too, in their time.")
 @rule_option
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
@@ -64,12 +71,13 @@ COMMANDS = """\
 @click.pass_context
 def chat(
     ctx: click.Context, story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...],
-    store: str | None, rules: tuple[str, ...], why: bool, as_json: bool,
+    greeting: int | None, lore: tuple[Path, ...], store: str | None, rules: tuple[str, ...], why: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
     In the chat, /why shows what the last reply was made from, /at 3.1 moves through time, /help lists the rest.
-    Messages can also be piped in, one a line.
+    Messages can also be piped in, one a line. At a terminal a character from a card opens the talk with its greeting;
+    elsewhere it does where --greeting says which.
 
     \b
     Examples:
@@ -93,16 +101,21 @@ def chat(
         reply_agent = load_reply_agent(agent, candidates)
         opened = read_showing(story)
         filtered = with_rules(reply_agent, rules, lambda _: [opened])
-        conversation = Conversation(opened, filtered, name, at, facing)
+        entries = tuple(entry for file in lore for entry in read_lore(file))
+        conversation = Conversation(opened, filtered, name, at, facing, lore=entries)
+        is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json
+        conversation.open(int(is_person) if greeting is None else greeting, is_asked=greeting is not None)
         prompt = Prompt(screen(), conversation, why)
         if as_json:
             _print_document(conversation, messages)
         elif messages:
+            prompt.greet()
             for message in messages:
                 prompt.say(message)
         elif sys.stdin.isatty():
             prompt.talk()
         else:
+            prompt.greet()
             prompt.answer(sys.stdin)
 
 
@@ -114,7 +127,7 @@ def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> No
     for message in messages:
         conversation.say(message)
     document = reply_document(conversation.answered[-1].reply)
-    if len(messages) > 1:
+    if len(messages) > 1 or conversation.greeting is not None:
         document["turns"] = list(conversation.turns())
     print_json(document)
 
@@ -141,10 +154,31 @@ class Conversation:
     moment: str
     facing: str | None = None
     answered: list[AnsweredMessage] = field(default_factory=list)
+    lore: tuple[LoreEntry, ...] = ()
+    greeting: AnsweredMessage | None = field(default=None, init=False)
+    """What the character said before anybody spoke to it; its message is blank."""
+    greeting_number: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.situation = situation_at(self.story, self.name, self.moment, self.facing)
+        self.situation = self._situation(self.moment, self.facing)
         self.name = self.situation.persona.name
+
+    def open(self, number: int, is_asked: bool = True) -> None:
+        """Open the talk with one of the card's greetings, counted from 1; 0 for none, and none where there is none."""
+        if self.answered:
+            raise StoryError("the talk has begun: /undo what was said, then choose a greeting")
+        if number == 0 or not (is_asked or self.situation.persona.greetings):
+            self.greeting, self.greeting_number = None, 0
+            return
+        reply = Reply(greeting_number(self.situation, number), evidence=(Evidence("script", f"greeting {number}"),))
+        self.greeting, self.greeting_number = AnsweredMessage(self.situation, Turn(USER_NAME, ""), reply), number
+
+    def _situation(self, moment: str, facing: str | None) -> Situation:
+        situation = situation_at(self.story, self.name, moment, facing)
+        persona = situation.persona
+        return (
+            replace(situation, persona=replace(persona, lore=(*persona.lore, *self.lore))) if self.lore else situation
+        )
 
     def say(self, text: str) -> Reply:
         message = Turn(self.situation.faced.name if self.situation.faced else USER_NAME, text)
@@ -155,14 +189,19 @@ class Conversation:
     def move(self, at: str | None = None, facing: str | None = None) -> None:
         """Go to another moment, or before somebody else."""
         moment, faced = at or self.moment, facing or self.facing
-        self.situation = situation_at(self.story, self.name, moment, faced)
+        self.situation = self._situation(moment, faced)
         self.moment, self.facing = moment, faced
+        if not self.answered:
+            self.open(self.greeting_number)
 
     def undo(self) -> AnsweredMessage | None:
         """Take back the last message and its reply."""
         return self.answered.pop() if self.answered else None
 
     def turns(self) -> Iterator[dict[str, Any]]:
+        if self.greeting is not None:
+            persona = self.greeting.situation.persona
+            yield {"moment": persona.moment.dotted, "speaker": persona.name, "text": self.greeting.reply.text}
         for answered in self.answered:
             message, persona = answered.message, answered.situation.persona
             yield {"moment": persona.moment.dotted, "speaker": message.speaker, "text": message.text}
@@ -183,6 +222,8 @@ class Conversation:
 
     def _history(self) -> Iterator[Turn]:
         now = self.situation.persona.moment
+        if self.greeting is not None and self.greeting.situation.persona.moment <= now:
+            yield Turn(self.name, self.greeting.reply.text)
         for answered in self.answered:
             persona = answered.situation.persona
             if persona.moment <= now:
@@ -199,6 +240,7 @@ class Prompt:
             "/why": self._why,
             "/at": self._at,
             "/facing": self._facing,
+            "/greeting": self._greeting,
             "/undo": self._undo,
             "/save": self._save,
             "/help": lambda _: self._note(COMMANDS),
@@ -209,12 +251,18 @@ class Prompt:
         with suppress(ImportError):
             import readline  # noqa: F401  (makes the arrow keys work in input())
         self._note(f"{self._situation_line()} /help lists what else you can do.")
+        self.greet(spoken=True)
         try:
             while self._handle(input("> ")):
                 pass
         except (EOFError, KeyboardInterrupt):
             self.out.print()
         self._note("Goodbye.")
+
+    def greet(self, spoken: bool = False) -> None:
+        """Print the greeting, if the talk opens with one."""
+        if self.conversation.greeting is not None:
+            self._print(self.conversation.greeting.reply, spoken)
 
     def answer(self, messages: Iterable[str]) -> None:
         """Messages from a pipe: one reply a line, and nothing else on stdout."""
@@ -225,11 +273,14 @@ class Prompt:
     def say(self, message: str, spoken: bool = False) -> None:
         """Send a message and print the reply: on one line, unless `spoken` to a person."""
         reply = self.conversation.say(message)
+        self._print(reply, spoken)
+        if self.why:
+            print_why(self.out, reply)
+
+    def _print(self, reply: Reply, spoken: bool) -> None:
         text = Text(clean(reply.text) if spoken else " ".join(clean(reply.text).split()))
         text.stylize(voice(self.conversation.name))
         self.out.print(text, soft_wrap=not spoken)
-        if self.why:
-            print_why(self.out, reply)
 
     def _handle(self, typed: str) -> bool:
         """Run a command or send a message; False to leave."""
@@ -265,6 +316,17 @@ class Prompt:
             raise StoryError("say who, as in: /facing Ines")
         self.conversation.move(facing=name)
         self._note(self._situation_line())
+
+    def _greeting(self, number: str) -> None:
+        if number:
+            if not (number.isascii() and number.isdecimal()):
+                raise StoryError("say which greeting by its number, as in: /greeting 2")
+            self.conversation.open(int(number))
+            self.greet(spoken=self.out.is_terminal)
+            return
+        greetings = greetings_for(self.conversation.situation)
+        lines = [f"{index}  {' '.join(text.split())[:LONGEST_LISTED]}" for index, text in enumerate(greetings, 1)]
+        self._note("\n".join(lines) or f"{self.conversation.name} has no card with greetings.")
 
     def _undo(self, _: str) -> None:
         taken = self.conversation.undo()
