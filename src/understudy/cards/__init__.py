@@ -1,6 +1,6 @@
 """The character card file format, versions 1 to 3: JSON documents, and PNG pictures that carry one."""
 
-from understudy.cards.document import Card, json_of
+from understudy.cards.document import Card, card_from_text, json_of
 from understudy.cards.file import parse_card, picture_of, png_of, read_card, write_card
 from understudy.cards.greetings import greetings_for
 from understudy.cards.lore_files import read_lore
@@ -10,6 +10,7 @@ from understudy.cards.png import portrait
 
 __all__ = [
     "Card",
+    "card_from_text",
     "fill_macros",
     "greetings_for",
     "json_of",

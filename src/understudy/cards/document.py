@@ -31,6 +31,7 @@ __all__ = [
     "CardNames",
     "ExampleTurn",
     "card_from_json",
+    "card_from_text",
     "card_of",
     "conversations",
     "in_version",
@@ -130,6 +131,11 @@ def card_from_json(content: bytes, path: Path | None = None) -> Card:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else error
         raise InputError(f"is not JSON that can be read ({reason}): export the card again", path) from error
     return card_of(document, path)
+
+
+def card_from_text(text: str | None) -> Card | None:
+    """A card that was kept as JSON text, if there is one."""
+    return None if text is None else card_of(json.loads(text))
 
 
 def json_of(card: Card, indent: int | None = 2) -> bytes:

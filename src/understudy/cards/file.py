@@ -47,8 +47,8 @@ def parse_card(content: bytes, path: Path | None = None) -> Card:
     return card_from_json(content, path)
 
 
-def write_card(card: Card, path: Path, picture: Path | None = None, version: int | None = None) -> None:
-    """Write a card as the file's name says, `.json` or `.png`; a PNG into a copy of `picture`, or a drawn portrait.
+def write_card(card: Card, path: Path, picture: Path | bytes | None = None, version: int | None = None) -> None:
+    """Write a card as the file's name says, `.json` or `.png`; a PNG into a copy of `picture` (or a drawn portrait).
 
     A card stays in its version, but for V1, which becomes V2 unless version 1 is asked for.
     """
@@ -59,7 +59,8 @@ def write_card(card: Card, path: Path, picture: Path | None = None, version: int
     if form == ".json":
         content = json_of(card) + b"\n"
     else:
-        content = png_of(card, None if picture is None else _content(picture), picture)
+        place = picture if isinstance(picture, Path) else None
+        content = png_of(card, _content(picture) if isinstance(picture, Path) else picture, place)
     _replace(path, content)
 
 

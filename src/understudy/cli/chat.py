@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -141,6 +141,14 @@ class AnsweredMessage:
     reply: Reply
 
 
+class Greeting(NamedTuple):
+    """What the character said before anybody spoke to it."""
+
+    number: int
+    moment: Moment
+    text: str
+
+
 @dataclass
 class Conversation:
     """Keeps what was said while the moment and the person faced change.
@@ -155,9 +163,7 @@ class Conversation:
     facing: str | None = None
     answered: list[AnsweredMessage] = field(default_factory=list)
     lore: tuple[LoreEntry, ...] = ()
-    greeting: AnsweredMessage | None = field(default=None, init=False)
-    """What the character said before anybody spoke to it; its message is blank."""
-    greeting_number: int = field(default=0, init=False)
+    greeting: Greeting | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.situation = self._situation(self.moment, self.facing)
@@ -167,11 +173,10 @@ class Conversation:
         """Open the talk with one of the card's greetings, counted from 1; 0 for none, and none where there is none."""
         if self.answered:
             raise StoryError("the talk has begun: /undo what was said, then choose a greeting")
-        if number == 0 or not (is_asked or self.situation.persona.greetings):
-            self.greeting, self.greeting_number = None, 0
-            return
-        reply = Reply(greeting_number(self.situation, number), evidence=(Evidence("script", f"greeting {number}"),))
-        self.greeting, self.greeting_number = AnsweredMessage(self.situation, Turn(USER_NAME, ""), reply), number
+        self.greeting = None
+        if number and (is_asked or self.situation.persona.greetings):
+            text = greeting_number(self.situation, number)
+            self.greeting = Greeting(number, self.situation.persona.moment, text)
 
     def _situation(self, moment: str, facing: str | None) -> Situation:
         situation = situation_at(self.story, self.name, moment, facing)
@@ -191,8 +196,8 @@ class Conversation:
         moment, faced = at or self.moment, facing or self.facing
         self.situation = self._situation(moment, faced)
         self.moment, self.facing = moment, faced
-        if not self.answered:
-            self.open(self.greeting_number)
+        if self.greeting is not None and not self.answered:
+            self.open(self.greeting.number)
 
     def undo(self) -> AnsweredMessage | None:
         """Take back the last message and its reply."""
@@ -200,8 +205,7 @@ class Conversation:
 
     def turns(self) -> Iterator[dict[str, Any]]:
         if self.greeting is not None:
-            persona = self.greeting.situation.persona
-            yield {"moment": persona.moment.dotted, "speaker": persona.name, "text": self.greeting.reply.text}
+            yield {"moment": self.greeting.moment.dotted, "speaker": self.name, "text": self.greeting.text}
         for answered in self.answered:
             message, persona = answered.message, answered.situation.persona
             yield {"moment": persona.moment.dotted, "speaker": message.speaker, "text": message.text}
@@ -222,8 +226,8 @@ class Conversation:
 
     def _history(self) -> Iterator[Turn]:
         now = self.situation.persona.moment
-        if self.greeting is not None and self.greeting.situation.persona.moment <= now:
-            yield Turn(self.name, self.greeting.reply.text)
+        if self.greeting is not None and self.greeting.moment <= now:
+            yield Turn(self.name, self.greeting.text)
         for answered in self.answered:
             persona = answered.situation.persona
             if persona.moment <= now:
@@ -262,7 +266,7 @@ class Prompt:
     def greet(self, spoken: bool = False) -> None:
         """Print the greeting, if the talk opens with one."""
         if self.conversation.greeting is not None:
-            self._print(self.conversation.greeting.reply, spoken)
+            self._print(self.conversation.greeting.text, spoken)
 
     def answer(self, messages: Iterable[str]) -> None:
         """Messages from a pipe: one reply a line, and nothing else on stdout."""
@@ -273,12 +277,12 @@ class Prompt:
     def say(self, message: str, spoken: bool = False) -> None:
         """Send a message and print the reply: on one line, unless `spoken` to a person."""
         reply = self.conversation.say(message)
-        self._print(reply, spoken)
+        self._print(reply.text, spoken)
         if self.why:
             print_why(self.out, reply)
 
-    def _print(self, reply: Reply, spoken: bool) -> None:
-        text = Text(clean(reply.text) if spoken else " ".join(clean(reply.text).split()))
+    def _print(self, said: str, spoken: bool) -> None:
+        text = Text(clean(said) if spoken else " ".join(clean(said).split()))
         text.stylize(voice(self.conversation.name))
         self.out.print(text, soft_wrap=not spoken)
 
