@@ -11,7 +11,7 @@ from understudy.story import LoreEntry
 from understudy.storyfile import cards
 from understudy.storyfile.cards import pack_entry, unpack_entry
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=5)
+texts = st.text(st.characters(codec="utf-8"), max_size=5)
 entries = st.builds(
     LoreEntry, texts, st.lists(texts, max_size=2).map(tuple), position=st.sampled_from(POSITIONS),
     scan_depth=st.none() | st.integers(), is_case_sensitive=st.none() | st.booleans(), probability=st.floats(0, 100),

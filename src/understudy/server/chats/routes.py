@@ -46,7 +46,7 @@ async def list_chats(call: Call) -> ChatList:
 
 async def create(call: Call) -> ChatDocument:
     chat: NewChat = call.body
-    return await call.context.chats.create(chat.story, chat.characters, chat.at, chat.speaker)
+    return await call.context.chats.create(chat.story, chat.characters, chat.at, chat.speaker, chat.greeting)
 
 
 async def get(call: Call) -> ChatDocument:

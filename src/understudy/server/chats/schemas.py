@@ -33,6 +33,10 @@ class NewChat(msgspec.Struct, forbid_unknown_fields=True):
     characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)]
     at: Name = "end"
     speaker: Annotated[Name | None, msgspec.Meta(description="who of the story one speaks as; null is oneself")] = None
+    greeting: Annotated[
+        Number,
+        msgspec.Meta(description="which greeting of the character's card opens the chat, if it has one; 0: none"),
+    ] = 1
 
 
 class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):

@@ -23,6 +23,7 @@ import msgspec
 
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
+from understudy.server.chats.greetings import greeting_messages
 from understudy.server.chats.replies import ReplyGenerator
 from understudy.server.chats.scene import differences, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
@@ -126,7 +127,9 @@ class ChatService:
         chat, path, children, texts = await self._database.run(read)
         return await asyncio.to_thread(chat_document, chat, path, children, self._story_or_none(chat)), texts
 
-    async def create(self, story: str, characters: Sequence[str], at: str, speaker: str | None) -> ChatDocument:
+    async def create(
+        self, story: str, characters: Sequence[str], at: str, speaker: str | None, greeting: int = 1
+    ) -> ChatDocument:
         opened = self._stories.story(story)
 
         def resolve() -> tuple[Moment, tuple[str, ...], str | None]:
@@ -135,7 +138,15 @@ class ChatService:
 
         moment, names, speaker_name = await asyncio.to_thread(resolve)
         chat = await self._database.run(lambda db: store.create(db, story, names, speaker_name, moment.dotted))
+        await self._greet(chat, greeting)
         return await self.get(chat.id)
+
+    async def _greet(self, chat: Chat, number: int) -> None:
+        """Open a new chat with the character's greetings, one of them shown; more than there are is the last one."""
+        greetings = await asyncio.to_thread(greeting_messages, self._stories.story(chat.story), chat)
+        if greetings and number:
+            shown = min(number, len(greetings)) - 1
+            await self._database.run(lambda db: store.open_with(db, chat.id, greetings, shown))
 
     async def update(
         self,
@@ -279,6 +290,8 @@ class ChatService:
                 siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
                 return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
 
+            if old.parent is None:
+                raise Refused("a greeting is no reply: choose another one, or say something", 409)
             tries, path = await self._database.run(read)
             reply = await self._replies.alternative(then, old, tries, path)
             if (saved := await self._save_reply(then, old.parent, reply, stream)) is not None:

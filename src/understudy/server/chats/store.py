@@ -18,8 +18,8 @@ from understudy.server.problems import Refused
 
 __all__ = [
     "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "append", "as_of", "branch", "children", "create",
-    "delete", "get_chat", "get_message", "list_chats", "path", "remove", "set_unanswered", "show_branch", "texts",
-    "truncate", "update",
+    "delete", "get_chat", "get_message", "list_chats", "open_with", "path", "remove", "set_unanswered", "show_branch",
+    "texts", "truncate", "update",
 ]  # fmt: skip
 
 # A chat's title is its first words, unless it was renamed. `tip` is the last message of the branch that is shown, and
@@ -168,6 +168,12 @@ def append(db: sqlite3.Connection, chat_id: str, parent: int | None, message: Me
     assert cursor.lastrowid is not None
     update(db, chat_id, tip=cursor.lastrowid, title=title)
     return get_message(db, chat_id, cursor.lastrowid)
+
+
+def open_with(db: sqlite3.Connection, chat_id: str, greetings: Sequence[Message], shown: int) -> Chat:
+    """Store greetings as the alternatives that begin an empty chat, and show one of them by its place."""
+    ids = [append(db, chat_id, None, greeting).id for greeting in greetings]
+    return update(db, chat_id, tip=ids[shown])
 
 
 def get_message(db: sqlite3.Connection, chat_id: str, message_id: int) -> Message:
