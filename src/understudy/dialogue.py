@@ -12,8 +12,18 @@ from typing import Protocol, runtime_checkable
 
 from understudy.cancellation import Cancellation
 from understudy.errors import StoryError
+from understudy.macros import fill_macros
 from understudy.names import character_at
-from understudy.persona import Other, Persona, acquaintances_of, must_be_alive, other_at, persona_at, secrets_at
+from understudy.persona import (
+    Other,
+    Persona,
+    acquaintances_of,
+    false_names,
+    must_be_alive,
+    other_at,
+    persona_at,
+    secrets_at,
+)
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
@@ -256,7 +266,10 @@ def situation_at(
         raise StoryError(f"{facing} cannot stand before themselves: name somebody else")
     if faced is not None:
         must_be_alive(story.facts(faced), faced, at)
-    persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])])
+    user = "" if faced is None else false_names(story, who, at).get(faced, faced)
+    persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])], user=user)
+    if not setting:  # where a card says that the talk takes place
+        setting = fill_macros(story.card_texts(who).scenario, "", user, story.language)
     return Situation(
         persona=persona,
         setting=setting,

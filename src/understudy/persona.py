@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from understudy.errors import Dead, Unborn
+from understudy.macros import fill_macros
 from understudy.names import character_at, people_at, shown_names
 from understudy.story import Exchange, Fact, Line, LoreEntry, Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
@@ -101,8 +102,11 @@ class Other:
     """What else they may be called at the persona's moment."""
 
 
-def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = ()) -> Persona:
-    """Who a character is at a moment. `before` names those it stands before, known or not."""
+def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:
+    """Who a character is at a moment. `before` names those it stands before, known or not.
+
+    `user` is the one among them whom a card means by `{{user}}`; blank, they are 'you'.
+    """
     at = story.moment(moment) if isinstance(moment, str) else moment
     character = character_at(story, name, at)
     own = story.facts(character.name)
@@ -116,16 +120,19 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         for tie in holding_at(story.relations(of=character.name), at)
         if tie.to in facing
     )
+    card = story.card_texts(character.name)
+    to_name = {fill_macros(text, "", language=story.language): text for text in card.profile} if user else {}
+    profile = (fill_macros(to_name.get(text, text), "", user, story.language) for text in character.profile)
     return Persona(
         name=character.name,
         moment=at,
-        profile=(*character.profile, *(fact_sentence(fact, story.language) for fact in holding)),
+        profile=(*profile, *(fact_sentence(fact, story.language) for fact in holding)),
         attributes={fact.attribute: fact.values for fact in holding},
         relations=ties,
         past=story.past(character.name, at, shown_as),
         language=story.language,
         story=story.title,
-        greetings=story.greetings(character.name),
+        greetings=card.greetings,
         lore=story.lore(character.name),
     )
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from understudy.cards.document import CardNames, card_of, conversations, sentences
 from understudy.cards.file import png_of
 from understudy.cards.greetings import greeting_number, greetings_for
-from understudy.dialogue import Situation
+from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, StoryError
 from understudy.persona import Other, persona_at
+from understudy.readers import read
 from understudy.readers.assembly import Assembly
 from understudy.readers.card import NO_TEXT, NOT_STORY, READER
 from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
@@ -272,3 +273,15 @@ def test_greetings_lore_card_and_picture_are_kept_in_the_story(tmp_path: Path) -
     assert greeting_number(facing, 2) == "You again."
     with pytest.raises(StoryError, match="choose from 1 to 2"):
         greeting_number(facing, 3)
+
+
+def test_whoever_it_talks_with_is_named_in_profile_and_setting(tmp_path: Path) -> None:
+    path = tmp_path / "odile.json"
+    path.write_text(json.dumps(CARD), encoding="utf-8")
+    told = read(path)
+    facing = situation_at(told, "Odile", "end", "User")
+    assert facing.persona.profile[:2] == ("Odi keeps the lock at Verey.", "She owns User's old boat.")
+    assert facing.setting == "User waits at the lock with Odi."
+    alone = situation_at(told, "Odile", "end")
+    assert alone.persona.profile[1] == "She owns your old boat."
+    assert alone.setting == "You waits at the lock with Odi."

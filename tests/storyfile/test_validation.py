@@ -15,7 +15,7 @@ from reading import damage
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.readers import EMBEDDED, read
-from understudy.storyfile import Story, is_story_file, validate_story_file
+from understudy.storyfile import CardRecord, Story, is_story_file, validate_story_file
 from understudy.storyfile.database import address_of
 
 
@@ -83,10 +83,11 @@ def test_a_story_file_as_it_was_made_passes(made: Path) -> None:
         ("UPDATE acquaintance SET met = 2147483648", "met or was named at no line"),
         ("INSERT INTO lore (entry) VALUES ('{}')", "entry of a lorebook is none"),
         ("INSERT INTO lore (entry) VALUES ('[')", "entry of a lorebook is none"),
-        ("INSERT INTO cards VALUES (1, '[1]', '{}', NULL)", "greetings are no list"),
-        ("INSERT INTO cards VALUES (1, '[]', '[]', NULL)", "a card is none"),
-        ("INSERT INTO cards VALUES (1, '[]', '{}', x'ff')", "picture is no PNG"),
-        ("INSERT INTO cards VALUES (999, '[]', '{}', NULL)", "refers to what is not there"),
+        ("INSERT INTO cards VALUES (1, '[1]', '', '[]', '{}', NULL)", "no list of texts"),
+        ("INSERT INTO cards VALUES (1, '[]', '', '{}', '{}', NULL)", "no list of texts"),
+        ("INSERT INTO cards VALUES (1, '[]', '', '[]', '[]', NULL)", "a card is none"),
+        ("INSERT INTO cards VALUES (1, '[]', '', '[]', '{}', x'ff')", "picture is no PNG"),
+        ("INSERT INTO cards VALUES (999, '[]', '', '[]', '{}', NULL)", "refers to what is not there"),
         ("UPDATE about SET value = '[]' WHERE key = 'levels'", "two levels"),
         ("UPDATE about SET value = '[1, 2]' WHERE key = 'levels'", "no list of words"),
         ("UPDATE about SET value = 'xx' WHERE key = 'language'", "language is none"),
@@ -178,4 +179,5 @@ def test_a_file_from_before_there_were_cards_is_still_read(made: Path) -> None:
         changed(made, statement)
     story = Story.open(made)
     name = story.cast()[0].character.name
-    assert (story.greetings(name), story.lore(name), story.card(name), story.picture(name)) == ((), (), None, None)
+    assert (story.card_texts(name), story.lore(name)) == (CardRecord(), ())
+    assert (story.card(name), story.picture(name)) == (None, None)

@@ -5,8 +5,8 @@ from understudy.cards.file import parse_card, picture_of, png_of, read_card, wri
 from understudy.cards.greetings import greetings_for
 from understudy.cards.lore_files import read_lore
 from understudy.cards.lorebook import lore_for
-from understudy.cards.macros import fill_macros
 from understudy.cards.png import portrait
+from understudy.macros import fill_macros
 
 __all__ = [
     "Card",

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from understudy.cards.macros import CHARACTER, USERS, fill_macros
 from understudy.errors import InputError
+from understudy.macros import CHARACTER, USERS, fill_macros
 from understudy.text import fold
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from understudy.cards.macros import fill_macros
 from understudy.dialogue import Situation
 from understudy.errors import StoryError
+from understudy.macros import fill_macros
 
 __all__ = ["greeting_number", "greetings_for"]
 

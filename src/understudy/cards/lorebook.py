@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from random import Random
 
-from understudy.cards.macros import fill_macros
 from understudy.cards.regex import Regex, StepBudget, Unsupported, compile_regex
 from understudy.dialogue import Turn
+from understudy.macros import fill_macros
 from understudy.story import LoreEntry
 
 __all__ = ["POSITIONS", "active_entries", "lore_for"]

@@ -27,8 +27,8 @@ from understudy.cards.document import (
 )
 from understudy.cards.file import LARGEST_FILE, parse_card, picture_of
 from understudy.cards.lore_files import read_book
-from understudy.cards.macros import CHARACTER
 from understudy.cards.png import SIGNATURE
+from understudy.macros import fill_macros
 from understudy.readers.events import (
     CardSource,
     CastEntry,
@@ -122,7 +122,13 @@ class _CardStory:
         yield CardSource(
             self.fields["name"].source,
             self.names.name,
-            CardRecord(self._greeting_texts(), json_of(self.card, indent=None).decode(), self.picture),
+            CardRecord(
+                self._greeting_texts(),
+                one_line(self._named(self.card.text("scenario"))),
+                self._profile(),
+                json_of(self.card, indent=None).decode(),
+                self.picture,
+            ),
         )
         yield from self._lore()
         for name in GREETINGS:
@@ -141,11 +147,8 @@ class _CardStory:
         used_fields = ["name"]
         if one_line(self.card.text("nickname")):
             used_fields.append("nickname")
-        profile: list[str] = []
-        for name in PROFILE:
-            if profile_sentences := sentences(self.names.filled(self.card.text(name))):
-                used_fields.append(name)
-                profile += profile_sentences
+        used_fields += [name for name in PROFILE if sentences(self._named(self.card.text(name)))]
+        profile = map(self.names.filled, self._profile())
         aliases = (self.names.called,) if self.names.called != self.names.name else ()
         yield CastEntry(
             self.fields["name"].source,
@@ -153,13 +156,17 @@ class _CardStory:
             units=sum(self.fields[name].claim() for name in used_fields),
         )
 
+    def _profile(self) -> tuple[str, ...]:
+        return tuple(sentence for name in PROFILE for sentence in sentences(self._named(self.card.text(name))))
+
     def _greeting_texts(self) -> tuple[str, ...]:
-        """What opens a talk between two, as it is shown: `{{user}}` has no name yet."""
+        """What opens a talk between two, line ends and all."""
         texts = (self.card.text("first_mes"), *self.card.texts("alternate_greetings"))
         return tuple(self._named(text).strip() for text in texts if self.names.filled(text).strip())
 
     def _named(self, text: str) -> str:
-        return CHARACTER.sub(lambda _: self.names.called, whole_characters(text))
+        """The text with everything filled in but `{{user}}`, who has no name yet."""
+        return fill_macros(whole_characters(text), self.names.called, user=None)
 
     def _lore(self) -> Iterator[Event]:
         found = list[LoreEntry]()

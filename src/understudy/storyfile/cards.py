@@ -35,10 +35,16 @@ TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardRecord:
-    """A character's card: how it opens a talk, the whole document as JSON, and the PNG it came in, if it did."""
+    """A character's card: texts in which `{{user}}` stands for whoever it talks with, and the card itself.
 
-    greetings: tuple[str, ...]
-    document: str
+    `document` is its JSON, `picture` the PNG it came in. The same sentences as in `profile` are the character's own,
+    there with 'you' for a name.
+    """
+
+    greetings: tuple[str, ...] = ()
+    scenario: str = ""
+    profile: tuple[str, ...] = ()
+    document: str = "{}"
     picture: bytes | None = None
 
 
@@ -73,9 +79,9 @@ def write_cards(
 ) -> None:
     """`numbers` are those of the characters; lore of nobody is everybody's."""
     connection.executemany(
-        "INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?, ?, ?)",
         (
-            (numbers[name], json.dumps(card.greetings, ensure_ascii=False), card.document, card.picture)
+            (numbers[name], _list(card.greetings), card.scenario, _list(card.profile), card.document, card.picture)
             for name, card in cards.items()
         ),
     )
@@ -85,6 +91,10 @@ def write_cards(
     )
 
 
+def _list(texts: Sequence[str]) -> str:
+    return json.dumps(texts, ensure_ascii=False)
+
+
 class CardFile:
     """The cards of an open story file; an older file has none."""
 
@@ -92,9 +102,14 @@ class CardFile:
         self._db = db
         self._is_there = db.row("SELECT 1 FROM sqlite_master WHERE name = 'cards'") is not None
 
-    def greetings(self, character: int) -> tuple[str, ...]:
-        row = self._db.row("SELECT greetings FROM cards WHERE character = ?", (character,)) if self._is_there else None
-        return () if row is None else tuple(json.loads(row[0]))
+    def texts(self, character: int) -> CardRecord:
+        """A card without its document and picture, which are large; a blank one for somebody who has none."""
+        query = "SELECT greetings, scenario, profile FROM cards WHERE character = ?"
+        row = self._db.row(query, (character,)) if self._is_there else None
+        if row is None:
+            return CardRecord()
+        greetings, scenario, profile = row
+        return CardRecord(tuple(json.loads(greetings)), scenario, tuple(json.loads(profile)))
 
     def lore(self, character: int) -> tuple[LoreEntry, ...]:
         """The character's own and everybody's, in the order they were read in."""
@@ -121,10 +136,12 @@ def card_problems(connection: sqlite3.Connection) -> Iterator[str]:
             unpack_entry(entry)
         except (TypeError, ValueError) as error:
             yield f"an entry of a lorebook is none: {error}"
-    for greetings, document in connection.execute("SELECT greetings, document FROM cards"):
-        texts = json.loads(greetings)
-        if not isinstance(texts, list) or not all(type(text) is str for text in texts):
-            yield "a card's greetings are no list of texts"
+    for greetings, profile, document in connection.execute("SELECT greetings, profile, document FROM cards"):
+        for texts in (json.loads(greetings), json.loads(profile)):
+            if not isinstance(texts, list) or not all(type(text) is str for text in texts):
+                yield "a card's greetings or profile are no list of texts"
+            else:
+                "".join(texts).encode()  # as above
         if not isinstance(json.loads(document), dict):
             yield "a card is none"
     if connection.execute("SELECT 1 FROM cards WHERE substr(picture, 1, 8) <> ? LIMIT 1", (PNG,)).fetchone():

@@ -106,8 +106,8 @@ MIGRATIONS = [
         "cards",
         """
         CREATE TABLE cards (
-            character INTEGER PRIMARY KEY REFERENCES characters, greetings TEXT NOT NULL, document TEXT NOT NULL,
-            picture BLOB);
+            character INTEGER PRIMARY KEY REFERENCES characters, greetings TEXT NOT NULL, scenario TEXT NOT NULL,
+            profile TEXT NOT NULL, document TEXT NOT NULL, picture BLOB);
         CREATE TABLE lore (id INTEGER PRIMARY KEY, character INTEGER REFERENCES characters, entry TEXT NOT NULL);
         """,
     ),

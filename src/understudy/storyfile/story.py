@@ -14,7 +14,7 @@ from pathlib import Path
 
 from understudy.errors import InputError, UnknownMoment
 from understudy.story import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
-from understudy.storyfile.cards import CardFile
+from understudy.storyfile.cards import CardFile, CardRecord
 from understudy.storyfile.database import SharedConnection, address_of, connect, pack, translated_errors, unpack
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
@@ -197,9 +197,9 @@ class Story:
             for of_id, to_id, kind, level, since, until, file, line in rows
         )  # fmt: skip
 
-    def greetings(self, who: str) -> tuple[str, ...]:
-        """How a character's card opens a talk, macros and all; the first one first."""
-        return self._cards.greetings(self._people.number(who))
+    def card_texts(self, who: str) -> CardRecord:
+        """What a character's card says, `{{user}}` not filled in; a blank one for somebody who has none."""
+        return self._cards.texts(self._people.number(who))
 
     def lore(self, who: str) -> tuple[LoreEntry, ...]:
         """What a character's lorebook and those of the story hold, dated by nothing."""

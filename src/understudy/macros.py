@@ -20,13 +20,18 @@ COMMENT = re.compile(r"\{\{\s*(?://|comment\s*:|hidden_key\s*:)[^{}]*+\}\}", re.
 CHOICE = re.compile(r"\{\{\s*(?:random|pick)\s*:{1,2}(?P<first>(?:\\.|[^,{}:\\])*+)[^{}]*+\}\}", re.IGNORECASE)
 
 
-def fill_macros(text: str, char: str, user: str = "", language: str = "en") -> str:
-    """The text with names in the place of its macros; `{{char}}` stays where `char` is blank."""
+def fill_macros(text: str, char: str, user: str | None = "", language: str = "en") -> str:
+    """The text with names in the place of its macros; `{{char}}` stays where `char` is blank.
+
+    A blank `user` is 'you'; with None, `{{user}}` stays too.
+    """
     if "{{" not in text and "<" not in text:
         return text
     text = CHOICE.sub(lambda match: match["first"].replace("\\,", ",").strip(), COMMENT.sub("", text))
     if char:
         text = CHARACTER.sub(lambda _: char, text)
+    if user is None:
+        return text
     if user:
         return USERS.sub(lambda match: user + (match["own"] or ""), text)
     return USERS.sub(lambda match: _you(match, language), text)
