@@ -159,6 +159,8 @@ class Reply:
     candidates: tuple[Candidate, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     usage: Usage | None = None
+    log_probs: tuple[float, ...] | None = None
+    """Of each token of the text, where it was written by a model that gives them."""
 
 
 @dataclass(frozen=True, slots=True)

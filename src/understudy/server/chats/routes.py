@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from understudy.dialogue import USER_NAME
 from understudy.server.chats.schemas import (
@@ -21,6 +21,8 @@ from understudy.server.chats.schemas import (
     NewMessage,
     StopRequest,
 )
+from understudy.server.chats.service import Streaming
+from understudy.server.event_stream import EventStream
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
 
@@ -155,10 +157,8 @@ def _clean(text: str) -> str:
     return clean
 
 
-def _stream(events: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(
-        events, media_type=EVENTS, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    )
+def _stream(streaming: Streaming) -> Response:
+    return EventStream(*streaming)
 
 
 def _render(chat: ChatDocument, form: ExportFormat, texts: Mapping[int, str]) -> str:
