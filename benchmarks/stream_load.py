@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import statistics
 import sys
 import time
@@ -26,6 +27,7 @@ from understudy.cancellation import Cancellation
 from understudy.dialogue import DEFAULT_SAMPLING, Reply, Sampling, Situation, Turn, Usage
 
 GOAL_MS = 50.0
+TOKEN = re.compile(rb'"(?:content|text)":"(\d+\.\d+) "')
 WHO = ("Zita", "Pia", "Casimir", "Haake", "Benedek")
 
 
@@ -63,33 +65,33 @@ class SlowCaller:
         return Reply("There you are.")
 
 
-async def delays_of(client: httpx.AsyncClient, path: str, body: object) -> list[float]:
-    """Of each token, the milliseconds between its writing and its arrival."""
-    delays: list[float] = []
-    async with client.stream("POST", path, json=body) as response:
-        response.raise_for_status()
-        async for line in response.aiter_lines():
+async def delays_of(port: int, path: str, body: object) -> list[float]:
+    """Of each token, the milliseconds between its writing and its arrival. A bare socket: no client's own delays."""
+    content, delays = json.dumps(body).encode(), list[float]()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    writer.write(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+    try:
+        while line := await reader.readline():
             now = time.monotonic()
-            if not line.startswith("data: {"):
-                continue
-            data = json.loads(line[6:])
-            choices = data.get("choices")
-            text = (choices[0]["delta"].get("content") if choices else None) if "object" in data else data.get("text")
-            if text and (choices or set(data) == {"message", "text"}):
-                delays.append(1000 * (now - float(text)))
+            if found := TOKEN.search(line):
+                delays.append(1000 * (now - float(found[1])))
+    finally:
+        writer.close()
     return delays
 
 
-async def completions(client: httpx.AsyncClient, number: int) -> list[float]:
+async def completions(port: int, number: int) -> list[float]:
     message = {"role": "user", "content": "Well?"}
     body = {"model": f"demo/{WHO[number % len(WHO)]}@2.2", "messages": [message], "stream": True}
-    return await delays_of(client, "/v1/chat/completions", body)
+    return await delays_of(port, "/v1/chat/completions", body)
 
 
-async def chat(client: httpx.AsyncClient, number: int) -> list[float]:
+async def chat(port: int, number: int) -> list[float]:
     new = {"story": "demo", "characters": [WHO[number % len(WHO)]], "at": "2.2"}
-    made = (await client.post("/api/chats", json=new)).json()
-    return await delays_of(client, f"/api/chats/{made['id']}/messages", {"text": "Well?"})
+    async with httpx.AsyncClient(timeout=60) as client:
+        made = (await client.post(f"http://127.0.0.1:{port}/api/chats", json=new)).json()
+    return await delays_of(port, f"/api/chats/{made['id']}/messages", {"text": "Well?"})
 
 
 def row(name: str, delays: list[list[float]], tokens: int) -> None:
@@ -102,13 +104,11 @@ def row(name: str, delays: list[list[float]], tokens: int) -> None:
     )
 
 
-async def measured(url: str, options: argparse.Namespace) -> None:
-    limits = httpx.Limits(max_connections=options.streams)
-    async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
-        for name, one in (("completions", completions), ("chats", chat)):
-            await one(client, 0)  # the story's characters are looked up once
-            delays = await asyncio.gather(*(one(client, number) for number in range(options.streams)))
-            row(name, list(delays), options.tokens)
+async def measured(port: int, options: argparse.Namespace) -> None:
+    for name, one in (("completions", completions), ("chats", chat)):
+        await one(port, 0)  # the story is looked up once
+        delays = await asyncio.gather(*(one(port, number) for number in range(options.streams)))
+        row(name, list(delays), options.tokens)
 
 
 async def calls(url: str) -> None:
@@ -139,7 +139,7 @@ def main() -> None:
         f"{'later max':>10}"
     )
     with served("stream_load:SlowWriter") as server:
-        asyncio.run(measured(f"http://127.0.0.1:{server.port}", options))
+        asyncio.run(measured(server.port, options))
     with served("stream_load:SlowCaller") as server:
         asyncio.run(calls(f"http://127.0.0.1:{server.port}"))
 
