@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 from understudy.cancellation import Cancellation
 from understudy.errors import StoryError
 from understudy.names import character_at
+from understudy.outsiders import must_be_nobody, outsider
 from understudy.persona import Other, Persona, acquaintances_of, must_be_alive, other_at, persona_at, secrets_at
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
@@ -240,10 +241,11 @@ class Guesser(Protocol):
 
 
 def situation_at(
-    story: Story, name: str, moment: Moment | str, facing: str | None = None, setting: str = ""
+    story: Story, name: str, moment: Moment | str, facing: str | Other | None = None, setting: str = ""
 ) -> Situation:
     """The situation of a character at a moment, before somebody.
 
+    `facing` is somebody of the story; or somebody who is not in it, as an `Other` or written 'Tom: a sailor, 40'.
     At a moment inside a scene that the character is in, that scene's setting and company are the situation's.
     """
     at = story.moment(moment) if isinstance(moment, str) else moment
@@ -253,7 +255,10 @@ def situation_at(
     if scene is not None and who in scene.present:
         setting = setting or scene.setting
         company = tuple(other for other in scene.present if other != who)
-    faced = None if facing is None else character_at(story, facing, at).name
+    if isinstance(facing, str) and ":" in facing and not story.is_name(facing):
+        facing = outsider(*facing.split(":", 1))
+    stranger = must_be_nobody(story, facing, at) if isinstance(facing, Other) else None
+    faced = character_at(story, facing, at).name if isinstance(facing, str) else None
     if faced == who:
         raise StoryError(f"{facing} cannot stand before themselves: name somebody else")
     if faced is not None:
@@ -262,7 +267,7 @@ def situation_at(
     return Situation(
         persona=persona,
         setting=setting,
-        faced=None if faced is None else other_at(story, faced, persona),
+        faced=stranger if faced is None else other_at(story, faced, persona),
         present=tuple(other_at(story, other, persona) for other in company),
         secrets=secrets_at(story, who, at, faced),
         acquaintances=acquaintances_of(story, persona),

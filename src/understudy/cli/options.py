@@ -35,7 +35,9 @@ __all__ = [
 story_argument = click.argument("story", metavar="STORY")
 name_argument = click.argument("name", metavar="NAME")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
-facing_option = click.option("--facing", metavar="OTHER", help="Whom the character faces.")
+facing_option = click.option(
+    "--facing", metavar="OTHER", help="Whom the character faces: a name, or 'Tom: a sailor, 40'."
+)
 at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
