@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from understudy.storyfile import Story
 
 __all__ = [
+    "DEFAULT_AGENT",
     "agent_option",
     "at_option",
     "existing_refused",
@@ -42,8 +43,9 @@ at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
+DEFAULT_AGENT = "encoder"
 agent_option = click.option(
-    "--agent", metavar="AGENT", default="encoder", show_default=True,
+    "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
     help="Reply agent: a name, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(

@@ -14,7 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -25,7 +25,7 @@ from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
 from understudy.server.chats.answering import Answering, cut_live
 from understudy.server.chats.replies import ReplyGenerator
-from understudy.server.chats.scene import differences, resolve_scene, still_possible
+from understudy.server.chats.scene import ResolvedScene, differences, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
@@ -36,7 +36,7 @@ from understudy.server.chats.schemas import (
     shown_cast_at,
 )
 from understudy.server.chats.sse import ReplyStream, split_tokens
-from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.store import Chat, Message, OwnPersona
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.names import shown_names
@@ -85,6 +85,7 @@ class ChatService:
     ) -> None:
         self.pace_s = pace_s
         self._database, self._stories = database, registry
+        self._executor = executor
         self._replies = ReplyGenerator(registry, executor)
         self._answering = Answering(database, registry, self._replies)
         self._locks = KeyedLock()
@@ -129,16 +130,29 @@ class ChatService:
         chat, path, children, texts = await self._database.run(read)
         return await asyncio.to_thread(chat_document, chat, path, children, self._story_or_none(chat)), texts
 
-    async def create(self, story: str, characters: Sequence[str], at: str, speaker: str | None) -> ChatDocument:
+    async def create(
+        self,
+        story: str,
+        characters: Sequence[str],
+        at: str,
+        speaker: str | OwnPersona | None = None,
+        agent: str | None = None,
+    ) -> ChatDocument:
         opened = self._stories.story(story)
+        self._executor.named(agent)
 
-        def resolve() -> tuple[Moment, tuple[str, ...], str | None]:
+        def resolve() -> tuple[Moment, ResolvedScene]:
             moment = opened.moment(at)
-            return moment, *resolve_scene(opened, characters, speaker, moment)
+            return moment, resolve_scene(opened, characters, speaker, moment)
 
-        moment, names, speaker_name = await asyncio.to_thread(resolve)
-        chat = await self._database.run(lambda db: store.create(db, story, names, speaker_name, moment.dotted))
-        return await self.get(chat.id)
+        moment, scene = await asyncio.to_thread(resolve)
+
+        def write(db: sqlite3.Connection) -> Chat:
+            return store.create(
+                db, story, scene.characters, scene.speaker, moment.dotted, agent=agent, persona=scene.persona
+            )
+
+        return await self.get((await self._database.run(write)).id)
 
     async def update(
         self,
@@ -146,13 +160,18 @@ class ChatService:
         title: str | None = None,
         at: str | None = None,
         characters: Sequence[str] | None = None,
-        speaker: str | msgspec.UnsetType | None = msgspec.UNSET,
+        speaker: str | OwnPersona | msgspec.UnsetType | None = msgspec.UNSET,
         shown: int | None = None,
+        agent: str | msgspec.UnsetType | None = msgspec.UNSET,
     ) -> ChatDocument:
-        """Rename a chat, move it in time, change its characters or whom the user speaks as, or show another branch."""
+        """Rename a chat, move it in time, change its characters, its agent or whom the user speaks as, or show another
+        branch."""
         async with self._locks.acquire(chat_id):
             old = await self._database.run(lambda db: store.get_chat(db, chat_id))
             columns: dict[str, Any] = {} if title is None else {"title": title}
+            if agent is not msgspec.UNSET:
+                self._executor.named(agent)
+                columns["agent"] = agent
             if at is not None or characters is not None or speaker is not msgspec.UNSET:
                 story = self._stories.story(old.story)
 
@@ -160,10 +179,10 @@ class ChatService:
                     moment = story.moment(at or old.moment)
                     shown_as = shown_names(story, moment)  # the story's own names are stored; clients use shown names
                     old_speaker = None if old.speaker is None else shown_as.get(old.speaker, old.speaker)
-                    new_speaker = old_speaker if isinstance(speaker, msgspec.UnsetType) else speaker
+                    new_speaker = old.persona or old_speaker if isinstance(speaker, msgspec.UnsetType) else speaker
                     old_characters = [shown_as.get(name, name) for name in old.characters]
-                    names, speaker_name = resolve_scene(story, characters or old_characters, new_speaker, moment)
-                    return {"characters": names, "speaker": speaker_name, "moment": moment.dotted}
+                    scene = resolve_scene(story, characters or old_characters, new_speaker, moment)
+                    return {**_fields(scene), "moment": moment.dotted}
 
                 columns |= await asyncio.to_thread(resolve)
 
@@ -181,6 +200,13 @@ class ChatService:
                 differences, story, columns["characters"], columns["speaker"], old.moment, columns["moment"]
             )
         return document
+
+    async def list_personas(self) -> list[OwnPersona]:
+        """Those of users' own that were spoken as."""
+        return await self._database.run(store.list_personas)
+
+    async def delete_persona(self, name: str) -> None:
+        await self._database.run(lambda db: store.delete_persona(db, name))
 
     async def delete(self, chat_id: str) -> None:
         async with self._locks.acquire(chat_id):
@@ -321,8 +347,10 @@ class ChatService:
                 stream.close()
 
     async def _user_says(self, chat: Chat, parent: int | None, text: str, stream: ReplyStream) -> None:
-        name = await self._replies.shown_name(chat, chat.speaker)
-        message = Message(False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True)
+        name = chat.persona.name if chat.persona else await self._replies.shown_name(chat, chat.speaker)
+        message = Message(
+            False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True, persona=chat.persona
+        )
         saved = await self._answering.save(chat, parent, message)
         stream.send("said", saved)
         await self._answering.answer(chat, saved.id, stream)
@@ -352,3 +380,7 @@ class ChatService:
             return self._stories.story(chat.story)
         except UnknownStory:
             return None
+
+
+def _fields(scene: ResolvedScene) -> dict[str, Any]:
+    return {field.name: getattr(scene, field.name) for field in fields(scene)}
