@@ -112,8 +112,8 @@ class Evidence:
     """One thing that made a reply: a profile line, a tie, a memory, or the exchange it was taken from.
 
     `kind` is 'profile', 'relation', 'memory', 'exchange', 'approved' (a line of the utterance database, with its
-    number), 'bank' (a neutral line of the project's own), 'script', or 'notice' (how the reply was found, where that
-    needs saying); `words` are those that tied it to the message.
+    number), 'bank' (a neutral line of the project's own), 'script', 'notice' (how the reply was found, where that
+    needs saying), or 'problem' (why it was broken off); `words` are those that tied it to the message.
     """
 
     kind: str

@@ -160,7 +160,7 @@ def test_a_back_end_that_fails_in_mid_sentence_leaves_what_it_wrote_and_the_reas
     assert [name for name, _ in events][-2:] == ["problem", "end"]
     user, reply = chat.messages()
     assert (reply["text"], reply["state"], user["unanswered"]) == ("I never left", "cut", False)
-    assert [item["kind"] for item in reply["why"]["evidence"]] == ["notice"]
+    assert [item["kind"] for item in reply["why"]["evidence"]] == ["problem"]
     assert "broke off" in reply["why"]["evidence"][0]["text"]
     chat.writer.fails_at = None
     retried = events_of(chat.client.post(f"{chat.path}/messages/{reply['id']}/retry"))

@@ -230,4 +230,4 @@ def _broken_off(error: Exception) -> str:
     if isinstance(error, Refused) and error.status == CLIENT_CLOSED_REQUEST:
         return msgspec.json.encode(Why()).decode()
     told = problem_of(error).message if isinstance(error, UnderstudyError) else "the reply failed on the server"
-    return msgspec.json.encode(Why([EvidenceDocument("notice", told, None, [])])).decode()
+    return msgspec.json.encode(Why([EvidenceDocument("problem", told, None, [])])).decode()
