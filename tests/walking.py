@@ -122,6 +122,10 @@ class Walk:
             await self.ask(f"GET {one}/export", {"format": written}, chat=chat)
         await self.ask("GET /chats/{chat}", chat=chat)
         await self.ask(f"PATCH {one}", json={"title": "Renamed"}, chat=chat)  # type: ignore[arg-type]
+        tom = {"name": "Tom", "description": "A sailor, 40."}
+        await self.ask(f"PATCH {one}", json={"speaker": tom}, chat=chat)  # type: ignore[arg-type]
+        await self.ask(f"POST {one}/messages", json={"text": "What of the harbour?"}, chat=chat)  # type: ignore[arg-type]
+        await self.ask("GET /chats/{chat}", chat=chat)
         await self.ask(f"DELETE {message}", chat=chat, message=numbers[-1])
         await self.ask(f"GET {CHATS}")
         await self.ask(f"DELETE {one}", chat=chat)
@@ -143,6 +147,9 @@ class Walk:
         for asked in ("GET {}/progress", "POST {}/undo", "POST {}/restore", "GET {}/story"):
             await self.ask(asked.format(one), upload="none")
         await self.ask(f"GET {one}/files/{{number}}", upload="none", number="1")
+        await self.ask("GET /api/agents")
+        await self.ask("GET /api/personas")
+        await self.ask("DELETE /api/personas/{name}", name="Tom")
         await self._review()
         for who in ("Nobody", "a", ""):
             await self.ask("GET /v1/models/{model:path}", model=f"{self.story}/{who}@{self.at}")

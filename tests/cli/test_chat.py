@@ -20,7 +20,7 @@ Document = Callable[..., Any]
 
 def test_a_reply_with_its_evidence_and_candidates(document: Document, story: Path) -> None:
     said = document("chat", story, "Ines", "--say", "I am sorry about the key.")
-    assert set(said) == {"reply", "evidence", "candidates"}
+    assert set(said) == {"reply", "evidence", "candidates", "usage"}
     assert said["reply"] == "I know a thief by his shoes. Get out."
     assert said["candidates"][0]["text"] == said["reply"]
     assert said["candidates"][0]["moment"] == "2.1.2"

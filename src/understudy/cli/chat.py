@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,8 +34,19 @@ from understudy.cli.options import (
 )
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, voice, when
+from understudy.cli.streaming import stream_in_thread
 from understudy.cli.utterances import opened_store, store_option_for
-from understudy.dialogue import USER_NAME, Agent, Evidence, Reply, Situation, Turn, situation_at
+from understudy.dialogue import (
+    USER_NAME,
+    Agent,
+    Candidate,
+    Evidence,
+    Reply,
+    Situation,
+    StreamingAgent,
+    Turn,
+    situation_at,
+)
 from understudy.documents import reply_document
 from understudy.errors import InputError, StoryError, UnderstudyError
 from understudy.story import LoreEntry, Moment
@@ -48,11 +59,11 @@ LONGEST_LISTED = 100
 COMMANDS = """\
 /why            what the last reply was made from, and what else was considered
 /at MOMENT      go to another moment; back there, what was said later is not known yet
-/facing NAME    stand before them as somebody else
+/facing NAME    stand before them as somebody else; '/facing Tom: a sailor' as somebody of your own
 /greeting [N]   open the talk with another greeting of the card; without N, list them
 /undo           take back the last message and its reply
 /save FILE      write the chat to FILE, one JSON object a line
-/quit           leave (also Ctrl-D)"""
+/quit           leave (also Ctrl-D); Ctrl-C stops a reply"""
 
 
 @click.command(short_help="Talk with a character as of a moment.")
@@ -84,6 +95,7 @@ def chat(
         understudy chat demo Zita --at 2.3 --facing Benedek
         understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
         understudy chat demo Zita --at 2.3 --say "Hello" --rule "psprob>=0.2"
+        understudy chat demo Zita --at 2.3 --facing "Tom: a sailor, 40"
     """
     if not messages and sys.stdin is None:
         raise click.UsageError("stdin is closed, so there is nothing to answer: add --say TEXT, or pipe messages in")
@@ -186,10 +198,36 @@ class Conversation:
         )
 
     def say(self, text: str) -> Reply:
-        message = Turn(self.situation.faced.name if self.situation.faced else USER_NAME, text)
+        message = self._message(text)
         reply = self.agent.reply(self.situation, (*self._history(), message))
         self.answered.append(AnsweredMessage(self.situation, message, reply))
         return reply
+
+    def stream(self, text: str) -> Generator[str, None, Reply]:
+        """The same piece by piece, where the agent writes so. What came before an error or a Ctrl-C is kept."""
+        if not isinstance(self.agent, StreamingAgent):
+            reply = self.say(text)
+            yield reply.text
+            return reply
+        message, pieces = self._message(text), list[str]()
+        reply = None
+        try:
+            writing = stream_in_thread(self.agent, self.situation, (*self._history(), message))
+            while reply is None:
+                try:
+                    pieces.append(next(writing))
+                except StopIteration as end:
+                    reply = end.value
+                else:
+                    yield pieces[-1]
+        finally:
+            if reply is not None or pieces:
+                kept = reply or Reply("".join(pieces).rstrip())
+                self.answered.append(AnsweredMessage(self.situation, message, kept))
+        return reply
+
+    def _message(self, text: str) -> Turn:
+        return Turn(self.situation.faced.name if self.situation.faced else USER_NAME, text)
 
     def move(self, at: str | None = None, facing: str | None = None) -> None:
         """Go to another moment, or before somebody else."""
@@ -275,9 +313,12 @@ class Prompt:
                 break
 
     def say(self, message: str, spoken: bool = False) -> None:
-        """Send a message and print the reply: on one line, unless `spoken` to a person."""
-        reply = self.conversation.say(message)
-        self._print(reply.text, spoken)
+        """Send a message and print the reply: on one line, unless `spoken` to a person; as it comes on a terminal."""
+        if self.out.is_terminal and isinstance(self.conversation.agent, StreamingAgent):
+            reply = self._stream(message)
+        else:
+            reply = self.conversation.say(message)
+            self._print(reply.text, spoken)
         if self.why:
             print_why(self.out, reply)
 
@@ -285,6 +326,21 @@ class Prompt:
         text = Text(clean(said) if spoken else " ".join(clean(said).split()))
         text.stylize(voice(self.conversation.name))
         self.out.print(text, soft_wrap=not spoken)
+
+    def _stream(self, message: str) -> Reply:
+        pieces, is_printed = self.conversation.stream(message), False
+        try:
+            while True:
+                piece = Text(clean(next(pieces)), style=voice(self.conversation.name))
+                self.out.print(piece, end="", soft_wrap=True)
+                is_printed = True
+        except StopIteration as end:
+            reply: Reply = end.value
+            return reply
+        finally:
+            pieces.close()
+            if is_printed:
+                self.out.print()
 
     def _handle(self, typed: str) -> bool:
         """Run a command or send a message; False to leave."""
@@ -301,6 +357,10 @@ class Prompt:
                 self.say(typed, spoken=self.out.is_terminal)
         except UnderstudyError as error:
             self._note(str(error))
+        except KeyboardInterrupt:
+            if not self.out.is_terminal:
+                raise
+            self._note("Stopped. Ctrl-D leaves the chat.")
         return True
 
     def _why(self, _: str) -> None:
@@ -363,12 +423,20 @@ def print_why(out: Screen, reply: Reply, evidence: int | None = None, candidates
     runners_up = [candidate for candidate in reply.candidates if candidate.text != reply.text][:candidates]
     if runners_up:
         out.print(indented(heading("considered as well")))
-        scored = [(f"{runner.score:.2f}", _dotted(runner.moment), runner.text) for runner in runners_up]
+        scored = [(f"{runner.score:.2f}", _dotted(runner.moment), _verdict(runner)) for runner in runners_up]
         out.print(indented(grid(scored), by=4))
 
 
 def _dotted(moment: Moment | None) -> str:
     return "" if moment is None else moment.dotted
+
+
+def _verdict(candidate: Candidate) -> Text:
+    """What could have been said, where it came from, and why it was not."""
+    text = Text(clean(candidate.text) or "not known yet", style="" if candidate.text else "italic dim")
+    notes = (candidate.source, f"kept back: {candidate.rejected}" if candidate.rejected else "")
+    told = clean("; ".join(filter(None, notes)))
+    return text.append(f"  [{told}]", style="not italic dim") if told else text
 
 
 def _with_words(evidence: Evidence) -> Text:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from understudy.storyfile import Story
 
 __all__ = [
+    "DEFAULT_AGENT",
     "agent_option",
     "at_option",
     "existing_refused",
@@ -36,13 +37,16 @@ __all__ = [
 story_argument = click.argument("story", metavar="STORY")
 name_argument = click.argument("name", metavar="NAME")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
-facing_option = click.option("--facing", metavar="OTHER", help="Whom the character faces.")
+facing_option = click.option(
+    "--facing", metavar="OTHER", help="Whom the character faces: a name, or 'Tom: a sailor, 40'."
+)
 at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
+DEFAULT_AGENT = "encoder"
 agent_option = click.option(
-    "--agent", metavar="AGENT", default="encoder", show_default=True,
+    "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
     help="Reply agent: a name, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
