@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from understudy.cards import read_lore
-from understudy.cli.chat import Conversation
+from understudy.cli.conversation import Conversation
 from understudy.cli.options import load_reply_agent
 from understudy.persona import persona_at
 from understudy.readers import read
