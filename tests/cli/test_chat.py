@@ -220,3 +220,10 @@ def test_a_lorebook_is_added_to_what_a_talk_may_bring_up(run: Run, card: Path) -
     assert run("chat", card, "Mira", "--agent", "scripted", "--lore", "fog.json", "--say", "Fog?").stdout == "Line 1.\n"
     Path("none.json").write_text("{}")
     assert "holds no lorebook" in run("chat", card, "Mira", "--lore", "none.json", "--say", "x", status=1).stderr
+
+
+@pytest.mark.parametrize("agent", ["encoder", "tfidf"])
+def test_a_greeting_answers_nothing(document: Document, card: Path, agent: str) -> None:
+    asked = ("chat", card, "Mira", "--agent", agent, "--greeting", "1", "--facing", "Tom: a sailor")
+    for message in ("Well? Speak.", "Nods?", "Is there fog?"):
+        assert "Speak" not in document(*asked, "--say", message)["reply"]
