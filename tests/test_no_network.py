@@ -108,9 +108,15 @@ def run(tmp_path: Path) -> Callable[[list[str]], Run]:
     (work / "lines.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in LINES.splitlines()))
     (work / "script.txt").write_text("[Scene: A quay.]\nANN: Good evening.\nBEN: You are late.\n")
     switches = {variable for told in SWITCHES.values() for variable in told}
-    left_out = {*switches, "UNDERSTUDY_CACHE", "CI"}  # ONNX Runtime reports nothing where it sees CI, users have none
+    left_out = {
+        *switches,
+        "UNDERSTUDY_CACHE",
+        "UNDERSTUDY_CONFIG",
+        "CI",
+    }  # ONNX Runtime reports nothing where it sees CI, users have none
     kept = {name: value for name, value in os.environ.items() if name not in left_out}
-    environment = {**kept, **{name: str(folder) for name, folder in places.items()}, "PYTHONDONTWRITEBYTECODE": "1"}
+    others = {"OPENAI_API_KEY": "sk-of-another-program", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**kept, **{name: str(folder) for name, folder in places.items()}, **others}
 
     def run(argv: list[str]) -> Run:
         command = isolation.command(tmp_path / "reached.json", argv)

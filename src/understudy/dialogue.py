@@ -72,6 +72,8 @@ class Situation:
     present: tuple[Other, ...] = ()
     secrets: tuple[str, ...] = ()
     """Sentences about the character that are true and that the one faced does not know."""
+    known_as: str = ""
+    """The false name that the one faced knows the character by; blank where it is its own."""
     acquaintances: tuple[Other, ...] = ()
     """Everybody the character has met or heard named: names and aliases only."""
 
@@ -283,5 +285,6 @@ def situation_at(
         faced=stranger if faced is None else other_at(story, faced, persona),
         present=tuple(other_at(story, other, persona) for other in company),
         secrets=secrets_at(story, who, at, faced),
+        known_as=false_names(story, faced, at).get(who, ""),
         acquaintances=acquaintances_of(story, persona),
     )

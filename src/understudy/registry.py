@@ -46,6 +46,8 @@ class Need(Flag):
     """A character's lines to learn from."""
     SCENES = auto()
     """Scenes to learn from."""
+    BACKEND = auto()
+    """A language model that writes: set up or fetched by the user, or handed over through the argument `backend`."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from understudy.errors import UnknownMoment
 
 __all__ = [
+    "SECRET",
     "Character",
     "Dated",
     "Exchange",
@@ -183,6 +184,9 @@ class Character:
     profile: tuple[str, ...] = ()
 
 
+SECRET = "secret"  # the attribute of what one keeps to oneself
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An attribute of a character from a moment on, until it ends or a newer one takes its place.
@@ -198,9 +202,9 @@ class Fact:
     known_to: tuple[str, ...] | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Facts of one key take each other's place."""
-        return self.who, self.attribute
+    def key(self) -> tuple[str, ...]:
+        """Facts of one key take each other's place. One can have many secrets: each is a key of its own."""
+        return (self.who, self.attribute, *(self.values if self.attribute == SECRET else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +295,7 @@ class Schema:
         *("gender", "age", "lineage", "talents", "looks"),  # inborn
         *("achievement", "title", "belongings", "export", "hobby", "character", "spells", "nickname"),  # nurture
         *("affiliation", "goes by", "born", "died"),  # whom one belongs to, a false name, and the ends of a life
+        SECRET,
     )
     kinds: tuple[str, ...] = (
         *("friend", "classmate", "teacher", "family", "lover", "opponent", "teammate", "enemy"),

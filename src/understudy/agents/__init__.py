@@ -14,7 +14,7 @@ from understudy.text import did_you_mean
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
 
-__all__ = ["AGENTS", "TRAINED", "agent_named", "draws_on_lines"]
+__all__ = ["AGENTS", "TRAINED", "WRITING", "agent_named", "draws_on_lines"]
 
 
 FROM_MODEL = Need.MODEL | Need.CANDIDATES
@@ -24,6 +24,9 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
     for entry in (
         RegistryEntry("encoder", Imported("understudy.agents.encoder", "EncoderAgent"), Need.CANDIDATES),
         RegistryEntry("tfidf", Imported("understudy.agents.tfidf", "TfIdfAgent"), Need.CANDIDATES),
+        RegistryEntry("llm", Imported("understudy.agents.writer", "llm_agent"), Need.BACKEND),
+        RegistryEntry("local", Imported("understudy.agents.writer", "local_agent"), Need.BACKEND),
+        RegistryEntry("writer", Imported("understudy.agents.writer", "writer_agent"), Need.BACKEND),
         RegistryEntry("scripted", Imported("understudy.agents.scripted", "Scripted")),
         RegistryEntry("starspace", Imported("understudy.agents.starspace", "Starspace"), FROM_MODEL),
         RegistryEntry("profile-memory", Imported("understudy.agents.profile_memory", "ProfileMemory"), FROM_MODEL),
@@ -34,6 +37,12 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
 
 TRAINED = frozenset(name for name, entry in AGENTS.items() if Need.MODEL in entry.needs)
 """Agents that need a trained model; they are selected by its folder."""
+
+WRITING = frozenset(name for name, entry in AGENTS.items() if Need.BACKEND in entry.needs)
+"""Agents that write with a language model."""
+
+WITH_MODEL = frozenset({"llm", "local"})
+"""Agents that take the name of a model after a colon: llm:MODEL, local:PATH."""
 
 
 def draws_on_lines(spec: str) -> bool:
@@ -46,12 +55,16 @@ def draws_on_lines(spec: str) -> bool:
 def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
     """The agent that a word on the command line means: a name, a model folder, or `module:factory`.
 
-    A model folder says which agent it is for. A factory of your own is imported (from the current folder too), called
-    without arguments, and gives an object with `reply` or `score`. `candidates` are for agents that draw on lines.
+    `llm` and `local` take a model after a colon: `llm:MODEL`, `local:PATH`. A model folder says which agent it is for.
+    A factory of your own is imported (from the current folder too), called without arguments, and gives an object with
+    `reply` or `score`. `candidates` are for agents that draw on lines.
     """
     extra = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
     if spec in AGENTS and spec not in TRAINED:
         return AGENTS[spec](**extra)
+    name, _, model = spec.partition(":")
+    if name in WITH_MODEL and model:
+        return AGENTS[name](model)
     if spec and Path(spec).is_dir():
         return _folder_agent(Path(spec), **extra)
     if spec in TRAINED:
@@ -64,7 +77,7 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
     ready = ", ".join(name for name in AGENTS if name not in TRAINED)
     raise AgentError(
         f"there is no agent '{spec}'{did_you_mean(spec, AGENTS)}: choose from {ready}, "
-        f"a model folder ({', '.join(sorted(TRAINED))}: make one with "
+        f"llm:MODEL, local:MODEL, a model folder ({', '.join(sorted(TRAINED))}: make one with "
         "'understudy train'), or a factory of your own as module:factory"
     )
 

@@ -68,8 +68,8 @@ class EncodedMemory:
         speakers = (None if exchange.heard is None else exchange.heard.speaker for exchange in self.exchanges)
         self._heard_from = np.array([numbers.setdefault(name, len(numbers)) for name in speakers], np.int32)
         self._numbers = numbers
-        self._lines, self._settings = _scene_lines(past)
-        self._line_words = TfIdf((line.text for line in self._lines), language)
+        self.lines, self._settings = _scene_lines(past)
+        self._line_words = TfIdf((line.text for line in self.lines), language)
         self._line_vectors: TextVectors | None = None
         self._vectors = TextVectors(
             [*(exchange.said.text for exchange in self.exchanges), *(self._prompt(index) for index in heard)], encoder
@@ -105,11 +105,11 @@ class EncodedMemory:
         self, message: Floats, query: Mapping[str, float], count: int, least: float
     ) -> list[tuple[Line, str, float]]:
         """The scenes that bear most on the message: the line that does, the setting, how much."""
-        if not self._lines:
+        if not self.lines:
             return []
         if self._line_vectors is None:
-            self._line_vectors = TextVectors([line.text for line in self._lines], self._encoder)
-        places = np.arange(len(self._lines))
+            self._line_vectors = TextVectors([line.text for line in self.lines], self._encoder)
+        places = np.arange(len(self.lines))
         if not self._line_vectors.is_complete:
             places = np.sort(np.array([place for place, _ in self._line_words.top(query, FIRST_LINES)], np.intp))
         scores = self._line_vectors.of(places) @ message
@@ -117,7 +117,7 @@ class EncodedMemory:
         for index in np.argsort(-scores, kind="stable").tolist():
             if scores[index] < least or len(best) == count:
                 break
-            line = self._lines[places[index]]
+            line = self.lines[places[index]]
             best.setdefault(_scene(line.moment), (line, self._settings[_scene(line.moment)], float(scores[index])))
         return list(best.values())
 

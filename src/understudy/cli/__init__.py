@@ -31,6 +31,7 @@ from understudy.cli.guess import guess, voices
 from understudy.cli.licences import licences
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
+from understudy.cli.prompt import prompt
 from understudy.cli.read import read
 from understudy.cli.score import score
 from understudy.cli.serve import serve
@@ -115,6 +116,7 @@ for command in (
     scenes,
     persona,
     chat,
+    prompt,
     serve,
     score,
     filter_,

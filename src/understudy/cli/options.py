@@ -47,7 +47,7 @@ at_option = click.option(
 DEFAULT_AGENT = "encoder"
 agent_option = click.option(
     "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
-    help="Reply agent: a name, a model folder, or module:factory.",
+    help="Reply agent: a name, llm:MODEL, local:MODEL, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",

@@ -1,0 +1,272 @@
+"""Drafts from what is there already: own lines and their sentences, what was heard, profile and ties.
+
+    bearing(e) = 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)           of an exchange e
+    bearing(s) = 0.5 words(m, s) + 0.35 [s is a tie to somebody the message is about]      of a profile sentence or a tie
+    bearing(l) = 0.5 likeness(m, l) + 0.5 words(m, l)                                of a line that somebody else said
+
+Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else said is
+told as such, and only where it bears strongly on the message. Nothing here is judged: see `judging.guarded`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.agents.dialogue_context import content, heard_words, last_heard, own_names
+from understudy.agents.encoded_memory import EncodedMemory
+from understudy.agents.encoder import READ, EncoderAgent
+from understudy.agents.fit import CachedEncoder
+from understudy.agents.pools import said_at, taken_from
+from understudy.agents.profile_replies import ties_to_faced
+from understudy.agents.tfidf import TfIdfAgent
+from understudy.agents.word_roots import roots
+from understudy.cancellation import Cancellation
+from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
+from understudy.lexical import TfIdf
+from understudy.persona import Other
+from understudy.story import Line
+from understudy.text import words
+from understudy.wording import alias_sentence, name_sentence, nickname_sentence, reported, speaker_words, tie_sentence, tie_to_faced
+
+__all__ = ["OldLines", "RecalledDraft"]
+
+MOST_LINES, MOST_HEARD = 40, 3
+HEARD, WORDS, RECENT, LONG_PAST = 0.5, 0.5, 0.1, 20
+NAMED, TIE = 0.15, 0.35
+HALF, HEARSAY = 0.5, 0.1  # of the message must be spoken of; so much less is hearsay worth
+DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
+LONG_LINE = 2  # sentences
+LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
+CUT, COVERED = 0.1, 0.4
+TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
+SECOND_PERSON = re.compile(r"\byou(?:'re|'ve|'ll|r|rs)?\b", re.IGNORECASE)
+TO_ANOTHER = 0.08
+FATE = re.compile(
+    r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b", re.IGNORECASE
+)
+WHO_ARE_YOU = re.compile(r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE)
+WHO_IS = re.compile(r"\b(?:who|what) (?:is|was|are)\b|\breally\b|誰|谁", re.IGNORECASE)
+IDENTITY, FATE_KNOWN = 1.1, 0.6
+IN_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledDraft(Draft):
+    """A draft with how much it bears on the message, beyond how well it would fit."""
+
+    bearing: float = 0.0
+
+
+class OldLines:
+    """Offers what the character has said, heard, and is."""
+
+    def __init__(self, agent: EncoderAgent) -> None:
+        self.agent = agent
+        self._by_words = TfIdfAgent()
+
+    def drafts(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,  # noqa: ARG002
+        cancellation: Cancellation | None = None,  # noqa: ARG002
+    ) -> tuple[list[Draft], Usage]:
+        persona = situation.persona
+        message = last_heard(persona, history)
+        people = _mentioned(situation, message)
+        drafts: list[Draft] = [*_facts(situation, message, people)]
+        encoded = self.agent.memory(situation)
+        if encoded is None:
+            drafts += _from_words(self._by_words, situation, history)
+        else:
+            cached, memory = encoded
+            drafts += _own_lines(situation, message, memory, cached, people)
+            drafts += _heard(situation, message, memory, cached, people)
+        return drafts, Usage()
+
+
+def _own_lines(
+    situation: Situation, message: str, memory: EncodedMemory, cached: CachedEncoder, people: Sequence[Other]
+) -> Iterator[Draft]:
+    if not memory.exchanges:
+        return
+    vector = cached.encode([message])[0]
+    language, faced = situation.persona.language, situation.faced.name if situation.faced else ""
+    query = content(heard_words(situation.persona, message), language)
+    ranked = memory.ranked_for(query)
+    exchanges = [memory.exchanges[place] for place in ranked.places]
+    bearing = HEARD * ranked.heard_likeness(vector) + WORDS * memory.shared_words(query)[ranked.places]
+    bearing += RECENT * ranked.places / max(len(memory.exchanges), LONG_PAST)
+    asked = _rarities(roots(message, language) - roots(" ".join(own_names(situation.persona)), language), memory, language)
+    bearing += COVERED * np.array([_coverage(asked, e.said.text, language) for e in exchanges], np.float32)
+    order = np.argsort(-(bearing + ranked.said @ vector), kind="stable")[:MOST_LINES].tolist()
+    named = _pattern(people)
+    for index in order:
+        exchange = exchanges[index]
+        text = exchange.said.text.strip()
+        source = "exchange" if exchange.approved is None else "approved"
+        evidence = (taken_from(exchange, _shared(message, text, language)),)
+        moment = said_at(exchange)
+        own = float(bearing[index])
+        if SECOND_PERSON.search(text) and (exchange.heard is None or exchange.heard.speaker != faced):
+            own -= TO_ANOTHER
+        about = NAMED if named is not None and named.search(text) else 0.0
+        too_long = TOO_LONG if len(text.split()) > LONG_ENOUGH else 0.0
+        yield RecalledDraft(text, source, moment, evidence, None, own + about - too_long)
+        own -= COVERED * _coverage(asked, text, language)
+        parts = [part.strip() for part in SENTENCE_END.split(text) if part.strip()]
+        for part in _runs(parts) if len(parts) >= LONG_LINE else ():
+            if len(content(words(part, language), language)) >= LEAST_MEANT:
+                about = NAMED if named is not None and named.search(part) else 0.0
+                covered = COVERED * _coverage(asked, part, language)
+                yield RecalledDraft(part, source, moment, evidence, None, own - CUT + covered + about)
+
+
+def _rarities(asked: frozenset[str], memory: EncodedMemory, language: str) -> dict[str, float]:
+    """How much each word of a message says: ln of the share of own lines without it."""
+    count = len(memory.exchanges)
+    bags = [roots(exchange.said.text, language) for exchange in memory.exchanges]
+    return {word: math.log((2 + count) / (1 + sum(word in bag for bag in bags))) for word in asked}
+
+
+def _coverage(asked: dict[str, float], text: str, language: str) -> float:
+    """How much of what a message asks for a text speaks of."""
+    total = sum(asked.values())
+    found = roots(text, language)
+    return sum(weight for word, weight in asked.items() if word in found) / total if total else 0.0
+
+
+def _runs(parts: Sequence[str]) -> Iterator[str]:
+    """One and two sentences of a longer line, side by side."""
+    for first in range(len(parts)):
+        for size in (1, 2, 3):
+            if first + size <= len(parts) and size < len(parts):
+                yield " ".join(parts[first : first + size])
+
+
+def _heard(
+    situation: Situation, message: str, memory: EncodedMemory, cached: CachedEncoder, people: Sequence[Other]
+) -> Iterator[Draft]:
+    """The sentence of somebody else's that bears most on the message, told as theirs."""
+    persona = situation.persona
+    lines = [line for line in memory.lines if line.speaker not in (None, persona.name)]
+    query = content(heard_words(persona, message), persona.language)
+    if not lines or not query:
+        return
+    index = TfIdf((line.text for line in lines), persona.language)
+    scores = index.scores(query)
+    best = np.argsort(-scores, kind="stable")[: 8 * MOST_HEARD].tolist()
+    vector = cached.encode([message])[0]
+    named = _pattern(people)
+    found = list[RecalledDraft]()
+    asked = _rarities(roots(message, persona.language), memory, persona.language)
+    faced = situation.faced.name if situation.faced else ""
+    for place in best:
+        line = lines[place]
+        if line.speaker == faced or line.speaker is None:
+            continue
+        parts = [part.strip() for part in SENTENCE_END.split(DIRECTION.sub("", line.text)) if part.strip()]
+        parts = [part for part in parts if _can_be_told(part)]
+        covered = [_coverage(asked, part, persona.language) for part in parts]
+        if not parts or max(covered) < HALF:
+            continue
+        which = covered.index(max(covered))
+        bearing = HEARD * float(cached.encode([parts[which]])[0] @ vector) + WORDS * covered[which] - HEARSAY
+        bearing += RECENT * place / max(len(lines), LONG_PAST)
+        bearing += NAMED if named is not None and named.search(parts[which]) else 0.0
+        found.append(_quoted(line, parts[which], persona.language, bearing))
+    yield from sorted(found, key=lambda draft: -draft.bearing)[:MOST_HEARD]
+
+
+def _can_be_told(sentence: str) -> bool:
+    """A statement, and not one about whoever heard it."""
+    return not sentence.endswith(("?", "？", "—")) and len(sentence) > 12 and SECOND_PERSON.search(sentence) is None
+
+
+def _quoted(line: Line, text: str, language: str, bearing: float) -> RecalledDraft:
+    evidence = Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
+    return RecalledDraft(
+        reported(line.speaker or "", text, language), "memory", line.moment, (evidence,), None, bearing
+    )
+
+
+def _facts(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
+    """Profile sentences that are no secret from the one faced, ties to them, and to whom the message is about."""
+    persona, language = situation.persona, situation.persona.language
+    kept = set(situation.secrets)
+    sentences = [
+        text.strip()
+        for text in persona.profile
+        if text.strip() and text not in kept and (language != READ or IN_FIRST_PERSON & set(words(text, READ)))
+    ]
+    query = content(heard_words(persona, message), language)
+    shared = TfIdf(sentences, language).scores(query).tolist() if sentences else []
+    named = _pattern(people)
+    for text, score in zip(sentences, shared):
+        about = NAMED if named is not None and named.search(text) else 0.0
+        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, WORDS * score + about)
+    yield from _identities(situation, message, people)
+    of_speaker = not speaker_words(language).isdisjoint(words(message, language))
+    for tie in ties_to_faced(situation):
+        text = tie_to_faced(tie, language)
+        bearing = (TIE if of_speaker else 0.0) - (0.1 if tie.kind == "familiarity" else 0.0)
+        yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+    meant = {other.name for other in people}
+    for tie in persona.relations:
+        if tie.to in meant and (situation.faced is None or tie.to != situation.faced.name):
+            text = tie_sentence(tie, language)
+            bearing = TIE - (0.1 if tie.kind == "familiarity" else 0.0)
+            yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+
+
+def _identities(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
+    """The own name, who is meant by another name, and the fate of those asked after."""
+    persona, language = situation.persona, situation.persona.language
+
+    def known(text: str, bearing: float) -> RecalledDraft:
+        return RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
+
+    if WHO_ARE_YOU.search(message):
+        yield known(name_sentence(persona.attributes.get("goes by", (persona.name,))[0], language), IDENTITY)
+    for nickname in persona.attributes.get("nickname", ()):
+        if WHO_IS.search(message) and _names_pattern([nickname]).search(message):
+            yield known(nickname_sentence(nickname, language), IDENTITY)
+    for other in people:
+        alias = next((name for name in other.aliases if _names_pattern([name]).search(message)), None)
+        if alias is not None and other.name not in message and WHO_IS.search(message):
+            yield known(alias_sentence(alias, other.name, language), IDENTITY)
+        for text in other.profile:
+            yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
+
+
+def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:
+    reply = agent.reply(situation, history)
+    for candidate in reply.candidates:
+        source = "exchange" if candidate.moment is not None else "profile"
+        yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, candidate.score)
+
+
+def _mentioned(situation: Situation, message: str) -> list[Other]:
+    """Those whom a message names, by whatever name."""
+    return [other for other in situation.acquaintances if (p := _pattern([other])) is not None and p.search(message)]
+
+
+def _pattern(people: Iterable[Other]) -> re.Pattern[str] | None:
+    names = {name for other in people for name in (other.name, *other.aliases)}
+    return _names_pattern(names) if names else None
+
+
+def _names_pattern(names: Iterable[str]) -> re.Pattern[str]:
+    ordered = sorted(names, key=len, reverse=True)
+    return re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" if n.isascii() else re.escape(n) for n in ordered))
+
+
+def _shared(message: str, text: str, language: str) -> tuple[str, ...]:
+    known = content(words(text, language), language)
+    return tuple(word for word in content(words(message, language), language) if word in known)
