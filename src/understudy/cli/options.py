@@ -25,6 +25,7 @@ __all__ = [
     "json_option",
     "listed",
     "load_reply_agent",
+    "lore_option",
     "name_argument",
     "names_option",
     "rule_option",
@@ -36,7 +37,9 @@ __all__ = [
 story_argument = click.argument("story", metavar="STORY")
 name_argument = click.argument("name", metavar="NAME")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
-facing_option = click.option("--facing", metavar="OTHER", help="Whom the character faces.")
+facing_option = click.option(
+    "--facing", metavar="OTHER", help="Whom the character faces: a name, or 'Tom: a sailor, 40'."
+)
 at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
@@ -49,6 +52,10 @@ agent_option = click.option(
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",
     help="Say only what passes, as in 'anachronism<=0'; may be repeated.",
+)  # fmt: skip
+lore_option = click.option(
+    "--lore", "lore", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
+    help="A lorebook (world info JSON, or a card): what a talk may bring up; may be repeated.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
