@@ -4,8 +4,8 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 
 from understudy.backends import Completion
+from understudy.backends.settings import LLMSettings
 from understudy.dialogue import ChatMessage
 
 Run = Callable[..., Result]
@@ -68,12 +69,11 @@ def parrot(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     opened: list[Any] = []
     module = __import__("understudy.cli.check", fromlist=["check"])
 
-    def settings(**values: Any) -> SimpleNamespace:
-        opened.append(values)
-        return SimpleNamespace(**values)
+    def open_parrot(settings: LLMSettings) -> Parrot:
+        opened.append({field.name: getattr(settings, field.name) for field in fields(settings)})
+        return Parrot(settings)
 
-    monkeypatch.setattr(module, "SETTINGS", settings)
-    monkeypatch.setattr(module, "OPEN_BACKEND", Parrot)
+    monkeypatch.setattr(module, "OPEN_BACKEND", open_parrot)
     for name in ("UNDERSTUDY_CHECK_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     return opened
@@ -148,7 +148,6 @@ def served(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_a_character_that_is_served_can_be_checked(run: Run, served: str, tmp_path: Path) -> None:
-    pytest.importorskip("understudy.backends.openai_api")
     probe = '[[probe]]\nwho = "Danilo Reuss"\nat = "1.2"\nfacing = "Zita"\nask = "Who are you?"\nmust_not = ["Reuss"]\n'
     (tmp_path / "probes.toml").write_text(probe, encoding="utf-8")
     path = tmp_path / "served.toml"

@@ -28,8 +28,7 @@ __all__ = ["check"]
 KEY, OPENAI_KEY = "UNDERSTUDY_CHECK_KEY", "OPENAI_API_KEY"
 FILE = click.Path(path_type=Path, dir_okay=False)
 SHOWN = 3  # failing conversations of a test that are shown
-OPEN_BACKEND = Imported("understudy.backends.openai_api", "OpenAIBackend")
-SETTINGS = Imported("understudy.backends.settings", "LLMSettings")
+OPEN_BACKEND = Imported("understudy.backends.openai_api", "OpenAIBackend")  # HTTP and TLS are slow to import
 
 
 @click.command(short_help="Persona tests for a bot, over the OpenAI API.")
@@ -114,8 +113,10 @@ def _write_example(path: Path, force: bool) -> None:
 
 
 def _backends(url: str, key: str | None, timeout_s: float, retries: int) -> Callable[[str], Backend]:
+    from understudy.backends.settings import LLMSettings
+
     def backend_for(model: str) -> Backend:
-        settings = SETTINGS(name=model, url=url, model=model, key=key, timeout_s=timeout_s, retries=retries)
+        settings = LLMSettings(name=model, url=url, model=model, key=key, timeout_s=timeout_s, retries=retries)
         backend: Backend = OPEN_BACKEND(settings)
         return backend
 

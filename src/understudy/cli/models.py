@@ -106,10 +106,8 @@ def _row(name: str, path: object) -> Row:
 
 def _llm_rows() -> Iterator[Row]:
     """Servers that are set up, and servers that answer on this machine."""
-    try:  # joined here: backends/settings.py comes from another branch; import it plainly once it is merged
-        from understudy.backends.settings import configured_llms, find_local_servers  # type: ignore[import-not-found]
-    except ImportError:
-        return
+    from understudy.backends.settings import configured_llms, find_local_servers
+
     for llm in configured_llms():
         where = f"{llm.url} ({llm.problem})" if llm.problem else llm.url
         yield {"name": llm.name, "backend": "llm", "where": where, "ready": not llm.problem}
