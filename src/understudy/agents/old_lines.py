@@ -1,18 +1,19 @@
 """Drafts from what is there already: own lines and their sentences, what was heard, profile and ties.
 
-    bearing(e) = 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)           of an exchange e
-    bearing(s) = 0.5 words(m, s) + 0.35 [s is a tie to somebody the message is about]      of a profile sentence or a tie
-    bearing(l) = 0.5 likeness(m, l) + 0.5 words(m, l)                                of a line that somebody else said
+    bearing(e) = 0.35 likeness(m, heard(e)) + 0.35 words(m, e) + 0.5 covered(m, e) + 0.1 age(e)      of an exchange e
+    bearing(s) = 0.35 words(m, s) + 0.5 covered(m, s)                                 of a profile sentence s
+    bearing(l) = 0.35 likeness(m, l) + 0.35 covered(m, l) + 0.1 age(l) - 0.25         of a line that somebody else said
 
-Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else said is
-told as such, and only where it bears strongly on the message. Nothing here is judged: see `judging.guarded`.
+`words` is a tf-idf cosine, `covered` the share of the message's words of meaning that the text has, rare ones counting
+more. Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else said is
+told as such. A question for a name, or for who is behind one, gets it. Nothing here is judged: see `judging.guarded`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,22 +29,22 @@ from understudy.agents.word_roots import roots
 from understudy.cancellation import Cancellation
 from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
 from understudy.lexical import TfIdf
-from understudy.persona import Other
+from understudy.persona import Other, Persona
 from understudy.story import Line
 from understudy.text import words
 from understudy.wording import alias_sentence, name_sentence, nickname_sentence, reported, speaker_words, tie_sentence, tie_to_faced
 
 __all__ = ["OldLines", "RecalledDraft"]
 
-MOST_LINES, MOST_HEARD = 40, 3
-HEARD, WORDS, RECENT, LONG_PAST = 0.5, 0.5, 0.1, 20
+MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
+HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20
 NAMED, TIE = 0.15, 0.35
-HALF, HEARSAY = 0.5, 0.1  # of the message must be spoken of; so much less is hearsay worth
+HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
 DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
 LONG_LINE = 2  # sentences
 LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
-CUT, COVERED = 0.1, 0.4
+CUT, COVERED = 0.1, 0.5
 TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
 SECOND_PERSON = re.compile(r"\byou(?:'re|'ve|'ll|r|rs)?\b", re.IGNORECASE)
 TO_ANOTHER = 0.08
@@ -52,7 +53,7 @@ FATE = re.compile(
 )
 WHO_ARE_YOU = re.compile(r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE)
 WHO_IS = re.compile(r"\b(?:who|what) (?:is|was|are)\b|\breally\b|誰|谁", re.IGNORECASE)
-IDENTITY, FATE_KNOWN = 1.1, 0.6
+IDENTITY, FATE_KNOWN = 1.4, 0.6
 IN_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
 
@@ -81,18 +82,25 @@ class OldLines:
         message = last_heard(persona, history)
         cached = self.agent.encoder(persona.language)
         people = _mentioned(situation, message)
-        drafts: list[Draft] = [*_facts(situation, message, people)]
+        bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
+        asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
+        drafts: list[Draft] = [*_facts(situation, message, asked, people)]
         if cached is None:
             drafts += _from_words(self._by_words, situation, history)
         else:
             memory = self.agent.memory(situation, cached)
-            drafts += _own_lines(situation, message, memory, cached, people)
-            drafts += _heard(situation, message, memory, cached, people)
+            drafts += _own_lines(situation, message, asked, memory, cached, people)
+            drafts += _heard(situation, message, asked, memory, cached, people)
         return drafts, Usage()
 
 
 def _own_lines(
-    situation: Situation, message: str, memory: EncodedMemory, cached: CachedEncoder, people: Sequence[Other]
+    situation: Situation,
+    message: str,
+    asked: Mapping[str, float],
+    memory: EncodedMemory,
+    cached: CachedEncoder,
+    people: Sequence[Other],
 ) -> Iterator[Draft]:
     if not memory.exchanges:
         return
@@ -101,7 +109,6 @@ def _own_lines(
     query = content(heard_words(situation.persona, message), language)
     bearing = HEARD * memory.heard_likeness(vector) + WORDS * memory.shared_words(query)
     bearing += RECENT * np.arange(len(bearing), dtype=np.float32) / max(len(bearing), LONG_PAST)
-    asked = _rarities(roots(message, language) - roots(" ".join(own_names(situation.persona)), language), memory, language)
     bearing += COVERED * np.array([_coverage(asked, e.said.text, language) for e in memory.exchanges], np.float32)
     order = np.argsort(-(bearing + memory.said @ vector), kind="stable")[:MOST_LINES].tolist()
     named = _pattern(people)
@@ -126,14 +133,16 @@ def _own_lines(
                 yield RecalledDraft(part, source, moment, evidence, None, own - CUT + covered + about)
 
 
-def _rarities(asked: frozenset[str], memory: EncodedMemory, language: str) -> dict[str, float]:
-    """How much each word of a message says: ln of the share of own lines without it."""
-    count = len(memory.exchanges)
-    bags = [roots(exchange.said.text, language) for exchange in memory.exchanges]
-    return {word: math.log((2 + count) / (1 + sum(word in bag for bag in bags))) for word in asked}
+def _own_roots(persona: Persona) -> frozenset[str]:
+    return roots(" ".join(own_names(persona)), persona.language)
 
 
-def _coverage(asked: dict[str, float], text: str, language: str) -> float:
+def _rarities(asked: Iterable[str], bags: Sequence[frozenset[str]]) -> dict[str, float]:
+    """How much each word of a message says: the rarer in the character's own lines, the more."""
+    return {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in asked}
+
+
+def _coverage(asked: Mapping[str, float], text: str, language: str) -> float:
     """How much of what a message asks for a text speaks of."""
     total = sum(asked.values())
     found = roots(text, language)
@@ -149,7 +158,12 @@ def _runs(parts: Sequence[str]) -> Iterator[str]:
 
 
 def _heard(
-    situation: Situation, message: str, memory: EncodedMemory, cached: CachedEncoder, people: Sequence[Other]
+    situation: Situation,
+    message: str,
+    asked: Mapping[str, float],
+    memory: EncodedMemory,
+    cached: CachedEncoder,
+    people: Sequence[Other],
 ) -> Iterator[Draft]:
     """The sentence of somebody else's that bears most on the message, told as theirs."""
     persona = situation.persona
@@ -163,14 +177,14 @@ def _heard(
     vector = cached.encode([message])[0]
     named = _pattern(people)
     found = list[RecalledDraft]()
-    asked = _rarities(roots(message, persona.language), memory, persona.language)
     faced = situation.faced.name if situation.faced else ""
+    own = _names_pattern([*own_names(persona), *persona.attributes.get("nickname", ())])
     for place in best:
         line = lines[place]
         if line.speaker == faced or line.speaker is None:
             continue
         parts = [part.strip() for part in SENTENCE_END.split(DIRECTION.sub("", line.text)) if part.strip()]
-        parts = [part for part in parts if _can_be_told(part)]
+        parts = [part for part in parts if _can_be_told(part) and not own.search(part)]
         covered = [_coverage(asked, part, persona.language) for part in parts]
         if not parts or max(covered) < HALF:
             continue
@@ -194,7 +208,9 @@ def _quoted(line: Line, text: str, language: str, bearing: float) -> RecalledDra
     )
 
 
-def _facts(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
+def _facts(
+    situation: Situation, message: str, asked: Mapping[str, float], people: Sequence[Other]
+) -> Iterator[Draft]:
     """Profile sentences that are no secret from the one faced, ties to them, and to whom the message is about."""
     persona, language = situation.persona, situation.persona.language
     kept = set(situation.secrets)
@@ -208,7 +224,8 @@ def _facts(situation: Situation, message: str, people: Sequence[Other]) -> Itera
     named = _pattern(people)
     for text, score in zip(sentences, shared):
         about = NAMED if named is not None and named.search(text) else 0.0
-        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, WORDS * score + about)
+        bearing = WORDS * score + COVERED * _coverage(asked, text, language) + about
+        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
     yield from _identities(situation, message, people)
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
     for tie in ties_to_faced(situation):

@@ -28,7 +28,7 @@ __all__ = ["behind_their_back", "by_presence", "confided", "kept_secret", "tells
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2
-WEAK = frozenset("see know have be do say tell go come get make take give think want let put keep hold off both".split())
+WEAK = frozenset("see know have be do say tell go come get make take give think want let put keep hold off both good old late well".split())
 NEAR = 6  # lines from the words that ask for silence
 SMALL_COMPANY = 4  # people; what is said before more is no secret
 SILENCE = re.compile(
@@ -49,6 +49,9 @@ def kept_secret(views: StoryViews) -> Guard:
                 return Verdict.spoiler(NAME)
             if any(tells(view, fact, message, draft.text) for fact in view.kept):
                 return Verdict.spoiler(NAME)
+            was_said = draft.moment is not None and draft.source in ("exchange", "memory")
+            if was_said and draft.moment.numbers in view.telling_moments:
+                return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
 
     return guard
@@ -64,7 +67,8 @@ def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
         telling = value - names
         strong = telling - WEAK
         needed = max(min(LEAST, len(strong)), SHARE * len(strong))
-        if strong and any(len(strong & roots(part, language)) >= needed for part in parts):
+        # What the message has brought up is no news: something beyond it must be told.
+        if any(len(found) >= needed and found - asked for part in parts if (found := strong & roots(part, language))):
             return True
         if telling and len(telling & asked) >= min(LEAST, len(telling)):
             if affirms(text) or ((telling - asked or telling) & said and not denies(text) and not _asks(text)):
