@@ -2,7 +2,7 @@
 
     python benchmarks/guards.py STORY [--who NAME ...] [--limit N]
 
-Each line is judged as a new draft at its own moment, before whoever had spoken, so that it is not yet part of the past.
+Each line is judged as a writer's draft right after it was said, before whoever had spoken to the character.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ from understudy.dialogue import Draft, Turn, situation_at
 from understudy.errors import UnderstudyError
 from understudy.judging.guards import StoryViews, all_guards
 from understudy.readers import read
+from understudy.story import Moment
+
+
+def _after(moment: Moment) -> Moment:
+    return Moment((*moment.numbers[:-1], moment.numbers[-1] + 1), moment.levels)
 
 
 def main() -> None:
@@ -38,7 +43,7 @@ def main() -> None:
             heard = exchange.heard
             facing = None if heard is None else heard.speaker
             try:
-                situation = situation_at(story, who, exchange.said.moment, facing)
+                situation = situation_at(story, who, _after(exchange.said.moment), facing)
             except UnderstudyError:
                 continue
             history = () if heard is None else (Turn(heard.speaker or "", heard.text),)

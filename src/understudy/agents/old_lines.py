@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from understudy.cancellation import Cancellation
 from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
 from understudy.lexical import TfIdf
 from understudy.persona import Other, Persona
-from understudy.story import Line
+from understudy.story import Line, Relation
 from understudy.text import words
 from understudy.wording import alias_sentence, name_sentence, nickname_sentence, reported, speaker_words, tie_sentence, tie_to_faced
 
@@ -38,7 +38,7 @@ __all__ = ["OldLines", "RecalledDraft"]
 
 MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
 HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20
-NAMED, TIE = 0.15, 0.35
+NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
 HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
 DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
@@ -53,6 +53,11 @@ FATE = re.compile(
 )
 WHO_ARE_YOU = re.compile(r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE)
 WHO_IS = re.compile(r"\b(?:who|what) (?:is|was|are)\b|\breally\b|誰|谁", re.IGNORECASE)
+FEELING_ASKED = re.compile(
+    r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|fond|forgive|to you|to each other)\b|好き|嫌い|友|喜欢|恨|朋友",
+    re.IGNORECASE,
+)
+KNOWS = re.compile(r"\b(?:know|knew|met)\b|知|认识", re.IGNORECASE)
 IDENTITY, FATE_KNOWN = 1.4, 0.6
 IN_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
@@ -230,14 +235,22 @@ def _facts(
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
     for tie in ties_to_faced(situation):
         text = tie_to_faced(tie, language)
-        bearing = (TIE if of_speaker else 0.0) - (0.1 if tie.kind == "familiarity" else 0.0)
+        bearing = (_tie_bearing(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0)
         yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
-    meant = {other.name for other in people}
+    meant = {other.name: other for other in people}
     for tie in persona.relations:
         if tie.to in meant and (situation.faced is None or tie.to != situation.faced.name):
-            text = tie_sentence(tie, language)
-            bearing = TIE - (0.1 if tie.kind == "familiarity" else 0.0)
+            called = _as_called(meant[tie.to], message)
+            text = _capitalised(tie_sentence(replace(tie, to=called), language))
+            bearing = _tie_bearing(tie, message)
             yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+
+
+def _tie_bearing(tie: Relation, message: str) -> float:
+    """A tie answers what somebody is to the character, and how well they are known only where that is asked."""
+    if tie.kind == "familiarity":
+        return ASKED_TIE if KNOWS.search(message) else 0.0
+    return ASKED_TIE if FEELING_ASKED.search(message) else TIE
 
 
 def _identities(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
@@ -256,8 +269,22 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
         alias = next((name for name in other.aliases if _names_pattern([name]).search(message)), None)
         if alias is not None and other.name not in message and WHO_IS.search(message):
             yield known(alias_sentence(alias, other.name, language), IDENTITY)
-        for text in other.profile:
+        for told in other.profile:
+            text = _capitalised(told.replace(other.name, _as_called(other, message)))
             yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
+
+
+def _as_called(other: Other, message: str) -> str:
+    """The name by which a message calls somebody: 'the Prior', 'Dr Bohm'."""
+    match = _names_pattern([other.name, *other.aliases]).search(message)
+    if match is None:
+        return other.name
+    article = "the " if message[: match.start()].lower().endswith("the ") else ""
+    return article + match[0].removeprefix("the ")
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:

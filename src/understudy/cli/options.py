@@ -41,8 +41,8 @@ at_option = click.option(
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
 agent_option = click.option(
-    "--agent", metavar="AGENT", default="encoder", show_default=True,
-    help="Reply agent: a name, a model folder, or module:factory.",
+    "--agent", metavar="AGENT", default="auto", show_default=True,
+    help="Reply agent: a name, a model folder, or module:factory; guarded:AGENT puts one behind the guards.",
 )  # fmt: skip
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",
@@ -69,11 +69,20 @@ def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> N
         raise InputError("is there already: say --force to replace it, or -o for another place", path)
 
 
-def load_reply_agent(spec: str, candidates: Candidates | None = None) -> Agent:
-    """The agent that `--agent` names, if it can reply."""
+def load_reply_agent(
+    spec: str, candidates: Candidates | None = None, stories: Callable[[str], Sequence[Story]] | None = None
+) -> Agent:
+    """The agent that `--agent` names, if it can reply. Guards judge within `stories`, which finds those of a title."""
     from understudy.agents import agent_named
     from understudy.dialogue import Agent
 
+    if spec == "auto" or spec.partition(":")[0] == "guarded":
+        from understudy.judging.loading import load_guarded
+
+        guarded = load_guarded(spec, stories or (lambda _: ()), candidates)
+        if guarded.notice:
+            click.echo(guarded.notice, err=True)
+        return guarded
     agent = agent_named(spec, candidates)
     if not isinstance(agent, Agent):
         raise AgentError(f"'{spec}' ranks replies but gives none of its own: choose an agent that has `reply`")

@@ -98,15 +98,17 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(private_files())
         lines = None if store is None else stack.enter_context(opened_store(store))
-        reply_agent = load_reply_agent(agent, None if lines is None else ApprovedCandidates(lines))
-        listening = stack.enter_context(_listen(host, port))
-        opened = _open_stories(stories or EMBEDDED[:1])
-        registry = StoryRegistry(opened)
+        registries: list[StoryRegistry] = []  # filled once stories are open; a wrong agent is reported before that
 
         def stories_titled(title: str) -> list[Story]:
             """Called at each reply: stories come and go while the server runs."""
-            return [story for _, story in registry if story.title == title]
+            return [story for registry in registries for _, story in registry if story.title == title]
 
+        reply_agent = load_reply_agent(agent, None if lines is None else ApprovedCandidates(lines), stories_titled)
+        listening = stack.enter_context(_listen(host, port))
+        opened = _open_stories(stories or EMBEDDED[:1])
+        registry = StoryRegistry(opened)
+        registries.append(registry)
         filtered = with_rules(reply_agent, rules, stories_titled)
         with AppContext.open(registry, filtered, data or data_folder(), utterances=lines) as context:
             set_up_log(json_log)

@@ -32,6 +32,7 @@ from understudy.dialogue import (
 )
 from understudy.errors import BackendError
 from understudy.judging.guards import Guard, Stories, StoryViews, Verdict, all_guards, objection
+from understudy.judging.guards.knowledge import prepare
 from understudy.judging.politeness import evasion_drafts, greeting_drafts
 from understudy.judging.selection import Scored, score_drafts
 
@@ -39,7 +40,7 @@ __all__ = ["GuardedAgent"]
 
 SHOWN = 8  # candidates that a reply lists
 ENOUGH = 5  # drafts that pass: the rest need not be judged
-ANSWERS = 0.3  # the score from which on an old line, a memory or a fact is taken for an answer
+ANSWERS = 0.36  # the score from which on an old line, a memory or a fact is taken for an answer
 GREETS = 1.0
 ATTEMPTS = 3  # at a sentence that fails
 SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
@@ -135,6 +136,7 @@ class GuardedAgent:
     def _judged(self, situation: Situation, history: Sequence[Turn], scored: Sequence[Scored]) -> list[Judged]:
         """Best first, until enough have passed."""
         judged, passed = list[Judged](), 0
+        prepare(self._views, situation, [item.draft.text for item in scored if item.draft.source == "writer"])
         for item in scored:
             verdict = self.judge(situation, history, item.draft)
             judged.append(Judged(item.draft, item.score, verdict))

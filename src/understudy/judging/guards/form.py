@@ -55,6 +55,8 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
         return "is in another language"
     if draft.source != "exchange" and DIRECTION.search(text) and not manner_of(situation.persona).has_directions:
         return "has stage directions"
+    if len(bag) > LONGEST_WORDS * (1 if language == "en" else 4):
+        return "goes on too long"
     if _loops(bag, language):
         return "says it twice"
     if _breaks_off(situation, text, draft.source):
@@ -89,9 +91,7 @@ def _is_foreign(text: str, language: str) -> bool:
 
 
 def _loops(bag: Sequence[str], language: str) -> bool:
-    """The same run of words again and again, or far too many words."""
-    if len(bag) > LONGEST_WORDS * (1 if language == "en" else 4):
-        return True
+    """The same run of words again and again."""
     size = 4 if language == "en" else 8
     runs = [tuple(bag[first : first + size]) for first in range(len(bag) - size + 1)]
     repeated = len(runs) - len(set(runs))

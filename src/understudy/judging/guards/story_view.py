@@ -27,6 +27,7 @@ __all__ = ["KnownFact", "StoryView", "StoryViews", "Stories"]
 
 
 VIEWS, CHRONOLOGIES = 32, 8
+MOST_SCORES = 2_000
 BESIDE = 2  # lines on either side of one that tells a secret
 
 Stories = Callable[[str], Sequence[Story]]
@@ -59,6 +60,7 @@ class StoryView:
     situation: Situation
     chronology_of: Callable[[Story], Chronology] = Chronology
     _metrics: dict[str, LineMetric] = field(default_factory=dict)
+    _scores: dict[tuple[str, str], Score] = field(default_factory=dict)
     _true_names: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -220,12 +222,19 @@ class StoryView:
         return {fact.who: fact.values[0] for fact in facts if fact.values}
 
     def scores(self, metric: str, texts: Sequence[str]) -> list[Score]:
-        """A metric by name; a missing one, or one that has nothing to say here, gives no value."""
+        """A metric by name, of many texts in one go; a missing one, or one that cannot say, gives no value."""
         if metric not in METRICS or (metric == "anachronism" and self.at.is_end):
             return [Score(metric, None)] * len(texts)
         if metric not in self._metrics:
             self._metrics[metric] = self._context.metric(metric)
-        return self._metrics[metric](texts)
+        if len(self._scores) > MOST_SCORES:
+            self._scores.clear()
+        known = {text: self._scores[metric, text] for text in texts if (metric, text) in self._scores}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            known.update(zip(missing, self._metrics[metric](missing)))
+            self._scores.update({(metric, text): known[text] for text in missing})
+        return [known[text] for text in texts]
 
     @cached_property
     def _context(self) -> MetricContext:
