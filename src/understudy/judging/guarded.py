@@ -41,7 +41,8 @@ __all__ = ["GuardedAgent"]
 SHOWN = 8  # candidates that a reply lists
 ENOUGH = 5  # drafts that pass: the rest need not be judged
 ANSWERS = 0.36  # the score from which on an old line, a memory or a fact is taken for an answer
-GREETS = 1.0
+ANSWERS_WITHOUT_LINES = 0.12  # the same, for somebody who has no old lines: a profile is all they are
+GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
 ATTEMPTS = 3  # at a sentence that fails
 SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
 LARGEST_SEED = 2**31
@@ -105,15 +106,17 @@ class GuardedAgent:
     ) -> Reply:
         drafts, usage, notices = self._drafts(situation, history, sampling, cancellation)
         if greetings := greeting_drafts(situation, history):
-            worth = {draft.text: GREETS - place / 100 for place, draft in enumerate(greetings)}
             written = [draft for draft in drafts if draft.source == "writer"]
+            best = GREETS_BESIDE_WRITER if written else GREETS
+            worth = {draft.text: best - place / 2 for place, draft in enumerate(greetings)}
             drafts = [*(_with_bearing(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
         judged = self._judged(situation, history, score_drafts(situation, history, drafts, cached))
-        best = next((item for item in judged if item.verdict is None and _is_answer(item)), None)
-        if best is None:
-            best = self._evasion(situation, history)
-        return _reply(best, judged, usage if usage.calls else None, notices)
+        least = ANSWERS if len(situation.persona.past) else ANSWERS_WITHOUT_LINES
+        chosen = next((item for item in judged if item.verdict is None and _is_answer(item, least)), None)
+        if chosen is None:
+            chosen = self._evasion(situation, history)
+        return _reply(chosen, judged, usage if usage.calls else None, notices)
 
     def _drafts(
         self, situation: Situation, history: Sequence[Turn], sampling: Sampling, cancellation: Cancellation | None
@@ -233,8 +236,9 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[place:]
 
 
-def _is_answer(item: Judged) -> bool:
-    return not isinstance(item.draft, RecalledDraft) or item.score >= ANSWERS
+def _is_answer(item: Judged, least: float) -> bool:
+    """What was written for the message answers it; what is older may answer something else."""
+    return not isinstance(item.draft, RecalledDraft) or item.score >= least
 
 
 def _with_bearing(draft: Draft, bearing: float) -> RecalledDraft:

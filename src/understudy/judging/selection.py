@@ -53,7 +53,7 @@ class Scored:
 def expand(drafts: Sequence[Draft]) -> list[tuple[Draft, bool]]:
     """Each draft once, with whether it votes; a writer's also without its last sentences: what is added last is made up."""
     found: dict[str, tuple[Draft, bool]] = {}
-    for draft in drafts:
+    for draft in sorted(drafts, key=lambda draft: draft.source != "writer"):
         text = draft.text.strip()
         if text:
             found.setdefault(text, (draft if text == draft.text else replace(draft, text=text), draft.source == "writer"))

@@ -61,7 +61,7 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
         return "says it twice"
     if _breaks_off(situation, text, draft.source):
         return "breaks off"
-    return _repeats(situation, history, text, language)
+    return _repeats(situation, history, text, draft.source)
 
 
 def _labels_somebody(situation: Situation, text: str) -> bool:
@@ -109,9 +109,11 @@ def _breaks_off(situation: Situation, text: str, source: str) -> bool:
     return (manner.closes and CLOSED.search(text) is None) or (manner.capitalises and text[:1].islower())
 
 
-def _repeats(situation: Situation, history: Sequence[Turn], text: str, language: str) -> str:
-    flat = plain(text)
-    if any(plain(turn.text) == flat for turn in history):
+def _repeats(situation: Situation, history: Sequence[Turn], text: str, source: str) -> str:
+    """Said before, by anybody; a greeting of the bank may give the other's back."""
+    flat, language = plain(text), situation.persona.language
+    own = fold(situation.persona.name)
+    if any(plain(turn.text) == flat for turn in history if source != "bank" or fold(turn.speaker) == own):
         return "was said in this chat"
     message = last_heard(situation.persona, history)
     meant = roots(text, language)
