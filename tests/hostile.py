@@ -27,7 +27,7 @@ class Offering:
 
 
 class HostileWriter(Offering):
-    """Writes one text after another, another at each attempt, in pieces of any size; counts how often it was stopped."""
+    """Writes another text at each attempt, in pieces of any size; counts how often it was stopped."""
 
     def __init__(self, *texts: str, piece: int = 3) -> None:
         super().__init__(*texts)

@@ -5,8 +5,9 @@
     bearing(l) = 0.35 likeness(m, l) + 0.35 covered(m, l) + 0.1 age(l) - 0.25         of a line that somebody else said
 
 `words` is a tf-idf cosine, `covered` the share of the message's words of meaning that the text has, rare ones counting
-more. Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else said is
-told as such. A question for a name, or for who is behind one, gets it. Nothing here is judged: see `judging.guarded`.
+more. Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else
+said is told as such. A question for a name, or for who is behind one, gets it. Nothing here is judged: see
+`judging.guarded`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,15 @@ from understudy.lexical import TfIdf
 from understudy.persona import Other, Persona
 from understudy.story import Line, Relation
 from understudy.text import words
-from understudy.wording import alias_sentence, name_sentence, nickname_sentence, reported, speaker_words, tie_sentence, tie_to_faced
+from understudy.wording import (
+    alias_sentence,
+    name_sentence,
+    nickname_sentence,
+    reported,
+    speaker_words,
+    tie_sentence,
+    tie_to_faced,
+)
 
 __all__ = ["OldLines", "RecalledDraft"]
 
@@ -49,12 +58,16 @@ TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
 SECOND_PERSON = re.compile(r"\byou(?:'re|'ve|'ll|r|rs)?\b", re.IGNORECASE)
 TO_ANOTHER = 0.08
 FATE = re.compile(
-    r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b", re.IGNORECASE
+    r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b",
+    re.IGNORECASE,
 )
-WHO_ARE_YOU = re.compile(r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE)
+WHO_ARE_YOU = re.compile(
+    r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE
+)
 WHO_IS = re.compile(r"\b(?:who|what) (?:is|was|are)\b|\breally\b|誰|谁", re.IGNORECASE)
 FEELING_ASKED = re.compile(
-    r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|fond|forgive|to you|to each other)\b|好き|嫌い|友|喜欢|恨|朋友",
+    r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|"
+    r"fond|forgive|to you|to each other)\b|好き|嫌い|友|喜欢|恨|朋友",
     re.IGNORECASE,
 )
 KNOWS = re.compile(r"\b(?:know|knew|met)\b|知|认识", re.IGNORECASE)
@@ -213,9 +226,7 @@ def _quoted(line: Line, text: str, language: str, bearing: float) -> RecalledDra
     )
 
 
-def _facts(
-    situation: Situation, message: str, asked: Mapping[str, float], people: Sequence[Other]
-) -> Iterator[Draft]:
+def _facts(situation: Situation, message: str, asked: Mapping[str, float], people: Sequence[Other]) -> Iterator[Draft]:
     """Profile sentences that are no secret from the one faced, ties to them, and to whom the message is about."""
     persona, language = situation.persona, situation.persona.language
     kept = set(situation.secrets)
@@ -235,7 +246,7 @@ def _facts(
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
     for tie in ties_to_faced(situation):
         text = tie_to_faced(tie, language)
-        bearing = (_tie_bearing(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0)
+        bearing = _tie_bearing(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
         yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
     meant = {other.name: other for other in people}
     for tie in persona.relations:

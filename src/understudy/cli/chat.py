@@ -32,7 +32,7 @@ from understudy.cli.options import (
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
-from understudy.dialogue import USER_NAME, Agent, Candidate, Evidence, Reply, Situation, Turn, situation_at
+from understudy.dialogue import USER_NAME, Agent, Evidence, Reply, Situation, Turn, situation_at
 from understudy.documents import reply_document
 from understudy.errors import InputError, StoryError, UnderstudyError
 from understudy.story import Moment
@@ -299,13 +299,8 @@ def print_why(out: Screen, reply: Reply, evidence: int | None = None, candidates
     runners_up = [candidate for candidate in reply.candidates if candidate.text != reply.text][:candidates]
     if runners_up:
         out.print(indented(heading("considered as well")))
-        scored = [(f"{runner.score:.2f}", _dotted(runner.moment), _with_reason(runner)) for runner in runners_up]
+        scored = [(f"{runner.score:.2f}", _dotted(runner.moment), runner.text) for runner in runners_up]
         out.print(indented(grid(scored), by=4))
-
-
-def _with_reason(candidate: Candidate) -> Text:
-    text = Text(clean(candidate.text))
-    return text.append(f"  [{clean(candidate.rejected)}]", style="dim") if candidate.rejected else text
 
 
 def _dotted(moment: Moment | None) -> str:

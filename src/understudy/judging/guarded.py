@@ -45,6 +45,7 @@ ANSWERS_WITHOUT_LINES = 0.12  # the same, for somebody who has no old lines: a p
 GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
 ATTEMPTS = 3  # at a sentence that fails
 SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
+OFF_TOPIC = "answers something else"
 LARGEST_SEED = 2**31
 
 
@@ -55,6 +56,7 @@ class Judged:
     draft: Draft
     score: float
     verdict: Verdict | None
+    off_topic: bool = False
 
 
 class GuardedAgent:
@@ -116,6 +118,7 @@ class GuardedAgent:
         chosen = next((item for item in judged if item.verdict is None and _is_answer(item, least)), None)
         if chosen is None:
             chosen = self._evasion(situation, history)
+        judged = [item if _is_answer(item, least) else replace(item, off_topic=True) for item in judged]
         return _reply(chosen, judged, usage if usage.calls else None, notices)
 
     def _drafts(
@@ -264,8 +267,8 @@ def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices:
 
 
 def _candidate(item: Judged) -> Candidate:
-    if item.verdict is None:
-        return Candidate(item.draft.text, round(item.score, 6), item.draft.moment, item.draft.source)
-    if item.verdict.is_spoiler:
-        return Candidate("", round(item.score, 6), None, item.draft.source, item.verdict.reason)
-    return Candidate(item.draft.text, round(item.score, 6), item.draft.moment, item.draft.source, item.verdict.reason)
+    draft, score = item.draft, round(item.score, 6)
+    if item.verdict is not None and item.verdict.is_spoiler:
+        return Candidate("", score, None, draft.source, item.verdict.reason)
+    reason = item.verdict.reason if item.verdict is not None else OFF_TOPIC if item.off_topic else ""
+    return Candidate(draft.text, score, draft.moment, draft.source, reason)

@@ -1,9 +1,9 @@
 """Guarded agents by name, for the command line, the server and the benches.
 
-    auto              guarded over `llm` where one is set up, else over the shipped writer where its model is on this
-                      machine, else over old lines
-    guarded           guarded over old lines alone: what the character said, heard and is
-    guarded:AGENT     guarded over old lines and any other agent
+auto              guarded over `llm` where one is set up, else over the shipped writer where its model is on this
+                  machine, else over old lines
+guarded           guarded over old lines alone: what the character said, heard and is
+guarded:AGENT     guarded over old lines and any other agent
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.pools import Candidates, own_past
 from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Agent, Draft, Drafter, Sampling, Situation, StreamingAgent, Turn, Usage
+from understudy.dialogue import (
+    DEFAULT_SAMPLING,
+    Agent,
+    Draft,
+    Drafter,
+    Sampling,
+    Situation,
+    StreamingAgent,
+    Turn,
+    Usage,
+)
 from understudy.errors import AgentError, UnderstudyError
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Stories

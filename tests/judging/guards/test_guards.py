@@ -72,7 +72,8 @@ def test_what_is_no_reply_is_stopped(text: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Behind you.", "Hold the rack.", "Why do you ask?", "It is on the wall, Pia. Look up.", "No, no, no! Not that."]
+    "text",
+    ["Behind you.", "Hold the rack.", "Why do you ask?", "It is on the wall, Pia. Look up.", "No, no, no! Not that."],
 )
 def test_a_reply_is_a_reply(text: str) -> None:
     assert form(ZITA, HEARD, written(text)).passed
@@ -103,7 +104,8 @@ def test_nobody_is_called_who_is_not_there(demo: Story, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["It is on the wall, Pia.", "The Prior has it.", "I gave it to the Captain.", "Ask Nan.", "I am Zita Karst."]
+    "text",
+    ["It is on the wall, Pia.", "The Prior has it.", "I gave it to the Captain.", "Ask Nan.", "I am Zita Karst."],
 )
 def test_the_absent_may_be_spoken_of_and_the_one_faced_called(demo: Story, text: str) -> None:
     situation, history = at(demo, "Zita Karst", "1.2", "Pia Lenk", "Where is the rack?")
@@ -126,7 +128,13 @@ def test_somebody_who_gave_a_name_in_this_chat_may_be_called_by_it(demo: Story) 
         ("Danilo Reuss", "1.2", "Zita Karst", "Who are you?", "My name is Danilo."),
         ("Gudrun Haake", "1.3", "Zita Karst", "Who is your passenger?", "Reuss, a forger."),
         ("Gudrun Haake", "2.2", "Casimir Ould", "How did Jory Pell die?", "Of the spotted fever, in his hammock."),
-        ("Ignace Bohm", "2.4", "Casimir Ould", "What was her husband like?", "She made up a husband and bought a ring."),
+        (
+            "Ignace Bohm",
+            "2.4",
+            "Casimir Ould",
+            "What was her husband like?",
+            "She made up a husband and bought a ring.",
+        ),
         ("Pia Lenk", "1.3", "Casimir Ould", "What is the matter?", "I touched Tovey, I caught him in my arms."),
     ],
 )
@@ -164,8 +172,18 @@ class TwoScenes(ListPast):
         super().__init__([*told, *exchanges("Ines", ("Mara", "Where is the lamp?", "On the hook by the door."))])
 
     def scenes(self, last: int | None = None):  # type: ignore[no-untyped-def]
-        yield Scene(Moment((1, 1)), "", ("Ines", "Tobias"), _lines((1, 1), "Tobias", "What have you done?", "I hid the brass key. Not a word to anybody."))
-        yield Scene(Moment((1, 2)), "", ("Ines", "Mara"), _lines((1, 2), "Mara", "Where is the lamp?", "On the hook by the door."))
+        yield Scene(
+            Moment((1, 1)),
+            "",
+            ("Ines", "Tobias"),
+            _lines((1, 1), "Tobias", "What have you done?", "I hid the brass key. Not a word to anybody."),
+        )
+        yield Scene(
+            Moment((1, 2)),
+            "",
+            ("Ines", "Mara"),
+            _lines((1, 2), "Mara", "Where is the lamp?", "On the hook by the door."),
+        )
 
 
 def _lines(scene: tuple[int, ...], other: str, heard: str, said: str) -> tuple[Line, ...]:

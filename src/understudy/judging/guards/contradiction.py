@@ -1,9 +1,9 @@
 """A guard against contradicting what the character is and feels.
 
-    ties      asked what it feels about somebody, it says the opposite of the tie that holds
-    age       'I am forty' where the profile says otherwise
-    gender    'he' of a woman that the message asks after
-    profile   the metric `contradiction`, where there is one: a classifier of profile sentences against replies
+ties      asked what it feels about somebody, it says the opposite of the tie that holds
+age       'I am forty' where the profile says otherwise
+gender    'he' of a woman that the message asks after
+profile   the metric `contradiction`, where there is one: a classifier of profile sentences against replies
 """
 
 from __future__ import annotations
@@ -27,8 +27,14 @@ NAME = "contradiction"
 METRIC = "contradiction"
 SURE = 0.5
 HATES = re.compile(r"\b(?:hate|despise|dislike|enemy|angry)\b", re.IGNORECASE)
-OWN_AGE = re.compile(r"\bI(?: am|'m|’m) (?:only |just |already |nearly )?([a-z-]+|\d+)(?: years old)?\b(?! (?:years|days|miles|feet)(?! old))")
-YES_OR_NO = re.compile(r"\W*(?:(?:and|so|but|tell me|well)\W+)?(?:do|does|did|are|is|was|were|would|will|can|could|have|has)\b", re.IGNORECASE)
+OWN_AGE = re.compile(
+    r"\bI(?: am|'m|’m) (?:only |just |already |nearly )?([a-z-]+|\d+)(?: years old)?\b(?! (?:years|"
+    r"days|miles|feet)(?! old))"
+)
+YES_OR_NO = re.compile(
+    r"\W*(?:(?:and|so|but|tell me|well)\W+)?(?:do|does|did|are|is|was|were|would|will|can|could|have|has)\b",
+    re.IGNORECASE,
+)
 SHORT = 15  # words, in which 'he' is likely to be the one asked after
 HE, SHE = re.compile(r"\b(?:he|him|his|himself)\b", re.I), re.compile(r"\b(?:she|her|hers|herself)\b", re.I)
 

@@ -21,12 +21,16 @@ __all__ = ["form"]
 
 NAME = "form"
 ASSISTANT = re.compile(
-    r"<\||\|>|\b(?:as an? (?:ai|artificial|assistant|(?:large )?language model)|i(?: am|'m|’m) (?:just |only )?(?:an? )?(?:ai|assistant|chatbot|"
-    r"(?:large )?language model|virtual assistant|bot)\b|language model|openai|chatgpt|my training data|how (?:can|may) i (?:assist|help) you today|"
+    r"<\||\|>|\b(?:as an? (?:ai|artificial|assistant|(?:large )?language model)|i(?: am|'m|"
+    r"’m) (?:just |only )?(?:an? )?(?:ai|assistant|chatbot|"
+    r"(?:large )?language model|virtual assistant|bot)\b|language model|openai|chatgpt|"
+    r"my training data|how (?:can|may) i (?:assist|help) you today|"
     r"i (?:cannot|can't) (?:assist|help) with that|stay in character|role-?play)",
     re.IGNORECASE,
-)  # fmt: skip
-ROLE = re.compile(r"(?:^|\n)\s*(?:user|assistant|system|human|me|you)\s*[:：]|\b(?:user|assistant|system)\s*[:：]", re.I)
+)
+ROLE = re.compile(
+    r"(?:^|\n)\s*(?:user|assistant|system|human|me|you)\s*[:：]|\b(?:user|assistant|system)\s*[:：]", re.I
+)
 LABEL = re.compile(r"(?:^|\n)\s*\**([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3})\**\s*[:：](?=\s)")
 FOREIGN = frozenset(
     """je ne pas vous est une les des dans avec pour mais moi der die das und nicht ich ist ein eine mit auf wir

@@ -23,7 +23,7 @@ from understudy.story import SECRET, Fact, Moment, Relation, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["KnownFact", "StoryView", "StoryViews", "Stories"]
+__all__ = ["KnownFact", "Stories", "StoryView", "StoryViews"]
 
 
 VIEWS, CHRONOLOGIES = 32, 8
