@@ -43,7 +43,7 @@ from understudy.story import Moment
 from understudy.text import words
 from understudy.wording import plain_lines, tie_sentence
 
-__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "unsaid"]
+__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "memory_evidence", "unsaid"]
 
 SHOWN = 5
 HEARD = 0.5
@@ -171,7 +171,7 @@ class EncoderAgent:
         past = self.memory(situation, cached)
         options = _options(situation, build_fits(cached, [(situation, history)])[0], message, heard, past, cached)
         shown = self._select(situation, history, options)
-        evidence = [*_evidence(shown[0], situation, message, past, cached), *_memories(past, heard, message)]
+        evidence = [*_evidence(shown[0], situation, message, past, cached), *memory_evidence(past, heard, message)]
         if language != READ:
             evidence.append(_notice("a multilingual encoder"))
         return Reply(
@@ -261,7 +261,8 @@ def _evidence(
             yield Evidence("relation", sentence)
 
 
-def _memories(past: EncodedMemory, heard: Floats, message: str) -> Iterator[Evidence]:
+def memory_evidence(past: EncodedMemory, heard: Floats, message: str) -> Iterator[Evidence]:
+    """The scenes that bear on a message, as they are shown beside a reply."""
     if not message.strip():
         return
     for line, setting, _ in past.memories(heard, MEMORIES, MEMORABLE):

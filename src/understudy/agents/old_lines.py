@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.agents.dialogue_context import content, heard_words, last_heard, own_names
 from understudy.agents.encoded_memory import EncodedMemory
-from understudy.agents.encoder import READ, EncoderAgent
+from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
 from understudy.agents.fit import CachedEncoder
 from understudy.agents.pools import said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
@@ -47,6 +47,7 @@ __all__ = ["OldLines", "RecalledDraft"]
 
 MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
 HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20
+SAME, SURELY_SAME = 0.4, 0.92  # what was answered to the very same is the answer
 NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
 HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
 DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
@@ -125,16 +126,20 @@ def _own_lines(
     vector = cached.encode([message])[0]
     language, faced = situation.persona.language, situation.faced.name if situation.faced else ""
     query = content(heard_words(situation.persona, message), language)
-    bearing = HEARD * memory.heard_likeness(vector) + WORDS * memory.shared_words(query)
+    likeness = memory.heard_likeness(vector)
+    bearing = HEARD * likeness + SAME * (likeness > SURELY_SAME) + WORDS * memory.shared_words(query)
     bearing += RECENT * np.arange(len(bearing), dtype=np.float32) / max(len(bearing), LONG_PAST)
     bearing += COVERED * np.array([_coverage(asked, e.said.text, language) for e in memory.exchanges], np.float32)
     order = np.argsort(-(bearing + memory.said @ vector), kind="stable")[:MOST_LINES].tolist()
     named = _pattern(people)
+    ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))
+    beside = (*ties, *memory_evidence(memory, vector, message))
     for index in order:
         exchange = memory.exchanges[index]
         text = exchange.said.text.strip()
         source = "exchange" if exchange.approved is None else "approved"
-        evidence = (taken_from(exchange, _shared(message, text, language)),)
+        prompt = exchange.heard or exchange.said
+        evidence = (taken_from(exchange, _shared(message, prompt.text, language)), *beside)
         moment = said_at(exchange)
         own = float(bearing[index])
         if SECOND_PERSON.search(text) and (exchange.heard is None or exchange.heard.speaker != faced):
@@ -183,11 +188,11 @@ def _heard(
     cached: CachedEncoder,
     people: Sequence[Other],
 ) -> Iterator[Draft]:
-    """The sentence of somebody else's that bears most on the message, told as theirs."""
+    """Sentences of others that bear on a question, told as theirs."""
     persona = situation.persona
     lines = [line for line in memory.lines if line.speaker not in (None, persona.name)]
     query = content(heard_words(persona, message), persona.language)
-    if not lines or not query:
+    if not lines or not query or not message.rstrip().endswith(("?", "？", "吗", "か")):
         return
     index = TfIdf((line.text for line in lines), persona.language)
     scores = index.scores(query)
@@ -290,8 +295,8 @@ def _as_called(other: Other, message: str) -> str:
     match = _names_pattern([other.name, *other.aliases]).search(message)
     if match is None:
         return other.name
-    article = "the " if message[: match.start()].lower().endswith("the ") else ""
-    return article + match[0].removeprefix("the ")
+    has_article = match[0].startswith("the ") or message[: match.start()].lower().endswith("the ")
+    return ("the " if has_article else "") + match[0].removeprefix("the ")
 
 
 def _capitalised(text: str) -> str:

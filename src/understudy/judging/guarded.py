@@ -40,7 +40,7 @@ __all__ = ["GuardedAgent"]
 
 SHOWN = 8  # candidates that a reply lists
 ENOUGH = 5  # drafts that pass: the rest need not be judged
-ANSWERS = 0.36  # the score from which on an old line, a memory or a fact is taken for an answer
+ANSWERS = 0.34  # the score from which on an old line, a memory or a fact is taken for an answer
 ANSWERS_WITHOUT_LINES = 0.12  # the same, for somebody who has no old lines: a profile is all they are
 GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
 ATTEMPTS = 3  # at a sentence that fails

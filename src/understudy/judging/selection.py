@@ -20,8 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.fit import CachedEncoder
 from understudy.agents.old_lines import RecalledDraft
@@ -105,7 +103,7 @@ def _fits(
     own = fold(situation.persona.name)
     turns = tuple((fold(turn.speaker) == own, turn.text) for turn in history[-MAX_TURNS:] if turn.text.strip())
     context = cached.encoder.encode_contexts([Context(turns=turns)], False)[0]
-    return np.asarray(cached.encode(texts) @ context, np.float64).tolist()
+    return [float(fit) for fit in cached.encode(texts) @ context]
 
 
 def _agreements(meant: Sequence[frozenset[str]], voters: Sequence[int]) -> list[float]:

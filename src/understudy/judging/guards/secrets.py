@@ -55,8 +55,8 @@ def kept_secret(views: StoryViews) -> Guard:
                 return Verdict.spoiler(NAME)
             if any(tells(view, fact, message, draft.text) for fact in view.kept):
                 return Verdict.spoiler(NAME)
-            was_said = draft.moment is not None and draft.source in ("exchange", "memory")
-            if was_said and draft.moment.numbers in view.telling_moments:
+            said = draft.moment if draft.source in ("exchange", "memory") else None
+            if said is not None and said.numbers in view.telling_moments:
                 return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
 
