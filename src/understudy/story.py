@@ -184,7 +184,7 @@ class Character:
     profile: tuple[str, ...] = ()
 
 
-SECRET = "secret"  # the attribute of what one keeps to oneself
+SECRET = "secret"  # noqa: S105  (the attribute of what one keeps to oneself)
 
 
 @dataclass(frozen=True, slots=True)

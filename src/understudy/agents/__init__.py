@@ -49,6 +49,8 @@ def draws_on_lines(spec: str) -> bool:
     """Does the agent that a word means answer with lines, so that it can be given more than the character's own?"""
     if spec in AGENTS:
         return Need.CANDIDATES in AGENTS[spec].needs
+    if spec == "auto" or spec.partition(":")[0] == "guarded":  # see `judging.loading`
+        return True
     return bool(spec) and Path(spec).is_dir()
 
 

@@ -43,7 +43,7 @@ from understudy.story import Moment
 from understudy.text import words
 from understudy.wording import plain_lines, tie_sentence
 
-__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "unsaid"]
+__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "memory_evidence", "unsaid"]
 
 SHOWN = 5
 HEARD = 0.5
@@ -184,7 +184,8 @@ class EncoderAgent:
         fit = build_fits(cached, [(situation, history)])[0]
         options = _options(situation, fit, query, heard, past, ranked, cached)
         shown = self._select(situation, history, options)
-        evidence = [*_evidence(shown[0], situation, message, past, cached), *_memories(past, heard, query, message)]
+        evidence = [*_evidence(shown[0], situation, message, past, cached)]
+        evidence += memory_evidence(past, heard, query, message)
         if not ranked.is_complete:
             evidence.append(Evidence("notice", ENCODING.format(ranked=len(ranked.places), all=len(past.exchanges))))
         if language != READ:
@@ -283,7 +284,8 @@ def _evidence(
             yield Evidence("relation", sentence)
 
 
-def _memories(past: EncodedMemory, heard: Floats, query: Mapping[str, float], message: str) -> Iterator[Evidence]:
+def memory_evidence(past: EncodedMemory, heard: Floats, query: Mapping[str, float], message: str) -> Iterator[Evidence]:
+    """The scenes that bear on a message, as they are shown beside a reply."""
     if not message.strip():
         return
     for line, setting, _ in past.memories(heard, query, MEMORIES, MEMORABLE):

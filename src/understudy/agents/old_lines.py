@@ -1,25 +1,27 @@
 """Drafts from what is there already: own lines and their sentences, what was heard, profile and ties.
 
-    bearing(e) = 0.5 likeness(m, heard(e)) + 0.5 words(m, e) + 0.1 age(e)           of an exchange e
-    bearing(s) = 0.5 words(m, s) + 0.35 [s is a tie to somebody the message is about]      of a profile sentence or a tie
-    bearing(l) = 0.5 likeness(m, l) + 0.5 words(m, l)                                of a line that somebody else said
+    bearing(e) = 0.35 likeness(m, heard(e)) + 0.35 words(m, e) + 0.5 covered(m, e) + 0.1 age(e)      of an exchange e
+    bearing(s) = 0.35 words(m, s) + 0.5 covered(m, s)                                 of a profile sentence s
+    bearing(l) = 0.35 likeness(m, l) + 0.35 covered(m, l) + 0.1 age(l) - 0.25         of a line that somebody else said
 
-Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else said is
-told as such, and only where it bears strongly on the message. Nothing here is judged: see `judging.guarded`.
+`words` is a tf-idf cosine, `covered` the share of the message's words of meaning that the text has, rare ones counting
+more. Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else
+said is told as such. A question for a name, or for who is behind one, gets it. Nothing here is judged: see
+`judging.guarded`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from understudy.agents.dialogue_context import content, heard_words, last_heard, own_names
 from understudy.agents.encoded_memory import EncodedMemory
-from understudy.agents.encoder import READ, EncoderAgent
+from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
 from understudy.agents.fit import CachedEncoder
 from understudy.agents.pools import said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
@@ -28,31 +30,49 @@ from understudy.agents.word_roots import roots
 from understudy.cancellation import Cancellation
 from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
 from understudy.lexical import TfIdf
-from understudy.persona import Other
-from understudy.story import Line
+from understudy.persona import Other, Persona
+from understudy.story import Line, Relation
 from understudy.text import words
-from understudy.wording import alias_sentence, name_sentence, nickname_sentence, reported, speaker_words, tie_sentence, tie_to_faced
+from understudy.wording import (
+    alias_sentence,
+    name_sentence,
+    nickname_sentence,
+    reported,
+    speaker_words,
+    tie_sentence,
+    tie_to_faced,
+)
 
 __all__ = ["OldLines", "RecalledDraft"]
 
-MOST_LINES, MOST_HEARD = 40, 3
-HEARD, WORDS, RECENT, LONG_PAST = 0.5, 0.5, 0.1, 20
-NAMED, TIE = 0.15, 0.35
-HALF, HEARSAY = 0.5, 0.1  # of the message must be spoken of; so much less is hearsay worth
+MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
+HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20
+SAME, SURELY_SAME = 0.4, 0.92  # what was answered to the very same is the answer
+NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
+HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
 DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
 LONG_LINE = 2  # sentences
 LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
-CUT, COVERED = 0.1, 0.4
+CUT, COVERED = 0.1, 0.5
 TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
 SECOND_PERSON = re.compile(r"\byou(?:'re|'ve|'ll|r|rs)?\b", re.IGNORECASE)
 TO_ANOTHER = 0.08
 FATE = re.compile(
-    r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b", re.IGNORECASE
+    r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b",
+    re.IGNORECASE,
 )
-WHO_ARE_YOU = re.compile(r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE)
+WHO_ARE_YOU = re.compile(
+    r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE
+)
 WHO_IS = re.compile(r"\b(?:who|what) (?:is|was|are)\b|\breally\b|誰|谁", re.IGNORECASE)
-IDENTITY, FATE_KNOWN = 1.1, 0.6
+FEELING_ASKED = re.compile(
+    r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|"
+    r"fond|forgive|to you|to each other)\b|好き|嫌い|友|喜欢|恨|朋友",
+    re.IGNORECASE,
+)
+KNOWS = re.compile(r"\b(?:know|knew|met)\b|知|认识", re.IGNORECASE)
+IDENTITY, FATE_KNOWN = 1.4, 0.6
 IN_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
 
@@ -80,19 +100,26 @@ class OldLines:
         persona = situation.persona
         message = last_heard(persona, history)
         people = _mentioned(situation, message)
-        drafts: list[Draft] = [*_facts(situation, message, people)]
+        bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
+        asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
+        drafts: list[Draft] = [*_facts(situation, message, asked, people)]
         encoded = self.agent.memory(situation)
         if encoded is None:
             drafts += _from_words(self._by_words, situation, history)
         else:
             cached, memory = encoded
-            drafts += _own_lines(situation, message, memory, cached, people)
-            drafts += _heard(situation, message, memory, cached, people)
+            drafts += _own_lines(situation, message, asked, memory, cached, people)
+            drafts += _heard(situation, message, asked, memory, cached, people)
         return drafts, Usage()
 
 
 def _own_lines(
-    situation: Situation, message: str, memory: EncodedMemory, cached: CachedEncoder, people: Sequence[Other]
+    situation: Situation,
+    message: str,
+    asked: Mapping[str, float],
+    memory: EncodedMemory,
+    cached: CachedEncoder,
+    people: Sequence[Other],
 ) -> Iterator[Draft]:
     if not memory.exchanges:
         return
@@ -101,17 +128,20 @@ def _own_lines(
     query = content(heard_words(situation.persona, message), language)
     ranked = memory.ranked_for(query)
     exchanges = [memory.exchanges[place] for place in ranked.places]
-    bearing = HEARD * ranked.heard_likeness(vector) + WORDS * memory.shared_words(query)[ranked.places]
+    likeness = ranked.heard_likeness(vector)
+    bearing = HEARD * likeness + SAME * (likeness > SURELY_SAME) + WORDS * memory.shared_words(query)[ranked.places]
     bearing += RECENT * ranked.places / max(len(memory.exchanges), LONG_PAST)
-    asked = _rarities(roots(message, language) - roots(" ".join(own_names(situation.persona)), language), memory, language)
     bearing += COVERED * np.array([_coverage(asked, e.said.text, language) for e in exchanges], np.float32)
     order = np.argsort(-(bearing + ranked.said @ vector), kind="stable")[:MOST_LINES].tolist()
     named = _pattern(people)
+    ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))
+    beside = (*ties, *memory_evidence(memory, vector, query, message))
     for index in order:
         exchange = exchanges[index]
         text = exchange.said.text.strip()
         source = "exchange" if exchange.approved is None else "approved"
-        evidence = (taken_from(exchange, _shared(message, text, language)),)
+        prompt = exchange.heard or exchange.said
+        evidence = (taken_from(exchange, _shared(message, prompt.text, language)), *beside)
         moment = said_at(exchange)
         own = float(bearing[index])
         if SECOND_PERSON.search(text) and (exchange.heard is None or exchange.heard.speaker != faced):
@@ -128,14 +158,16 @@ def _own_lines(
                 yield RecalledDraft(part, source, moment, evidence, None, own - CUT + covered + about)
 
 
-def _rarities(asked: frozenset[str], memory: EncodedMemory, language: str) -> dict[str, float]:
-    """How much each word of a message says: ln of the share of own lines without it."""
-    count = len(memory.exchanges)
-    bags = [roots(exchange.said.text, language) for exchange in memory.exchanges]
-    return {word: math.log((2 + count) / (1 + sum(word in bag for bag in bags))) for word in asked}
+def _own_roots(persona: Persona) -> frozenset[str]:
+    return roots(" ".join(own_names(persona)), persona.language)
 
 
-def _coverage(asked: dict[str, float], text: str, language: str) -> float:
+def _rarities(asked: Iterable[str], bags: Sequence[frozenset[str]]) -> dict[str, float]:
+    """How much each word of a message says: the rarer in the character's own lines, the more."""
+    return {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in asked}
+
+
+def _coverage(asked: Mapping[str, float], text: str, language: str) -> float:
     """How much of what a message asks for a text speaks of."""
     total = sum(asked.values())
     found = roots(text, language)
@@ -151,13 +183,18 @@ def _runs(parts: Sequence[str]) -> Iterator[str]:
 
 
 def _heard(
-    situation: Situation, message: str, memory: EncodedMemory, cached: CachedEncoder, people: Sequence[Other]
+    situation: Situation,
+    message: str,
+    asked: Mapping[str, float],
+    memory: EncodedMemory,
+    cached: CachedEncoder,
+    people: Sequence[Other],
 ) -> Iterator[Draft]:
-    """The sentence of somebody else's that bears most on the message, told as theirs."""
+    """Sentences of others that bear on a question, told as theirs."""
     persona = situation.persona
     lines = [line for line in memory.lines if line.speaker not in (None, persona.name)]
     query = content(heard_words(persona, message), persona.language)
-    if not lines or not query:
+    if not lines or not query or not message.rstrip().endswith(("?", "？", "吗", "か")):
         return
     index = TfIdf((line.text for line in lines), persona.language)
     scores = index.scores(query)
@@ -165,14 +202,14 @@ def _heard(
     vector = cached.encode([message])[0]
     named = _pattern(people)
     found = list[RecalledDraft]()
-    asked = _rarities(roots(message, persona.language), memory, persona.language)
     faced = situation.faced.name if situation.faced else ""
+    own = _names_pattern([*own_names(persona), *persona.attributes.get("nickname", ())])
     for place in best:
         line = lines[place]
         if line.speaker == faced or line.speaker is None:
             continue
         parts = [part.strip() for part in SENTENCE_END.split(DIRECTION.sub("", line.text)) if part.strip()]
-        parts = [part for part in parts if _can_be_told(part)]
+        parts = [part for part in parts if _can_be_told(part) and not own.search(part)]
         covered = [_coverage(asked, part, persona.language) for part in parts]
         if not parts or max(covered) < HALF:
             continue
@@ -196,7 +233,7 @@ def _quoted(line: Line, text: str, language: str, bearing: float) -> RecalledDra
     )
 
 
-def _facts(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
+def _facts(situation: Situation, message: str, asked: Mapping[str, float], people: Sequence[Other]) -> Iterator[Draft]:
     """Profile sentences that are no secret from the one faced, ties to them, and to whom the message is about."""
     persona, language = situation.persona, situation.persona.language
     kept = set(situation.secrets)
@@ -210,19 +247,28 @@ def _facts(situation: Situation, message: str, people: Sequence[Other]) -> Itera
     named = _pattern(people)
     for text, score in zip(sentences, shared):
         about = NAMED if named is not None and named.search(text) else 0.0
-        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, WORDS * score + about)
+        bearing = WORDS * score + COVERED * _coverage(asked, text, language) + about
+        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
     yield from _identities(situation, message, people)
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
     for tie in ties_to_faced(situation):
         text = tie_to_faced(tie, language)
-        bearing = (TIE if of_speaker else 0.0) - (0.1 if tie.kind == "familiarity" else 0.0)
+        bearing = _tie_bearing(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
         yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
-    meant = {other.name for other in people}
+    meant = {other.name: other for other in people}
     for tie in persona.relations:
         if tie.to in meant and (situation.faced is None or tie.to != situation.faced.name):
-            text = tie_sentence(tie, language)
-            bearing = TIE - (0.1 if tie.kind == "familiarity" else 0.0)
+            called = _as_called(meant[tie.to], message)
+            text = _capitalised(tie_sentence(replace(tie, to=called), language))
+            bearing = _tie_bearing(tie, message)
             yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+
+
+def _tie_bearing(tie: Relation, message: str) -> float:
+    """A tie answers what somebody is to the character, and how well they are known only where that is asked."""
+    if tie.kind == "familiarity":
+        return ASKED_TIE if KNOWS.search(message) else 0.0
+    return ASKED_TIE if FEELING_ASKED.search(message) else TIE
 
 
 def _identities(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
@@ -241,8 +287,22 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
         alias = next((name for name in other.aliases if _names_pattern([name]).search(message)), None)
         if alias is not None and other.name not in message and WHO_IS.search(message):
             yield known(alias_sentence(alias, other.name, language), IDENTITY)
-        for text in other.profile:
+        for told in other.profile:
+            text = _capitalised(told.replace(other.name, _as_called(other, message)))
             yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
+
+
+def _as_called(other: Other, message: str) -> str:
+    """The name by which a message calls somebody: 'the Prior', 'Dr Bohm'."""
+    match = _names_pattern([other.name, *other.aliases]).search(message)
+    if match is None:
+        return other.name
+    has_article = match[0].startswith("the ") or message[: match.start()].lower().endswith("the ")
+    return ("the " if has_article else "") + match[0].removeprefix("the ")
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:

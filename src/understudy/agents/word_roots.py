@@ -36,12 +36,12 @@ def roots(text: str, language: str = "en") -> frozenset[str]:
 
 @lru_cache(50_000)
 def _root(word: str) -> str:
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            stem = word[: -len(ending)]
-            if ending in ("ing", "ed") and len(stem) > 3 and stem[-1] == stem[-2]:
-                stem = stem[:-1]
-            return IRREGULAR.get(stem, stem.removesuffix("e"))
-    return word.removesuffix("e") if len(word) > 4 else word
+    if word not in IRREGULAR:
+        for ending in ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= 3:
+                word = word[: -len(ending)]
+                if ending in ("ing", "ed") and len(word) > 3 and word[-1] == word[-2]:
+                    word = word[:-1]
+                break
+    verb = IRREGULAR.get(word, word)
+    return verb.removesuffix("e") if len(verb) > 4 else verb

@@ -40,6 +40,7 @@ from understudy.dialogue import (
 )
 from understudy.documents import reply_document
 from understudy.errors import StoryError, UnderstudyError
+from understudy.storyfile import Story
 from understudy.story import Moment
 
 __all__ = ["Prompt", "chat", "print_why"]
@@ -100,9 +101,11 @@ def chat(
             from understudy.judging.approved import ApprovedCandidates
 
             candidates = ApprovedCandidates(stack.enter_context(opened_store(store)))
-        reply_agent = load_reply_agent(agent, candidates)
+        opened_stories: list[Story] = []
+        reply_agent = load_reply_agent(agent, candidates, lambda _: opened_stories)
         opened = read_showing(story)
-        filtered = with_rules(reply_agent, rules, lambda _: [opened])
+        opened_stories.append(opened)
+        filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
         entries = tuple(entry for file in lore for entry in read_lore(file))
         conversation = Conversation(opened, filtered, name, at, facing, lore=entries)
         is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json

@@ -44,10 +44,10 @@ at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
-DEFAULT_AGENT = "encoder"
+DEFAULT_AGENT = "auto"
 agent_option = click.option(
     "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
-    help="Reply agent: a name, llm:MODEL, local:MODEL, a model folder, or module:factory.",
+    help="Reply agent: a name, llm:MODEL, local:MODEL, guarded:AGENT, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",
@@ -79,14 +79,19 @@ def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> N
 
 
 def load_reply_agent(
-    spec: str,
-    candidates: Candidates | None = None,
-    stories: Callable[[str], Sequence[Story]] | None = None,  # noqa: ARG001
+    spec: str, candidates: Candidates | None = None, stories: Callable[[str], Sequence[Story]] | None = None
 ) -> Agent:
     """The agent that `--agent` names, if it can reply. Guards judge within `stories`, which finds those of a title."""
     from understudy.agents import agent_named
     from understudy.dialogue import Agent
 
+    if spec == "auto" or spec.partition(":")[0] == "guarded":
+        from understudy.judging.loading import load_guarded
+
+        guarded = load_guarded(spec, stories or (lambda _: ()), candidates)
+        if guarded.notice:
+            click.echo(guarded.notice, err=True)
+        return guarded
     agent = agent_named(spec, candidates)
     if not isinstance(agent, Agent):
         raise AgentError(f"'{spec}' ranks replies but gives none of its own: choose an agent that has `reply`")

@@ -32,6 +32,7 @@ from understudy.dialogue import (
 )
 from understudy.errors import BackendError
 from understudy.judging.guards import Guard, Stories, StoryViews, Verdict, all_guards, objection
+from understudy.judging.guards.knowledge import prepare
 from understudy.judging.politeness import evasion_drafts, greeting_drafts
 from understudy.judging.selection import Scored, score_drafts
 
@@ -39,10 +40,12 @@ __all__ = ["GuardedAgent"]
 
 SHOWN = 8  # candidates that a reply lists
 ENOUGH = 5  # drafts that pass: the rest need not be judged
-ANSWERS = 0.3  # the score from which on an old line, a memory or a fact is taken for an answer
-GREETS = 1.0
+ANSWERS = 0.34  # the score from which on an old line, a memory or a fact is taken for an answer
+ANSWERS_WITHOUT_LINES = 0.12  # the same, for somebody who has no old lines: a profile is all they are
+GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
 ATTEMPTS = 3  # at a sentence that fails
 SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
+OFF_TOPIC = "answers something else"
 LARGEST_SEED = 2**31
 
 
@@ -53,6 +56,7 @@ class Judged:
     draft: Draft
     score: float
     verdict: Verdict | None
+    off_topic: bool = False
 
 
 class GuardedAgent:
@@ -104,15 +108,18 @@ class GuardedAgent:
     ) -> Reply:
         drafts, usage, notices = self._drafts(situation, history, sampling, cancellation)
         if greetings := greeting_drafts(situation, history):
-            worth = {draft.text: GREETS - place / 100 for place, draft in enumerate(greetings)}
             written = [draft for draft in drafts if draft.source == "writer"]
+            best = GREETS_BESIDE_WRITER if written else GREETS
+            worth = {draft.text: best - place / 2 for place, draft in enumerate(greetings)}
             drafts = [*(_with_bearing(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
         judged = self._judged(situation, history, score_drafts(situation, history, drafts, cached))
-        best = next((item for item in judged if item.verdict is None and _is_answer(item)), None)
-        if best is None:
-            best = self._evasion(situation, history)
-        return _reply(best, judged, usage if usage.calls else None, notices)
+        least = ANSWERS if len(situation.persona.past) else ANSWERS_WITHOUT_LINES
+        chosen = next((item for item in judged if item.verdict is None and _is_answer(item, least)), None)
+        if chosen is None:
+            chosen = self._evasion(situation, history)
+        judged = [item if _is_answer(item, least) else replace(item, off_topic=True) for item in judged]
+        return _reply(chosen, judged, usage if usage.calls else None, notices)
 
     def _drafts(
         self, situation: Situation, history: Sequence[Turn], sampling: Sampling, cancellation: Cancellation | None
@@ -135,6 +142,7 @@ class GuardedAgent:
     def _judged(self, situation: Situation, history: Sequence[Turn], scored: Sequence[Scored]) -> list[Judged]:
         """Best first, until enough have passed."""
         judged, passed = list[Judged](), 0
+        prepare(self._views, situation, [item.draft.text for item in scored if item.draft.source == "writer"])
         for item in scored:
             verdict = self.judge(situation, history, item.draft)
             judged.append(Judged(item.draft, item.score, verdict))
@@ -231,8 +239,9 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[place:]
 
 
-def _is_answer(item: Judged) -> bool:
-    return not isinstance(item.draft, RecalledDraft) or item.score >= ANSWERS
+def _is_answer(item: Judged, least: float) -> bool:
+    """What was written for the message answers it; what is older may answer something else."""
+    return not isinstance(item.draft, RecalledDraft) or item.score >= least
 
 
 def _with_bearing(draft: Draft, bearing: float) -> RecalledDraft:
@@ -258,8 +267,8 @@ def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices:
 
 
 def _candidate(item: Judged) -> Candidate:
-    if item.verdict is None:
-        return Candidate(item.draft.text, round(item.score, 6), item.draft.moment, item.draft.source)
-    if item.verdict.is_spoiler:
-        return Candidate("", round(item.score, 6), None, item.draft.source, item.verdict.reason)
-    return Candidate(item.draft.text, round(item.score, 6), item.draft.moment, item.draft.source, item.verdict.reason)
+    draft, score = item.draft, round(item.score, 6)
+    if item.verdict is not None and item.verdict.is_spoiler:
+        return Candidate("", score, None, draft.source, item.verdict.reason)
+    reason = item.verdict.reason if item.verdict is not None else OFF_TOPIC if item.off_topic else ""
+    return Candidate(draft.text, score, draft.moment, draft.source, reason)

@@ -23,18 +23,32 @@ SAMPLE = 2_000  # own lines searched, the most recent
 SHORT = 10  # words
 MOST_SAID = 2
 KINDS = {
-    "how_are_you": r"how are you(?: doing| today| feeling)?|how do you do|how's it going|how have you been|お元気ですか|你好吗",
-    "greeting": r"hello(?: there)?|hi(?: there)?|hey(?: there)?|good (?:morning|day|evening|afternoon)|greetings|good morrow|well met|こんにちは|おはよう(?:ございます)?|こんばんは|你好|您好|早上好|晚上好|早",
-    "thanks": r"thanks?(?: you)?(?: very much| so much| a lot)?|many thanks|much obliged|i thank you|ありがとう(?:ございます)?|谢谢(?:你|您)?|多谢",
-    "leaving": r"good ?bye|bye(?: bye)?|farewell|good ?night|see you(?: later| soon| tomorrow)?|so long|until tomorrow|take care|さようなら|おやすみ(?:なさい)?|またね|再见|晚安|回头见",
-}  # fmt: skip
+    "how_are_you": (
+        r"how are you(?: doing| today| feeling)?|how do you do|how's it going|how have you been|お元気ですか|你好吗"
+    ),
+    "greeting": (
+        r"hello(?: there)?|hi(?: there)?|hey(?: there)?|good (?:morning|day|evening|afternoon)|greetings|"
+        r"good morrow|well met|こんにちは|おはよう(?:ございます)?|こんばんは|你好|您好|早上好|晚上好|早"
+    ),
+    "thanks": (
+        r"thanks?(?: you)?(?: very much| so much| a lot)?|many thanks|much obliged|i thank you|"
+        r"ありがとう(?:ございます)?|谢谢(?:你|您)?|多谢"
+    ),
+    "leaving": (
+        r"good ?bye|bye(?: bye)?|farewell|good ?night|see you(?: later| soon| tomorrow)?|so long|"
+        r"until tomorrow|take care|さようなら|おやすみ(?:なさい)?|またね|再见|晚安|回头见"
+    ),
+}
 PATTERNS = {kind: re.compile(rf"(?:(?:oh|ah|well|and) )?(?:{words})", re.IGNORECASE) for kind, words in KINDS.items()}
 NOT_ANSWERING = re.compile(
-    r"(?:i (?:have|'ve) nothing to (?:say|add|tell)|nothing to (?:say|tell)|i (?:would|'d|should) rather not|i (?:do not|don't) (?:know|wish to say|care to say|remember)|"
-    r"i (?:cannot|can't|could not|couldn't) (?:say|tell you)|ask me (?:again|another|in|on|tomorrow|later)|never (?:you )?mind|none of your|mind your own|let us not|"
-    r"don't ask(?: me)?|no idea|i will (?:not|never) (?:say|tell)|i won't (?:say|tell)|that is my (?:own )?(?:affair|business)|i (?:must|shall) not say|not now)\b[^?]*",
+    r"(?:i (?:have|'ve) nothing to (?:say|add|tell)|nothing to (?:say|tell)|i (?:would|'d|"
+    r"should) rather not|i (?:do not|don't) (?:know|wish to say|care to say|remember)|"
+    r"i (?:cannot|can't|could not|couldn't) (?:say|tell you)|ask me (?:again|another|in|on|tomorrow|"
+    r"later)|never (?:you )?mind|none of your|mind your own|let us not|"
+    r"don't ask(?: me)?|no idea|i will (?:not|never) (?:say|tell)|i won't (?:say|tell)|"
+    r"that is my (?:own )?(?:affair|business)|i (?:must|shall) not say|not now)\b[^?]*",
     re.IGNORECASE,
-)  # fmt: skip
+)
 NAME_AFTER = re.compile(r"[,，、]?\s+[A-Z][\w' ]*$")
 
 
@@ -57,7 +71,7 @@ def greeting_drafts(situation: Situation, history: Sequence[Turn]) -> list[Draft
     if not kind:
         return []
     heard = plain(message)
-    own = [draft for draft in _own_short(persona) if kind_of_greeting(_first_sentence(draft.text)) == kind]
+    own = [draft for draft in _own_short(persona) if kind_of_greeting(_only_sentence(draft.text)) == kind]
     own.sort(key=lambda draft: not plain(draft.text).startswith(heard.split(" ")[0]) if heard else False)
     bank = list(lines_for(kind, _register(persona), persona.language))
     if kind in ("greeting", "leaving") and persona.language == "en":
@@ -75,7 +89,6 @@ def evasion_drafts(situation: Situation, history: Sequence[Turn]) -> Iterator[Dr
     said = Counter(plain(text) for text in said_before(persona, history))
     own = [draft for draft in _own_short(persona) if NOT_ANSWERING.fullmatch(draft.text.strip().rstrip(".!"))]
     lines = list(dict.fromkeys(evasions(_register(persona), persona.language)))
-    offered = [*own, *(_from_bank(line) for line in lines)]
     turn = len(history) // 2
     offered = [*own, *(_from_bank(lines[(turn + step) % len(lines)]) for step in range(len(lines)))]
     for times in range(MOST_SAID):
@@ -99,8 +112,9 @@ def _own_short(persona: Persona) -> list[Draft]:
     return list(found.values())
 
 
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s+", text)[0] if len(re.split(r"(?<=[.!?])\s+", text)) == 1 else ""
+def _only_sentence(text: str) -> str:
+    """A text of one sentence; blank where it has several."""
+    return "" if re.search(r"[.!?]\s+\S", text) else text
 
 
 def _register(persona: Persona) -> str:

@@ -3,12 +3,12 @@
     score(c) = 0.62 agreement(c) + 0.54 fit(c) + 0.5 bearing(c) + 0.3 gain(c) + 0.05 voice(c)
                - 0.15 echo(c) - 0.11 [c asks back] - 0.08 [c is a fact as it stands]
 
-    agreement   mean over the drafts d of the F1 of the words of meaning of c and d: what many drafts say is rarely made up
+    agreement   mean F1 of the words of meaning of c with those of the drafts: what many say is rarely made up
     fit         the encoder's cosine of the turns (nothing else) with the candidate
     bearing     how much an old line, a memory or a fact bears on the message (see `agents.old_lines`)
-    gain        mutual information with the message, per token: (ln p(c | all) - ln p(c | all but the message)) / tokens,
-                where the back end gives log-probabilities
-    voice       how many standard deviations the candidate's voice is from the mean of the character's own lines, in -2..1
+    gain        mutual information with the message, (ln p(c | all) - ln p(c | all but the message)) / tokens, where the
+                back end gives log-probabilities
+    voice       standard deviations of the candidate's voice from the mean of the character's own lines, in -2..1
     echo        share of the candidate's words of meaning that the message has
 
 Only whole drafts vote. The weights of the first line's first two terms and of the second line are ridge coefficients on
@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.fit import CachedEncoder
@@ -34,7 +32,6 @@ __all__ = ["Scored", "expand", "score_drafts"]
 
 AGREEMENT, FIT, BEARING, GAIN, VOICE = 0.62, 0.54, 0.5, 0.3, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
-OPENING_PENALTY = 0.0
 MAX_TURNS = 24
 FACTS = frozenset({"profile", "relation"})
 
@@ -51,12 +48,14 @@ class Scored:
 
 
 def expand(drafts: Sequence[Draft]) -> list[tuple[Draft, bool]]:
-    """Each draft once, with whether it votes; a writer's also without its last sentences: what is added last is made up."""
+    """Each draft once, with whether it votes; a writer's also without its last sentences, where it makes things up."""
     found: dict[str, tuple[Draft, bool]] = {}
-    for draft in drafts:
+    for draft in sorted(drafts, key=lambda draft: draft.source != "writer"):
         text = draft.text.strip()
         if text:
-            found.setdefault(text, (draft if text == draft.text else replace(draft, text=text), draft.source == "writer"))
+            found.setdefault(
+                text, (draft if text == draft.text else replace(draft, text=text), draft.source == "writer")
+            )
     for draft in drafts:
         if draft.source == "writer":
             parts = sentences(draft.text)
@@ -104,7 +103,7 @@ def _fits(
     own = fold(situation.persona.name)
     turns = tuple((fold(turn.speaker) == own, turn.text) for turn in history[-MAX_TURNS:] if turn.text.strip())
     context = cached.encoder.encode_contexts([Context(turns=turns)], False)[0]
-    return np.asarray(cached.encode(texts) @ context, np.float64).tolist()
+    return [float(fit) for fit in cached.encode(texts) @ context]
 
 
 def _agreements(meant: Sequence[frozenset[str]], voters: Sequence[int]) -> list[float]:

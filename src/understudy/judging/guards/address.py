@@ -16,10 +16,19 @@ from understudy.judging.guards.verdict import Verdict
 __all__ = ["address"]
 
 NAME = "address"
-OF_A_MAN = "sir|lad|laddie|sonny|mister|gentleman|my lord|my good man|old man|old boy|young man|dear boy|my boy|boy|dear fellow|dear sir"
+OF_A_MAN = (
+    "sir|lad|laddie|sonny|mister|gentleman|my lord|my good man|old man|old boy|young man|dear boy|"
+    "my boy|boy|dear fellow|dear sir"
+)
 OF_A_WOMAN = "madam|ma'am|lass|lassie|miss|my lady|dear lady|young lady|girl|my girl|lovey"
-OF_RANK = "captain|doctor|professor|your majesty|your highness|your grace|your honour|your honor|your excellency|my liege|sergeant|commissary|prior|nurse|officer|inspector"
-BEFORE = r"(?:^|[,;:.!?—–(]\s*)(?:(?:yes|no|aye|well|and|but|oh|ah|now|come|my|dear|old|good|poor|young|little|Mr|Mrs|Miss|Dr)\s+)*"
+OF_RANK = (
+    "captain|doctor|professor|your majesty|your highness|your grace|your honour|your honor|"
+    "your excellency|my liege|sergeant|commissary|prior|nurse|officer|inspector"
+)
+BEFORE = (
+    r"(?:^|[,;:.!?—–(]\s*)(?:(?:yes|no|aye|well|and|but|oh|ah|now|come|my|dear|old|good|poor|young|"
+    r"little|Mr|Mrs|Miss|Dr)\s+)*"
+)
 AFTER = r"(?=\s*(?:[,;.!?—–]|$))"
 
 
@@ -102,7 +111,10 @@ def _third_person(names: tuple[str, ...], own: bool) -> re.Pattern[str] | None:
     said_of = r"(?:is|was|has|had|will|would|does|did|says|said|told|took|wrote|knows|can|could|must|may|might|and I)\b"
     if own:
         return re.compile(rf"(?<!am )(?<!I'm )(?<!is )(?<!me )\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})")
-    return re.compile(rf"\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})|\b(?:with|of|about|by|from|for|trust|like|love|hate|despise|know|ask|tell|see|the)\s+(?:{joined})\b(?!,? you)")
+    return re.compile(
+        rf"\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})|\b(?:with|of|about|by|from|for|trust|like|love|hate|"
+        rf"despise|know|ask|tell|see|the)\s+(?:{joined})\b(?!,? you)"
+    )
 
 
 def _spoken_of(text: str, names: tuple[str, ...], own: bool = False) -> bool:

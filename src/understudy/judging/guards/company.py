@@ -1,6 +1,6 @@
 """Who is who in a situation: by which names the one faced, those present and the absent are called, and by whom heard.
 
-    company(l) = who was in the scene of line l, as far as the character was there
+company(l) = who was in the scene of line l, as far as the character was there
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def gender_of(other: Other | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Names of the one faced, and of everybody else the character knows of: those who are there, and those who are not."""
+    """Names of the one faced, of the others who are there, and of those the character knows who are not."""
 
     faced: tuple[str, ...]
     present: tuple[str, ...]

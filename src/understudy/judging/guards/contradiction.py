@@ -1,9 +1,9 @@
 """A guard against contradicting what the character is and feels.
 
-    ties      asked what it feels about somebody, it says the opposite of the tie that holds
-    age       'I am forty' where the profile says otherwise
-    gender    'he' of a woman that the message asks after
-    profile   the metric `contradiction`, where there is one: a classifier of profile sentences against replies
+ties      asked what it feels about somebody, it says the opposite of the tie that holds
+age       'I am forty' where the profile says otherwise
+gender    'he' of a woman that the message asks after
+profile   the metric `contradiction`, where there is one: a classifier of profile sentences against replies
 """
 
 from __future__ import annotations
@@ -27,7 +27,15 @@ NAME = "contradiction"
 METRIC = "contradiction"
 SURE = 0.5
 HATES = re.compile(r"\b(?:hate|despise|dislike|enemy|angry)\b", re.IGNORECASE)
-OWN_AGE = re.compile(r"\bI(?: am|'m|’m) (?:only |just |already |nearly )?([a-z-]+|\d+)(?: years old)?\b(?! (?:years|days|miles|feet)(?! old))")
+OWN_AGE = re.compile(
+    r"\bI(?: am|'m|’m) (?:only |just |already |nearly )?([a-z-]+|\d+)(?: years old)?\b(?! (?:years|"
+    r"days|miles|feet)(?! old))"
+)
+YES_OR_NO = re.compile(
+    r"\W*(?:(?:and|so|but|tell me|well)\W+)?(?:do|does|did|are|is|was|were|would|will|can|could|have|has)\b",
+    re.IGNORECASE,
+)
+SHORT = 15  # words, in which 'he' is likely to be the one asked after
 HE, SHE = re.compile(r"\b(?:he|him|his|himself)\b", re.I), re.compile(r"\b(?:she|her|hers|herself)\b", re.I)
 
 
@@ -38,7 +46,7 @@ def against_ties(situation: Situation, history: Sequence[Turn], draft: Draft) ->
         return Verdict.passing(NAME)
     felt = held(_ties_asked_about(situation, message))
     said = polarity(draft.text)
-    if not said:
+    if not said and YES_OR_NO.match(message):
         asked = -1 if HATES.search(message) else 1
         said = asked if affirms(draft.text) else -asked if denies(draft.text) else 0
     return Verdict.stopped(NAME, "goes against a tie") if said * felt < 0 else Verdict.passing(NAME)
@@ -73,6 +81,8 @@ def wrong_gender(views: StoryViews) -> Guard:
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         message = last_heard(situation.persona, history)
         named = people_named(message, situation.acquaintances) - {situation.faced.name if situation.faced else ""}
+        if not message.rstrip().endswith("?") or len(draft.text.split()) > SHORT:
+            return Verdict.passing(NAME)
         if len(named) != 1 or draft.source != "writer" or people_named(draft.text, situation.acquaintances) - named:
             return Verdict.passing(NAME)
         he, she = HE.search(draft.text), SHE.search(draft.text)

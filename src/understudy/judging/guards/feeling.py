@@ -10,15 +10,20 @@ from understudy.story import Relation
 __all__ = ["asks_feeling", "held", "polarity"]
 
 FEELING = re.compile(
-    r"\b(likes?|liked|loves?|loved|trusts?|trusted|fond|dear|friends?|glad|hates?|hated|despises?|dislikes?|wary|cannot stand|can't stand|enem(?:y|ies)|"
+    r"\b(likes?|liked|loves?|loved|trusts?|trusted|fond|dear|friends?|glad|hates?|hated|despises?|"
+    r"dislikes?|wary|cannot stand|can't stand|enem(?:y|ies)|"
     r"opposite sides|puts me off|keep away|guilt|stole|thief|liar|lied|forgive)\b",
     re.IGNORECASE,
-)  # fmt: skip
-AGAINST = re.compile(r"hate|despise|dislike|wary|stand|enem|opposite|puts me off|keep away|guilt|stole|thief|liar|lied", re.I)
+)
+AGAINST = re.compile(
+    r"hate|despise|dislike|wary|stand|enem|opposite|puts me off|keep away|guilt|stole|thief|liar|lied", re.I
+)
 NOT = re.compile(r"\b(?:not|never|no|cannot|hardly|nor|neither)\b|n['’]t\b", re.IGNORECASE)
 ASKS = re.compile(
-    r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|fond|forgive|mean to you|to you|to each other)\b", re.I
-)  # fmt: skip
+    r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|"
+    r"fond|forgive|mean to you|to you|to each other)\b",
+    re.I,
+)
 FRIENDLY = frozenset({"friend", "lover", "teammate", "family", "confidant", "teacher"})
 HOSTILE = frozenset({"enemy", "opponent"})
 CLAUSE = 24  # characters before a word of feeling in which a negation turns it

@@ -21,12 +21,16 @@ __all__ = ["form"]
 
 NAME = "form"
 ASSISTANT = re.compile(
-    r"<\||\|>|\b(?:as an? (?:ai|artificial|assistant|(?:large )?language model)|i(?: am|'m|’m) (?:just |only )?(?:an? )?(?:ai|assistant|chatbot|"
-    r"(?:large )?language model|virtual assistant|bot)\b|language model|openai|chatgpt|my training data|how (?:can|may) i (?:assist|help) you today|"
+    r"<\||\|>|\b(?:as an? (?:ai|artificial|assistant|(?:large )?language model)|i(?: am|'m|"
+    r"’m) (?:just |only )?(?:an? )?(?:ai|assistant|chatbot|"
+    r"(?:large )?language model|virtual assistant|bot)\b|language model|openai|chatgpt|"
+    r"my training data|how (?:can|may) i (?:assist|help) you today|"
     r"i (?:cannot|can't) (?:assist|help) with that|stay in character|role-?play)",
     re.IGNORECASE,
-)  # fmt: skip
-ROLE = re.compile(r"(?:^|\n)\s*(?:user|assistant|system|human|me|you)\s*[:：]|\b(?:user|assistant|system)\s*[:：]", re.I)
+)
+ROLE = re.compile(
+    r"(?:^|\n)\s*(?:user|assistant|system|human|me|you)\s*[:：]|\b(?:user|assistant|system)\s*[:：]", re.I
+)
 LABEL = re.compile(r"(?:^|\n)\s*\**([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3})\**\s*[:：](?=\s)")
 FOREIGN = frozenset(
     """je ne pas vous est une les des dans avec pour mais moi der die das und nicht ich ist ein eine mit auf wir
@@ -55,11 +59,13 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
         return "is in another language"
     if draft.source != "exchange" and DIRECTION.search(text) and not manner_of(situation.persona).has_directions:
         return "has stage directions"
+    if len(bag) > LONGEST_WORDS * (1 if language == "en" else 4):
+        return "goes on too long"
     if _loops(bag, language):
         return "says it twice"
     if _breaks_off(situation, text, draft.source):
         return "breaks off"
-    return _repeats(situation, history, text, language)
+    return _repeats(situation, history, text, draft.source)
 
 
 def _labels_somebody(situation: Situation, text: str) -> bool:
@@ -89,9 +95,7 @@ def _is_foreign(text: str, language: str) -> bool:
 
 
 def _loops(bag: Sequence[str], language: str) -> bool:
-    """The same run of words again and again, or far too many words."""
-    if len(bag) > LONGEST_WORDS * (1 if language == "en" else 4):
-        return True
+    """The same run of words again and again."""
     size = 4 if language == "en" else 8
     runs = [tuple(bag[first : first + size]) for first in range(len(bag) - size + 1)]
     repeated = len(runs) - len(set(runs))
@@ -109,9 +113,11 @@ def _breaks_off(situation: Situation, text: str, source: str) -> bool:
     return (manner.closes and CLOSED.search(text) is None) or (manner.capitalises and text[:1].islower())
 
 
-def _repeats(situation: Situation, history: Sequence[Turn], text: str, language: str) -> str:
-    flat = plain(text)
-    if any(plain(turn.text) == flat for turn in history):
+def _repeats(situation: Situation, history: Sequence[Turn], text: str, source: str) -> str:
+    """Said before, by anybody; a greeting of the bank may give the other's back."""
+    flat, language = plain(text), situation.persona.language
+    own = fold(situation.persona.name)
+    if any(plain(turn.text) == flat for turn in history if source != "bank" or fold(turn.speaker) == own):
         return "was said in this chat"
     message = last_heard(situation.persona, history)
     meant = roots(text, language)

@@ -1,10 +1,10 @@
 """A guard against what is no longer true: an old line that a later tie, fact or death has overtaken, or that was a lie.
 
-    ties      it speaks of somebody for whom the feeling has turned since, and the feeling is asked for or told
-    facts     the message asks after something that a newer fact of the character's is about, and the line knows it not
-    lies      the same, where those who heard the line were not to know the fact, and those who hear it now know it
-    things    line and message are about something that the character no longer has or is
-    deaths    line and message are about somebody who has died since
+ties      it speaks of somebody for whom the feeling has turned since, and the feeling is asked for or told
+facts     the message asks after something that a newer fact of the character's is about, and the line knows it not
+lies      the same, where those who heard the line were not to know the fact, and those who hear it now know it
+things    line and message are about something that the character no longer has or is
+deaths    line and message are about somebody who has died since
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def _people(situation: Situation) -> list[Other]:
 def _meant(view: StoryView, situation: Situation, message: str, people: Sequence[Other]) -> set[str]:
     """Whom a message is about: those it names, and its speaker where it says 'me' or 'we'."""
     meant = {view.true_name(name) for name in people_named(message, people)}
-    if situation.faced is not None and {"me", "i", "we", "us", "myself"} & set(message.lower().replace("?", " ").split()):
+    if situation.faced is not None and {"me", "i", "we", "us", "myself"} & set(
+        message.lower().replace("?", " ").split()
+    ):
         meant.add(view.true_name(situation.faced.name))
     return meant - {""}
 
@@ -106,7 +108,12 @@ def _ignores(
         return False
     for value in fact.value_roots:
         topic = value & asked
-        if len(topic) >= min(TOPIC, len(value)) and topic & told and value - asked and not (value - asked - WEAK) & told:
+        if (
+            len(topic) >= min(TOPIC, len(value))
+            and topic & told
+            and value - asked
+            and not (value - asked - WEAK) & told
+        ):
             return True
     return False
 

@@ -28,12 +28,21 @@ NUMBERS = frozenset(
     """three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
     nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million""".split()
 )
-YES = re.compile(r"(?:yes|yeah|yep|aye|of course|indeed|certainly|i did\b(?! not|n)|i do\b(?! not|n)|i am\b(?! not)|sure\b|it was i\b|it is true)", re.I)  # fmt: skip
-NO = re.compile(r"(?:no\b|nay\b|nope\b|never\b(?! mind)|not\b|nobody\b|nothing\b|i did not|i didn't|i do not|i don't|i am not|i cannot|i can't|rubbish)", re.I)  # fmt: skip
+YES = re.compile(
+    r"(?:yes|yeah|yep|aye|of course|indeed|certainly|i did\b(?! not|n)|i do\b(?! not|n)|"
+    r"i am\b(?! not)|sure\b|it was i\b|it is true)",
+    re.I,
+)
+NO = re.compile(
+    r"(?:no\b|nay\b|nope\b|never\b(?! mind)|not\b|nobody\b|nothing\b|i did not|i didn't|i do not|"
+    r"i don't|i am not|i cannot|i can't|rubbish)",
+    re.I,
+)
 CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w'’]*")
 COMMON_CAPITALS = frozenset(
-    """i i'm i've i'll i'd monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december god lord heaven christmas easter mr mrs miss ms dr sir madam english
+    """i i'm i've i'll i'd monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december god lord heaven christmas easter mr mrs miss ms dr sir madam
+    english
     french spanish german italian american british ok okay tv dad mum mom papa mama father mother""".split()
 )
 INTRODUCED = re.compile(

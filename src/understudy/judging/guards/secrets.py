@@ -28,15 +28,21 @@ __all__ = ["behind_their_back", "by_presence", "confided", "kept_secret", "tells
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2
-WEAK = frozenset("see know have be do say tell go come get make take give think want let put keep hold off both".split())
+WEAK = frozenset(
+    "see know have be do say tell go come get make take give think want let put keep hold off both "
+    "good old late well".split()
+)
 NEAR = 6  # lines from the words that ask for silence
 SMALL_COMPANY = 4  # people; what is said before more is no secret
 SILENCE = re.compile(
-    r"\b(?:secret|tell (?:nobody|no one|noone|no-one|a soul)|(?:don't|do not|never|not to|won't|wouldn't|mustn't|must not|nor) (?:\w+ ){0,2}tell|not a word|"
-    r"between (?:us|ourselves|you and me|the two of us)|(?:made me|you) promise|never told|nobody (?:else )?knows|no one knows|hold (?:your|our|my) tongue|"
-    r"keep (?:it|this|them|that) (?:quiet|to yourself|close|in)|say (?:nothing|nowt)|gave my word|give me your word|stays? (?:in|between)|keep quiet|our little|confess)\b",
+    r"\b(?:secret|tell (?:nobody|no one|noone|no-one|a soul)|(?:don't|do not|never|not to|won't|"
+    r"wouldn't|mustn't|must not|nor) (?:\w+ ){0,2}tell|not a word|"
+    r"between (?:us|ourselves|you and me|the two of us)|(?:made me|you) promise|never told|"
+    r"nobody (?:else )?knows|no one knows|hold (?:your|our|my) tongue|"
+    r"keep (?:it|this|them|that) (?:quiet|to yourself|close|in)|say (?:nothing|nowt)|gave my word|"
+    r"give me your word|stays? (?:in|between)|keep quiet|our little|confess)\b",
     re.IGNORECASE,
-)  # fmt: skip
+)
 
 
 def kept_secret(views: StoryViews) -> Guard:
@@ -48,6 +54,9 @@ def kept_secret(views: StoryViews) -> Guard:
             if called(draft.text, view.true_names) and not called(message, view.true_names):
                 return Verdict.spoiler(NAME)
             if any(tells(view, fact, message, draft.text) for fact in view.kept):
+                return Verdict.spoiler(NAME)
+            said = draft.moment if draft.source in ("exchange", "memory") else None
+            if said is not None and said.numbers in view.telling_moments:
                 return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
 
@@ -64,11 +73,13 @@ def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
         telling = value - names
         strong = telling - WEAK
         needed = max(min(LEAST, len(strong)), SHARE * len(strong))
-        if strong and any(len(strong & roots(part, language)) >= needed for part in parts):
+        # What the message has brought up is no news: something beyond it must be told.
+        if any(len(found) >= needed and found - asked for part in parts if (found := strong & roots(part, language))):
             return True
-        if telling and len(telling & asked) >= min(LEAST, len(telling)):
-            if affirms(text) or ((telling - asked or telling) & said and not denies(text) and not _asks(text)):
-                return True
+        is_asked = bool(telling) and len(telling & asked) >= min(LEAST, len(telling))
+        adds = (telling - asked or telling) & said and not denies(text) and not _asks(text)
+        if is_asked and (affirms(text) or adds):
+            return True
     return False
 
 
