@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
@@ -231,3 +232,9 @@ def test_the_shipped_adapter_is_whole() -> None:
 def test_a_folder_without_an_adapter(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no writer\.gguf"):
         writer_agent(tmp_path, backend=ScriptedBackend(["Aye."]))
+
+
+def test_the_example_in_the_docs_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "writer.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})
