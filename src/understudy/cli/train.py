@@ -117,7 +117,7 @@ def train() -> None:
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
         understudy train voice --data data/personaclr --out my-voice
-        understudy train writer --data pc/ --novels pdnc/ --out my-writer --device cuda
+        understudy train writer --data pc/ --novels pdnc/ --out my-writer
         understudy train causal --story friends.story --as Joey --at S05E01 \\
             --base SmolLM2/ --out joey
         understudy train guesser --data tvshowguess --out who --device cuda
@@ -222,7 +222,7 @@ def writer(**options: Any) -> None:
 
     \b
     Example:
-        understudy train writer --data pc/ --novels pdnc/ --out my-writer --device cuda
+        understudy train writer --data pc/ --novels pdnc/ --out my-writer
     """
     _train_on_folder("writer", **options)
 
