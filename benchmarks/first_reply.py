@@ -76,8 +76,10 @@ def main() -> None:
     for name, runs in rows:
         seconds, memory = (statistics.median(run[key] for run in runs) for key in ("first", "memory"))
         print(f"{name:16} {seconds:6.2f} s   {memory:5.0f} MB   {runs[0]['reply']}")
-    cold = {name: statistics.median(run["first"] for run in runs) for name, runs in rows}
-    print(f"\nours takes {cold['ours, cold'] / cold['obvious, cold']:.3f} of the obvious way's time, cold; goal 2 s")
+    medians = {name: statistics.median(run["first"] for run in runs) for name, runs in rows}
+    print(
+        f"\nours takes {medians['ours, cold'] / medians['obvious, cold']:.3f} of the obvious way's time, cold; goal 2 s"
+    )
     print(f"the whole past is used after {behind['whole']:.0f} s, {behind['memory']:.0f} MB: {behind['reply']}")
 
 

@@ -84,8 +84,8 @@ class Walk:
         asked = {**here, **({"facing": facing} if facing else {})}
         model = f"{self.story}/{who}@{self.at}" + (f"#{facing}" if facing else "")
         one = "GET /api/stories/{story}/characters/{name}"
-        for what in ("", "/card.json", "/card.png", "/portrait.svg", "/relations.svg", "/course.svg"):
-            query = asked if what not in ("/portrait.svg",) else None
+        for what in ("", "/card.json", "/card.png", "/portrait.svg", "/portrait.png", "/relations.svg", "/course.svg"):
+            query = None if what.startswith("/portrait") else asked
             await self.ask(one + what, query, story=self.story, name=who)
         if facing:
             await self.ask(f"{one}/course.svg", {**here, "to": facing}, story=self.story, name=who)
@@ -122,6 +122,10 @@ class Walk:
             await self.ask(f"GET {one}/export", {"format": written}, chat=chat)
         await self.ask("GET /chats/{chat}", chat=chat)
         await self.ask(f"PATCH {one}", json={"title": "Renamed"}, chat=chat)  # type: ignore[arg-type]
+        tom = {"name": "Tom", "description": "A sailor, 40."}
+        await self.ask(f"PATCH {one}", json={"speaker": tom}, chat=chat)  # type: ignore[arg-type]
+        await self.ask(f"POST {one}/messages", json={"text": "What of the harbour?"}, chat=chat)  # type: ignore[arg-type]
+        await self.ask("GET /chats/{chat}", chat=chat)
         await self.ask(f"DELETE {message}", chat=chat, message=numbers[-1])
         await self.ask(f"GET {CHATS}")
         await self.ask(f"DELETE {one}", chat=chat)
@@ -143,6 +147,9 @@ class Walk:
         for asked in ("GET {}/progress", "POST {}/undo", "POST {}/restore", "GET {}/story"):
             await self.ask(asked.format(one), upload="none")
         await self.ask(f"GET {one}/files/{{number}}", upload="none", number="1")
+        await self.ask("GET /api/agents")
+        await self.ask("GET /api/personas")
+        await self.ask("DELETE /api/personas/{name}", name="Tom")
         await self._review()
         for who in ("Nobody", "a", ""):
             await self.ask("GET /v1/models/{model:path}", model=f"{self.story}/{who}@{self.at}")

@@ -12,8 +12,19 @@ from typing import Protocol, runtime_checkable
 
 from understudy.cancellation import Cancellation
 from understudy.errors import StoryError
+from understudy.macros import fill_macros
 from understudy.names import character_at
-from understudy.persona import Other, Persona, acquaintances_of, must_be_alive, other_at, persona_at, secrets_at
+from understudy.outsiders import must_be_nobody, outsider
+from understudy.persona import (
+    Other,
+    Persona,
+    acquaintances_of,
+    false_names,
+    must_be_alive,
+    other_at,
+    persona_at,
+    secrets_at,
+)
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
@@ -111,8 +122,8 @@ class Evidence:
     """One thing that made a reply: a profile line, a tie, a memory, or the exchange it was taken from.
 
     `kind` is 'profile', 'relation', 'memory', 'exchange', 'approved' (a line of the utterance database, with its
-    number), 'bank' (a neutral line of the project's own), 'script', or 'notice' (how the reply was found, where that
-    needs saying); `words` are those that tied it to the message.
+    number), 'bank' (a neutral line of the project's own), 'script', 'notice' (how the reply was found, where that
+    needs saying), or 'problem' (why it was broken off); `words` are those that tied it to the message.
     """
 
     kind: str
@@ -159,6 +170,8 @@ class Reply:
     candidates: tuple[Candidate, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     usage: Usage | None = None
+    log_probs: tuple[float, ...] | None = None
+    """Of each token of the text, where it was written by a model that gives them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +251,11 @@ class Guesser(Protocol):
 
 
 def situation_at(
-    story: Story, name: str, moment: Moment | str, facing: str | None = None, setting: str = ""
+    story: Story, name: str, moment: Moment | str, facing: str | Other | None = None, setting: str = ""
 ) -> Situation:
     """The situation of a character at a moment, before somebody.
 
+    `facing` is somebody of the story; or somebody who is not in it, as an `Other` or written 'Tom: a sailor, 40'.
     At a moment inside a scene that the character is in, that scene's setting and company are the situation's.
     """
     at = story.moment(moment) if isinstance(moment, str) else moment
@@ -251,16 +265,22 @@ def situation_at(
     if scene is not None and who in scene.present:
         setting = setting or scene.setting
         company = tuple(other for other in scene.present if other != who)
-    faced = None if facing is None else character_at(story, facing, at).name
+    if isinstance(facing, str) and ":" in facing and not story.is_name(facing):
+        facing = outsider(*facing.split(":", 1))
+    stranger = must_be_nobody(story, facing, at) if isinstance(facing, Other) else None
+    faced = character_at(story, facing, at).name if isinstance(facing, str) else None
     if faced == who:
         raise StoryError(f"{facing} cannot stand before themselves: name somebody else")
     if faced is not None:
         must_be_alive(story.facts(faced), faced, at)
-    persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])])
+    user = stranger.name if stranger else "" if faced is None else false_names(story, who, at).get(faced, faced)
+    persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])], user=user)
+    if not setting:  # where a card says that the talk takes place
+        setting = fill_macros(story.card_texts(who).scenario, "", user, story.language)
     return Situation(
         persona=persona,
         setting=setting,
-        faced=None if faced is None else other_at(story, faced, persona),
+        faced=stranger if faced is None else other_at(story, faced, persona),
         present=tuple(other_at(story, other, persona) for other in company),
         secrets=secrets_at(story, who, at, faced),
         acquaintances=acquaintances_of(story, persona),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from understudy.dialogue import Reply, Situation
@@ -139,7 +140,14 @@ def reply_document(reply: Reply) -> Document:
             for item in reply.evidence
         ],
         "candidates": [
-            {"text": item.text, "score": item.score, "moment": item.moment.dotted if item.moment else None}
+            {
+                "text": item.text,
+                "score": item.score,
+                "moment": item.moment.dotted if item.moment else None,
+                "source": item.source,
+                "rejected": item.rejected,
+            }
             for item in reply.candidates
         ],
+        "usage": None if reply.usage is None else asdict(reply.usage),
     }

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from understudy.errors import Dead, Unborn
+from understudy.macros import fill_macros
 from understudy.names import character_at, people_at, shown_names
-from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene, holding_at
+from understudy.story import Exchange, Fact, Line, LoreEntry, Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
@@ -80,6 +81,10 @@ class Persona:
     language: str = "en"
     story: str = ""
     """The title of the story it is of; blank for somebody who is only a profile."""
+    greetings: tuple[str, ...] = ()
+    """How its card opens a talk; `{{user}}` in it is whoever it talks with (`cards.greetings_for`)."""
+    lore: tuple[LoreEntry, ...] = ()
+    """What a talk can bring up (`cards.lore_for`)."""
 
     def feelings(self) -> tuple[str, ...]:
         """The character's ties as sentences."""
@@ -97,8 +102,11 @@ class Other:
     """What else they may be called at the persona's moment."""
 
 
-def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = ()) -> Persona:
-    """Who a character is at a moment. `before` names those it stands before, known or not."""
+def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:
+    """Who a character is at a moment. `before` names those it stands before, known or not.
+
+    `user` is the one among them whom a card means by `{{user}}`; blank, they are 'you'.
+    """
     at = story.moment(moment) if isinstance(moment, str) else moment
     character = character_at(story, name, at)
     own = story.facts(character.name)
@@ -112,15 +120,20 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         for tie in holding_at(story.relations(of=character.name), at)
         if tie.to in facing
     )
+    card = story.card_texts(character.name)
+    to_name = {fill_macros(text, "", language=story.language): text for text in card.profile} if user else {}
+    profile = (fill_macros(to_name.get(text, text), "", user, story.language) for text in character.profile)
     return Persona(
         name=character.name,
         moment=at,
-        profile=(*character.profile, *(fact_sentence(fact, story.language) for fact in holding)),
+        profile=(*profile, *(fact_sentence(fact, story.language) for fact in holding)),
         attributes={fact.attribute: fact.values for fact in holding},
         relations=ties,
         past=story.past(character.name, at, shown_as),
         language=story.language,
         story=story.title,
+        greetings=card.greetings,
+        lore=story.lore(character.name),
     )
 
 

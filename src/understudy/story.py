@@ -21,6 +21,7 @@ __all__ = [
     "Exchange",
     "Fact",
     "Line",
+    "LoreEntry",
     "Moment",
     "Relation",
     "Scene",
@@ -218,6 +219,39 @@ class Relation:
     def key(self) -> tuple[str, str, str]:
         """Ties of one key take each other's place."""
         return self.of, self.to, self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """Knowledge of a lorebook that its keys bring up; what the fields do is said in `cards.lorebook`.
+
+    Where a switch is None, whoever looks for keys decides.
+    """
+
+    content: str
+    keys: tuple[str, ...] = ()
+    secondary_keys: tuple[str, ...] = ()
+    logic: str = "and any"
+    is_enabled: bool = True
+    is_constant: bool = False
+    order: int = 100
+    position: str = "before"
+    depth: int = 4
+    scan_depth: int | None = None
+    is_case_sensitive: bool | None = None
+    matches_whole_words: bool | None = None
+    probability: float = 100.0
+    excludes_recursion: bool = False
+    prevents_recursion: bool = False
+    recursion_level: int = 0
+    delay: int = 0
+    group: str = ""
+    is_group_winner: bool = False
+    group_weight: int = 100
+    ignores_budget: bool = False
+    name: str = ""
+    book: str = ""
+    book_budget: int | None = None
 
 
 class Dated(Protocol):

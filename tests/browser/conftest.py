@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -76,7 +76,9 @@ def make_site(on_stage: dict[str, Story], tmp_path: Path) -> Iterator[MakeSite]:
     with ExitStack() as open_now:
 
         def make(
-            agent: Agent | None = None, pace: float = 0.0, utterances: UtteranceStore | None = None
+            agent: Agent | Mapping[str, Agent] | None = None,
+            pace: float = 0.0,
+            utterances: UtteranceStore | None = None,
         ) -> tuple[str, AppContext]:
             folder = tmp_path / "data"
             opened = AppContext.open(StoryRegistry(on_stage), agent or Scripted(SCRIPT), folder, utterances=utterances)

@@ -90,8 +90,8 @@ def test_somebody_thinks_then_speaks_word_by_word(page: Page, make_site: MakeSit
 
 def test_an_opener_begins_a_chat(page: Page, site: str) -> None:
     begin(page, site)
-    page.get_by_role("button", name="Whom do you trust?").click()
-    expect(bubbles(page)).to_have_text(["Whom do you trust?", "This is the line numbered 1."])
+    page.get_by_role("button", name="Who are you?").click()
+    expect(bubbles(page)).to_have_text(["Who are you?", "This is the line numbered 1."])
 
 
 def test_stop_keeps_what_was_seen(page: Page, make_site: MakeSite) -> None:

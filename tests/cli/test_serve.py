@@ -16,6 +16,9 @@ import httpx
 import pytest
 from click.testing import Result
 
+from understudy.cli.options import DEFAULT_AGENT
+from understudy.cli.serve import _load_agents
+
 Run = Callable[..., Result]
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -32,7 +35,8 @@ def serve(start: Start) -> Iterator[Callable[..., tuple[subprocess.Popen[str], s
     started = []
 
     def serve(*arguments: str | Path) -> tuple[subprocess.Popen[str], str]:
-        process = start("serve", "--port", "0", "--agent", "scripted", *arguments)
+        agent = () if "--agent" in arguments else ("--agent", "scripted")
+        process = start("serve", "--port", "0", *agent, *arguments)
         started.append(process)
         assert process.stdout is not None
         for line in process.stdout:
@@ -147,3 +151,16 @@ def test_a_rule_keeps_replies_back_over_http(
 def test_a_rule_with_an_unknown_metric_is_an_error_at_the_start(run: Run) -> None:
     failed = run("serve", "demo-zh", "--port", "0", "--agent", "scripted", "--rule", "anachronisms<=0", status=1)
     assert "did you mean 'anachronism'" in failed.stderr
+
+
+def test_several_agents_are_served_and_the_first_is_the_default(
+    serve: Callable[..., tuple[subprocess.Popen[str], str]],
+) -> None:
+    _, url = serve("demo-zh", "--agent", "scripted", "--agent", "tfidf")
+    listed = httpx.get(f"{url}/api/agents", timeout=20).json()["agents"]
+    assert [agent["name"] for agent in listed] == ["scripted", "tfidf"]
+
+
+def test_without_an_agent_the_default_is_served_with_what_else_is_set_up() -> None:
+    loaded = _load_agents((), None)
+    assert next(iter(loaded)) == DEFAULT_AGENT and "encoder" in loaded

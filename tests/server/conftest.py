@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Thread
@@ -42,7 +42,9 @@ def make_context(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeCont
     contexts: list[AppContext] = []
 
     def make(
-        agent: Agent | None = None, concurrency: int | None = None, utterances: UtteranceStore | None = None
+        agent: Agent | Mapping[str, Agent] | None = None,
+        concurrency: int | None = None,
+        utterances: UtteranceStore | None = None,
     ) -> AppContext:
         folder = tmp_path / f"server-{len(contexts) + 1}"
         contexts.append(

@@ -30,7 +30,10 @@ def stored_titles(path: Path) -> list[str]:
 
 
 def add(db: sqlite3.Connection, title: str) -> None:
-    db.execute("INSERT INTO chats VALUES (?, 'demo', '[]', NULL, 'end', ?, NULL, 1, '', '')", (title, title))
+    columns = "id, story, characters, speaker, moment, title, tip, version, created, changed"
+    db.execute(
+        f"INSERT INTO chats ({columns}) VALUES (?, 'demo', '[]', NULL, 'end', ?, NULL, 1, '', '')", (title, title)
+    )
 
 
 def test_what_was_done_is_on_the_disk_when_one_hears_of_it(database: ServerDatabase) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from understudy.storyfile import Story
 
 __all__ = [
+    "DEFAULT_AGENT",
     "agent_option",
     "at_option",
     "existing_refused",
@@ -24,6 +25,7 @@ __all__ = [
     "json_option",
     "listed",
     "load_reply_agent",
+    "lore_option",
     "name_argument",
     "names_option",
     "rule_option",
@@ -35,18 +37,25 @@ __all__ = [
 story_argument = click.argument("story", metavar="STORY")
 name_argument = click.argument("name", metavar="NAME")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
-facing_option = click.option("--facing", metavar="OTHER", help="Whom the character faces.")
+facing_option = click.option(
+    "--facing", metavar="OTHER", help="Whom the character faces: a name, or 'Tom: a sailor, 40'."
+)
 at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
+DEFAULT_AGENT = "encoder"
 agent_option = click.option(
-    "--agent", metavar="AGENT", default="encoder", show_default=True,
+    "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
     help="Reply agent: a name, llm:MODEL, local:MODEL, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",
     help="Say only what passes, as in 'anachronism<=0'; may be repeated.",
+)  # fmt: skip
+lore_option = click.option(
+    "--lore", "lore", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
+    help="A lorebook (world info JSON, or a card): what a talk may bring up; may be repeated.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from understudy.readers import read, sources_of
 from understudy.readers.source import Progress as BytesRead
+from understudy.story import LoreEntry
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
@@ -23,10 +24,12 @@ SHORT = 1 << 20  # bytes that are read too fast for a bar
 STEP = 1 << 18  # bytes between two updates of the bar
 
 
-def read_showing(what: str | Path | Sequence[str | Path], into: Path | None = None) -> Story:
+def read_showing(
+    what: str | Path | Sequence[str | Path], into: Path | None = None, lore: Sequence[LoreEntry] = ()
+) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress)
+        return read(what, into, progress, lore)
 
 
 @contextmanager

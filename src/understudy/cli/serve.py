@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.options import agent_option, load_reply_agent, rule_option, with_rules
+from understudy.cli.options import DEFAULT_AGENT, load_reply_agent, rule_option, with_rules
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
 from understudy.cli.utterances import opened_store, store_option_for
-from understudy.errors import InputError, MissingExtra
+from understudy.errors import InputError, MissingExtra, UnderstudyError
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
 from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
+    from understudy.agents.pools import Candidates
+    from understudy.dialogue import Agent
     from understudy.server.http_server import HttpServer
 
 __all__ = ["serve"]
@@ -33,6 +35,7 @@ __all__ = ["serve"]
 PORT = 8321
 KEY = "UNDERSTUDY_API_KEY"
 READER_KEY = "UNDERSTUDY_READER_KEY"
+OTHER_AGENTS = ("llm", "local", "encoder")  # offered beside the default, where they are set up
 KEY_FILE = click.Path(path_type=Path, dir_okay=False)
 NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
@@ -56,7 +59,10 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
     help="The readers' key as text; on the command line other users of this machine can see it.",
 )  # fmt: skip
 @click.option("--name", "names", metavar="NAME", multiple=True, help="A host name of the server; may be repeated.")
-@agent_option
+@click.option(
+    "--agent", "agents", metavar="AGENT", multiple=True,
+    help=f"Reply agent; may be repeated, the first is the default.  [default: {DEFAULT_AGENT}, and what is set up]",
+)  # fmt: skip
 @store_option_for("An utterance database: review it on the page; approved lines are said.")
 @rule_option
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of chats and uploads.")
@@ -67,8 +73,8 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
 def serve(
     stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
-    reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agent: str, store: str | None,
-    rules: tuple[str, ...], data: Path | None, behind_proxy: bool, json_log: bool,
+    reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agents: tuple[str, ...],
+    store: str | None, rules: tuple[str, ...], data: Path | None, behind_proxy: bool, json_log: bool,
 ) -> None:  # fmt: skip
     """Serve the characters of one or more stories (default: `demo`) until Ctrl-C.
 
@@ -79,6 +85,7 @@ def serve(
     Examples:
         understudy serve demo --open
         understudy serve demo my-story/ --port 8000
+        understudy serve demo --agent encoder --agent tfidf
     """
     try:
         from understudy.judging.approved import ApprovedCandidates
@@ -98,7 +105,7 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(private_files())
         lines = None if store is None else stack.enter_context(opened_store(store))
-        reply_agent = load_reply_agent(agent, None if lines is None else ApprovedCandidates(lines))
+        reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines))
         listening = stack.enter_context(_listen(host, port))
         opened = _open_stories(stories or EMBEDDED[:1])
         registry = StoryRegistry(opened)
@@ -107,13 +114,15 @@ def serve(
             """Called at each reply: stories come and go while the server runs."""
             return [story for _, story in registry if story.title == title]
 
-        filtered = with_rules(reply_agent, rules, stories_titled)
+        filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
         with AppContext.open(registry, filtered, data or data_folder(), utterances=lines) as context:
             set_up_log(json_log)
             address = f"http://{_browsable(host)}:{listening.getsockname()[1]}"
             for name, story in opened.items():
                 click.echo(f"{clean(story.title)} is on as '{name}'.")
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")
+            if len(filtered) > 1:
+                click.echo(f"Characters are spoken for by {', '.join(filtered)}: choose on the page.")
             if lines is not None:
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
@@ -123,6 +132,17 @@ def serve(
             with suppress(KeyboardInterrupt):  # before the server has begun to listen for it
                 server.run(sockets=[listening])
     click.echo("Stopped.")
+
+
+def _load_agents(specs: Sequence[str], candidates: Candidates | None) -> dict[str, Agent]:
+    """The agents that were named; else the default, and those of the others that can speak here."""
+    if specs:
+        return {spec: load_reply_agent(spec, candidates) for spec in dict.fromkeys(specs)}
+    loaded = {DEFAULT_AGENT: load_reply_agent(DEFAULT_AGENT, candidates)}
+    for spec in OTHER_AGENTS:
+        with suppress(UnderstudyError):  # it is not set up
+            loaded.setdefault(spec, load_reply_agent(spec, candidates))
+    return loaded
 
 
 def _key_in(path: Path) -> str:

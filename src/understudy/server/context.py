@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,19 +42,20 @@ class AppContext:
     def open(
         cls,
         stories: StoryRegistry,
-        agent: Agent,
+        agents: Agent | Mapping[str, Agent],
         data: Path,
         concurrency: int | None = None,
         utterances: UtteranceStore | None = None,
     ) -> AppContext:
-        """`data` is the folder of everything stored; `concurrency` is the number of replies made at a time."""
+        """`agents` is one agent, or several by name with the default first; `data` is the folder of everything stored;
+        `concurrency` fixes the number of replies made at a time."""
         folder = DataFolder(data)
         try:
             database = ServerDatabase(data / DATABASE)
         except BaseException:
             folder.close()
             raise
-        executor = AgentExecutor(agent, concurrency)
+        executor = AgentExecutor(agents, concurrency)
         return cls(
             stories=stories,
             executor=executor,

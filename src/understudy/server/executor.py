@@ -1,113 +1,190 @@
-"""Runs agents off the event loop: a thread pool with a bounded FIFO queue. A disconnected client leaves the queue; a
-running reply cannot be cancelled."""
+"""Runs agents off the event loop, and hands on what they write piece by piece.
+
+An agent that computes gets as many threads as there are processors. One that declares `waits = True` spends its time
+waiting for a network: up to `MAX_THREADS` of its replies are under way at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from understudy.dialogue import Agent, Reply, Situation, Turn
+from understudy.cancellation import Cancellation
+from understudy.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
+from understudy.errors import AgentError
 from understudy.server.problems import Refused
+from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST, MAX_THREADS, RETRY_AFTER_S, Disconnected, WorkerPool
 
-__all__ = ["CLIENT_CLOSED_REQUEST", "RETRY_AFTER_S", "AgentExecutor", "Disconnected"]
+__all__ = ["CLIENT_CLOSED_REQUEST", "RETRY_AFTER_S", "AgentExecutor", "Disconnected", "cancelled"]
 
 MAX_QUEUE = 1_000
-RETRY_AFTER_S = 2
-CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left; only the log shows it
 
 Result = TypeVar("Result")
-Disconnected = Callable[[], Awaitable[None]]
-"""Returns when the client has disconnected."""
 
 
 class AgentExecutor:
-    """One agent for all clients. Agents hold no conversation, so one instance serves every chat at once.
+    """The agents of a server by name, the default first. Agents hold no conversation: one instance serves every chat.
 
-    `concurrency` is the number of threads, by default one per processor.
+    `concurrency` fixes the number of replies at a time, whatever the agents declare.
     """
 
-    def __init__(self, agent: Agent, concurrency: int | None = None, max_queue: int = MAX_QUEUE) -> None:
-        self.agent = agent
+    def __init__(
+        self, agents: Agent | Mapping[str, Agent], concurrency: int | None = None, max_queue: int = MAX_QUEUE
+    ) -> None:
+        self.agents = dict(agents) if isinstance(agents, Mapping) else {type(agents).__name__.lower(): agents}
+        self.default = next(iter(self.agents))
         self.replies_total = 0
-        self._idle = concurrency or os.cpu_count() or 1
-        self._max_queue = max_queue
-        self._queue: deque[asyncio.Future[None]] = deque()
-        self._threads = ThreadPoolExecutor(self._idle, thread_name_prefix="agent")
+        if concurrency is not None:
+            self._computing = self._waiting = WorkerPool(concurrency, max_queue)
+        else:
+            self._computing = WorkerPool(os.cpu_count() or 1, max_queue, MAX_THREADS)
+            self._waiting = WorkerPool(MAX_THREADS, max_queue)
+
+    @property
+    def agent(self) -> Agent:
+        """The default agent."""
+        return self.agents[self.default]
 
     @property
     def queue_length(self) -> int:
-        return len(self._queue)
+        pools = {self._computing, self._waiting}
+        return sum(pool.queue_length for pool in pools)
+
+    def named(self, name: str | None) -> Agent:
+        """The agent of a name; None is the default."""
+        agent = self.agents.get(name or self.default)
+        if agent is None:
+            listed = ", ".join(self.agents)
+            raise Refused(f"there is no agent '{(name or '')[:80]}' here: choose from {listed}", 404, "agent")
+        return agent
 
     async def reply(
-        self, situation: Situation, history: Sequence[Turn], disconnected: Disconnected | None = None
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        disconnected: Disconnected | None = None,
+        agent: str | None = None,
     ) -> Reply:
-        """The agent's reply. `disconnected` is awaited only while the request is queued."""
-        reply = await self.run(partial(self.agent.reply, situation, tuple(history)), disconnected)
-        self.replies_total += 1
-        return reply
+        """The whole reply. A client that disconnects leaves the queue, and stops an agent that can be stopped."""
+        async with aclosing(self.stream(situation, history, disconnected=disconnected, agent=agent)) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    return item
+        raise AssertionError("a stream ends with a reply or an error")
+
+    async def stream(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        disconnected: Disconnected | None = None,
+        cancellation: Cancellation | None = None,
+        agent: str | None = None,
+    ) -> AsyncGenerator[str | Reply, None]:
+        """The pieces of a reply as they are written, then the reply; of an agent that does not stream only the reply.
+
+        Closing the generator, `cancellation` and a client that disconnects each stop the agent's writing.
+        """
+        speaker = self.named(agent)
+        pool = self._waiting if getattr(speaker, "waits", False) else self._computing
+        if not isinstance(speaker, StreamingAgent):
+            reply = await pool.run(partial(speaker.reply, situation, tuple(history)), disconnected)
+            self.replies_total += 1
+            yield reply
+            return
+        own, given = Cancellation(), cancellation or Cancellation()
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
+
+        def put(item: str | Reply | Exception) -> None:
+            with suppress(RuntimeError):  # the loop was closed: nobody listens any more
+                loop.call_soon_threadsafe(queue.put_nowait, item)
+
+        async def leaving() -> None:
+            if disconnected is None:
+                await cancelled(given)
+            else:
+                await _first_of(cancelled(given), disconnected())
+            own.cancel()
+
+        watching = asyncio.ensure_future(leaving())
+        try:
+            await pool.start(
+                partial(_write, speaker, situation, tuple(history), sampling, own, put),
+                partial(asyncio.shield, watching),
+            )
+            while True:
+                item = await queue.get()
+                if isinstance(item, Exception):
+                    raise item
+                if isinstance(item, Reply):
+                    self.replies_total += 1
+                yield item
+                if isinstance(item, Reply):
+                    return
+        finally:
+            watching.cancel()
+            own.cancel()  # does nothing where the reply is complete
 
     async def run(self, work: Callable[[], Result], disconnected: Disconnected | None = None) -> Result:
-        """Run other CPU-bound work in the same queue."""
-        if self._idle and not self._queue:
-            self._idle -= 1
-        else:
-            await self._wait_for_thread(disconnected)
-        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        future.add_done_callback(self._finish)
-        return await asyncio.shield(future)  # cancelling the caller does not free the thread any sooner
-
-    async def _wait_for_thread(self, disconnected: Disconnected | None) -> None:
-        if len(self._queue) >= self._max_queue:
-            raise Refused(
-                f"{len(self._queue)} others are waiting for a reply: try again in a moment",
-                503,
-                code="queue_full",
-                retry_after=RETRY_AFTER_S,
-            )
-        turn = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
-        try:
-            if disconnected is None:
-                await turn
-            elif not await _comes_before(turn, disconnected):
-                raise Refused("the client has disconnected", CLIENT_CLOSED_REQUEST)
-        except BaseException:
-            self._leave(turn)
-            raise
-
-    def _leave(self, turn: asyncio.Future[None]) -> None:
-        if turn in self._queue:
-            self._queue.remove(turn)
-        elif turn.done() and not turn.cancelled():  # it got a thread while it was leaving: pass the thread on
-            self._release_thread()
-
-    def _finish(self, future: asyncio.Future[Any]) -> None:
-        if not future.cancelled():
-            future.exception()  # marks it as retrieved: the caller may have been cancelled
-        self._release_thread()
-
-    def _release_thread(self) -> None:
-        while self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._idle += 1
+        """Run other CPU-bound work in the queue of agents that compute."""
+        return await self._computing.run(work, disconnected)
 
     def close(self) -> None:
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for pool in {self._computing, self._waiting}:
+            pool.close()
 
 
-async def _comes_before(turn: asyncio.Future[None], disconnected: Disconnected) -> bool:
-    """Whether the turn comes before the client disconnects."""
-    leaving = asyncio.ensure_future(disconnected())
+def _write(
+    agent: StreamingAgent,
+    situation: Situation,
+    history: tuple[Turn, ...],
+    sampling: Sampling,
+    cancellation: Cancellation,
+    put: Callable[[str | Reply | Exception], None],
+) -> None:
+    """Run an agent's generator to its end; the last thing that is put is a reply or an error."""
+    pieces = agent.stream(situation, history, sampling, cancellation)
     try:
-        await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return turn.done()
+        while not cancellation.is_cancelled:
+            if piece := next(pieces):
+                put(piece)
+    except StopIteration as end:
+        if isinstance(end.value, Reply):
+            put(end.value)
+        else:
+            put(
+                AgentError(
+                    f"{type(agent).__name__}.stream returned no Reply: end its generator with `return Reply(...)`"
+                )
+            )
+    except Exception as error:
+        put(Refused("the reply was stopped", CLIENT_CLOSED_REQUEST) if cancellation.is_cancelled else error)
+    else:
+        put(Refused("the reply was stopped", CLIENT_CLOSED_REQUEST))
     finally:
-        leaving.cancel()
+        pieces.close()
+
+
+async def cancelled(cancellation: Cancellation) -> None:
+    """Returns when it was cancelled, in whatever thread."""
+    loop, event = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(event.set)
+
+    with cancellation.callback(wake):
+        await event.wait()
+
+
+async def _first_of(*waits: Awaitable[None]) -> None:
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -123,8 +123,10 @@ def situation_of(story: Story, name: str, at: Moment, facing: str | None = None,
     return situation_between(story, who, at, faced, setting)
 
 
-def situation_between(story: Story, who: str, at: Moment, faced: str | None = None, setting: str = "") -> Situation:
-    """The same for the story's own names, as `resolve_name` returns them."""
+def situation_between(
+    story: Story, who: str, at: Moment, faced: str | Other | None = None, setting: str = ""
+) -> Situation:
+    """The same for the story's own names, as `resolve_name` returns them; `faced` may be somebody not of the story."""
     if faced == who:
         raise Refused("nobody can stand before themselves: name somebody else", 400, "facing")
     return situation_at(story, who, at, faced, setting)
@@ -172,6 +174,8 @@ def persona_as_shown(persona: Persona, names: ShownNames) -> Persona:
         attributes={name: tuple(map(names.in_text, values)) for name, values in persona.attributes.items()},
         relations=_ties(persona.relations, names),
         past=RenamedPast(persona.past, names),
+        greetings=tuple(map(names.in_text, persona.greetings)),
+        lore=tuple(replace(entry, content=names.in_text(entry.content)) for entry in persona.lore),
     )
 
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from understudy.errors import (
     AgentError,
+    BackendError,
     Dead,
     InputError,
     StoryError,
@@ -60,6 +61,8 @@ def status_of(error: UnderstudyError) -> int:
         return 404
     if isinstance(error, StoryError | InputError):
         return 400
+    if isinstance(error, BackendError):
+        return 502
     return 503 if isinstance(error, AgentError | Unreachable) else 500
 
 

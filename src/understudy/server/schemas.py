@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from understudy.dialogue import Reply
 from understudy.documents import reply_document
 
-__all__ = ["CandidateDocument", "EvidenceDocument", "ReplyDocument", "reply_struct"]
+__all__ = ["CandidateDocument", "EvidenceDocument", "ReplyDocument", "UsageDocument", "reply_struct"]
 
 
 class EvidenceDocument(msgspec.Struct):
@@ -20,17 +22,29 @@ class EvidenceDocument(msgspec.Struct):
 
 
 class CandidateDocument(msgspec.Struct):
-    """A reply that was considered."""
+    """A reply that was considered; `text` is blank where it tells what is not known yet."""
 
     text: str
     score: float
     moment: str | None
+    source: Annotated[str, msgspec.Meta(description="'writer', or the kind of evidence it was taken from")] = ""
+    rejected: Annotated[str, msgspec.Meta(description="why it was kept back; blank where it was not")] = ""
+
+
+class UsageDocument(msgspec.Struct):
+    """What a reply cost in a language model."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
 
 
 class ReplyDocument(msgspec.Struct):
     reply: str
     evidence: list[EvidenceDocument]
     candidates: list[CandidateDocument]
+    usage: UsageDocument | None = None
 
 
 def reply_struct(reply: Reply) -> ReplyDocument:

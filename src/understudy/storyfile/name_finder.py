@@ -93,6 +93,14 @@ class NameReplacer:
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(lambda match: self._new[match[0]], text)
 
+    def undecided(self, text: str) -> int:
+        """How many characters at the end of a text may belong to a name, depending on what follows them."""
+        longest = max(map(len, self._new), default=0)
+        for size in range(min(longest, len(text)), 0, -1):
+            if any(name.startswith(text[-size:]) for name in self._new):
+                return size
+        return 0
+
 
 def _whole(name: str) -> str:
     """A pattern for a name that is not part of a longer word of its own script."""

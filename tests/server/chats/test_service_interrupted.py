@@ -157,13 +157,15 @@ def test_a_reply_that_is_stopped_while_it_is_put_into_the_database_does_not_appe
     writing, free = Event(), Event()
     append = store.append
 
-    def slowly(db: sqlite3.Connection, number: str, parent: int | None, message: store.Message) -> store.Message:
+    def slowly(
+        db: sqlite3.Connection, number: str, parent: int | None, message: store.Message, reserved: int | None = None
+    ) -> store.Message:
         if not message.is_reply or not armed:
-            return append(db, number, parent, message)
-        stored = append(db, number, parent, message) if moment == "after" else None
+            return append(db, number, parent, message, reserved)
+        stored = append(db, number, parent, message, reserved) if moment == "after" else None
         writing.set()
         assert free.wait(20)
-        return stored or append(db, number, parent, message)
+        return stored or append(db, number, parent, message, reserved)
 
     monkeypatch.setattr(store, "append", slowly)
     armed: list[bool] = []

@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 import msgspec
 
+from understudy.cancellation import Cancellation
 from understudy.dialogue import USER_NAME, Reply, Situation, Turn
 from understudy.names import ShownNames, people_at, shown_names_at
 from understudy.server.chats.scene import history_for, situation_in
@@ -22,13 +24,13 @@ from understudy.server.chats.schemas import Why, why_of
 from understudy.server.chats.store import Chat, Message
 from understudy.server.executor import AgentExecutor
 from understudy.server.names import reply_as_shown, shown_names
-from understudy.server.problems import Refused
+from understudy.server.pieces import ShownPieces
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["Listener", "ReplyGenerator", "who_answers"]
+__all__ = ["Listener", "ReplyGenerator", "texts_tried", "who_answers"]
 
 SOURCE_KINDS = frozenset({"exchange", "approved", "bank", "script"})
 """Evidence of where a reply was taken from, which does not hold for another candidate."""
@@ -65,39 +67,63 @@ class ReplyGenerator:
         last = next((message.author for message in reversed(path[:-1]) if message.is_reply), None)
         return who_answers(path[-1].text, listeners, last)
 
-    async def reply(self, chat: Chat, name: str, path: Sequence[Message], not_again: Sequence[str] = ()) -> Message:
-        """A character's reply to a path of messages; texts in `not_again` count as said already."""
+    async def begin(
+        self,
+        chat: Chat,
+        name: str,
+        path: Sequence[Message],
+        not_again: Sequence[str] = (),
+        cancellation: Cancellation | None = None,
+    ) -> tuple[Message, AsyncGenerator[str | Message, None]]:
+        """A character's reply to a path of messages: without its text, and the pieces as they are written and then
+        the whole. Texts in `not_again` count as said already."""
         story = self._stories.story(chat.story)
 
-        def prepare() -> tuple[Situation, Sequence[Turn]]:
+        def prepare() -> tuple[Situation, Sequence[Turn], ShownNames]:
             situation = situation_in(story, chat, name, path[-1])
-            return situation, history_for(story, situation, path, not_again)
+            names = shown_names_at(story, situation.persona.moment)
+            return situation, history_for(story, situation, path, not_again), names
 
-        situation, history = await asyncio.to_thread(prepare)
-        reply = await self._executor.reply(situation, history)
-        names = await asyncio.to_thread(shown_names_at, story, situation.persona.moment)
-        return _message(situation, reply_as_shown(reply, names), names, chat.characters)
+        situation, history, names = await asyncio.to_thread(prepare)
 
-    async def alternative(self, chat: Chat, old: Message, tries: Sequence[Message], path: Sequence[Message]) -> Message:
-        """The best candidate that was not tried yet; else a new reply of the agent, to which all of them count as said.
+        async def items() -> AsyncGenerator[str | Message, None]:
+            shown = ShownPieces(names)
+            replying = self._executor.stream(situation, history, cancellation=cancellation, agent=chat.agent)
+            async with aclosing(replying):
+                async for item in replying:
+                    if isinstance(item, str):
+                        if piece := shown.feed(item):
+                            yield piece
+                    else:
+                        if rest := shown.finish():
+                            yield rest
+                        yield _message(situation, reply_as_shown(item, names), names, chat.characters)
 
-        `tries` are the replies so far, `path` is what they answer, `chat` is as it stood then.
-        """
+        return _message(situation, Reply(""), names, chat.characters), items()
+
+    def candidate(self, old: Message, tries: Sequence[Message]) -> Message | None:
+        """The best candidate that was not tried yet; `tries` are the replies so far."""
         tried = {message.text for message in tries}
         cut = [message.text for message in tries if message.state == "cut"]
         first = msgspec.json.decode(tries[0].why, type=Why)
         for candidate in first.candidates:
-            if candidate.text not in tried and not any(candidate.text.startswith(text) for text in cut):
+            if not candidate.text or candidate.rejected or candidate.text in tried:
+                continue
+            if not any(candidate.text.startswith(text) for text in cut):
                 lasting = [evidence for evidence in first.evidence if evidence.kind not in SOURCE_KINDS]
                 source = EvidenceDocument("exchange", candidate.text, candidate.moment, [])
                 why = Why([source, *lasting], first.candidates)
                 return replace(old, text=candidate.text, state="whole", why=msgspec.json.encode(why).decode())
-        assert old.author is not None
-        considered = {candidate.text for candidate in first.candidates}
-        reply = await self.reply(chat, old.author, path, sorted(tried | considered))
-        if reply.text in tried:
-            raise Refused("there is no other reply to try: say it differently", 409)
-        return replace(reply, shown_name=old.shown_name)
+        return None
+
+
+def texts_tried(tries: Sequence[Message]) -> list[str]:
+    """What has been said or considered in the place of a reply, and should not come again."""
+    if not tries:
+        return []
+    considered = msgspec.json.decode(tries[0].why, type=Why).candidates
+    texts = {message.text for message in tries} | {candidate.text for candidate in considered}
+    return sorted(text for text in texts if text)
 
 
 def _message(situation: Situation, reply: Reply, names: ShownNames, present: tuple[str, ...]) -> Message:

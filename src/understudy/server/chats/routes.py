@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from msgspec import UnsetType
+from starlette.responses import Response
 
-from understudy.dialogue import USER_NAME
+from understudy.dialogue import USER_NAME, StreamingAgent
 from understudy.server.chats.schemas import (
+    AgentDocument,
+    AgentList,
     ChatChanges,
     ChatDocument,
     ChatList,
@@ -19,8 +22,13 @@ from understudy.server.chats.schemas import (
     ExportQuery,
     NewChat,
     NewMessage,
+    PersonaList,
+    SpeakerPersona,
     StopRequest,
 )
+from understudy.server.chats.service import Streaming
+from understudy.server.chats.store import OwnPersona
+from understudy.server.event_stream import EventStream
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
 
@@ -46,7 +54,9 @@ async def list_chats(call: Call) -> ChatList:
 
 async def create(call: Call) -> ChatDocument:
     chat: NewChat = call.body
-    return await call.context.chats.create(chat.story, chat.characters, chat.at, chat.speaker)
+    return await call.context.chats.create(
+        chat.story, chat.characters, chat.at, _speaker(chat.speaker), chat.agent, chat.greeting
+    )
 
 
 async def get(call: Call) -> ChatDocument:
@@ -60,8 +70,9 @@ async def update(call: Call) -> ChatDocument:
         title=None if changes.title is None else _clean(changes.title),
         at=changes.at,
         characters=changes.characters,
-        speaker=changes.speaker,
+        speaker=changes.speaker if isinstance(changes.speaker, UnsetType) else _speaker(changes.speaker),
         shown=changes.shown,
+        agent=changes.agent,
     )
 
 
@@ -95,6 +106,21 @@ async def remove_message(call: Call) -> ChatDocument:
 
 async def branch(call: Call) -> ChatDocument:
     return await call.context.chats.branch(call.path("chat"), _message_id(call))
+
+
+async def list_agents(call: Call) -> AgentList:
+    agents = call.context.executor.agents.items()
+    return AgentList([AgentDocument(name, isinstance(agent, StreamingAgent)) for name, agent in agents])
+
+
+async def list_personas(call: Call) -> PersonaList:
+    personas = await call.context.chats.list_personas()
+    return PersonaList([SpeakerPersona(persona.name, persona.description) for persona in personas])
+
+
+async def delete_persona(call: Call) -> Response:
+    await call.context.chats.delete_persona(call.path("name"))
+    return Response(status_code=204)
 
 
 async def export(call: Call) -> Response:
@@ -134,9 +160,20 @@ OPERATIONS = (
               tag="chats"),
     Operation("POST", MESSAGE + "/branch", branch, "A new chat from here", ChatDocument, status=201, refuses=(404,),
               tag="chats"),
+    Operation("GET", "/api/agents", list_agents, "Who can find the words for a character", AgentList, tag="chats"),
+    Operation("GET", "/api/personas", list_personas, "Those of one's own that were spoken as", PersonaList,
+              tag="chats"),
+    Operation("DELETE", "/api/personas/{name}", delete_persona, "Forget one of one's own; chats keep theirs",
+              status=204, refuses=(404,), tag="chats"),
     Operation("GET", CHAT + "/export", export, "A chat to take away: jsonl, sillytavern or markdown",
               media="application/jsonl", query=ExportQuery, refuses=(404,), tag="chats"),
 )  # fmt: skip
+
+
+def _speaker(speaker: str | SpeakerPersona | None) -> str | OwnPersona | None:
+    if not isinstance(speaker, SpeakerPersona):
+        return speaker
+    return OwnPersona(" ".join(_clean(speaker.name).split()), _clean(speaker.description))
 
 
 def _message_id(call: Call) -> int:
@@ -155,10 +192,8 @@ def _clean(text: str) -> str:
     return clean
 
 
-def _stream(events: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(
-        events, media_type=EVENTS, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    )
+def _stream(streaming: Streaming) -> Response:
+    return EventStream(*streaming)
 
 
 def _render(chat: ChatDocument, form: ExportFormat, texts: Mapping[int, str]) -> str:

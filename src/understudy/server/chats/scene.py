@@ -7,37 +7,52 @@ counted: a reader at the earlier moment must not learn of the later one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from understudy.dialogue import USER_NAME, Situation, Turn
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
 from understudy.names import people_at, shown_names_at
-from understudy.persona import Persona, other_at, persona_at
+from understudy.outsiders import outsider
+from understudy.persona import Other, Persona, other_at, persona_at
 from understudy.server.chats.schemas import Difference
-from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.store import Chat, Message, OwnPersona
 from understudy.server.names import persona_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["differences", "history_for", "resolve_scene", "situation_in", "still_possible"]
+__all__ = ["ResolvedScene", "differences", "history_for", "resolve_scene", "situation_in", "still_possible"]
 
 MAX_CHARACTERS = 6
 
 
+@dataclass(frozen=True, slots=True)
+class ResolvedScene:
+    """Who is in a chat, by the story's own names: the characters, and whom the user speaks as."""
+
+    characters: tuple[str, ...]
+    speaker: str | None
+    persona: OwnPersona | None
+
+
 def resolve_scene(
-    story: Story, characters: Sequence[str], speaker: str | None, moment: Moment
-) -> tuple[tuple[str, ...], str | None]:
-    """The story's own names for the characters and for whom the user speaks as, if all can be there at the moment."""
-    known = None if speaker is None else resolve_name(story, speaker, moment)
+    story: Story, characters: Sequence[str], speaker: str | OwnPersona | None, moment: Moment
+) -> ResolvedScene:
+    """The scene that clients name by shown names, if all can be there at the moment."""
+    persona = speaker if isinstance(speaker, OwnPersona) else None
+    known = resolve_name(story, speaker, moment) if isinstance(speaker, str) else None
     names = tuple(dict.fromkeys(resolve_name(story, name, moment) for name in characters))
     if len(names) > MAX_CHARACTERS:
         raise Refused(f"that is too many for one scene: choose at most {MAX_CHARACTERS}", 400, "characters")
     if known in names:
         raise Refused("nobody can talk with themselves: speak as somebody else, or leave them out", 400, "speaker")
     for name in names:
-        situation_between(story, name, moment, known)
-    return names, known
+        situation_between(story, name, moment, known if persona is None else _other(persona))
+    return ResolvedScene(names, known, persona)
+
+
+def _other(persona: OwnPersona) -> Other:
+    return outsider(persona.name, persona.description)
 
 
 def still_possible(story: Story, then: Chat) -> Chat:
@@ -71,9 +86,9 @@ def _can_be(story: Story, name: str, moment: Moment, speaker: str | None) -> boo
 
 def situation_in(story: Story, chat: Chat, name: str, message: Message) -> Situation:
     """A character of the scene at the chat's moment, before the message's author, with the others present."""
-    situation = situation_between(
-        story, name, story.moment(chat.moment), chat.speaker if message.is_reply else message.author
-    )
+    author, persona = (chat.speaker, chat.persona) if message.is_reply else (message.author, message.persona)
+    faced = author if persona is None else _other(persona)
+    situation = situation_between(story, name, story.moment(chat.moment), faced)
     excluded = {name, situation.faced.name if situation.faced else None}
     known = {person.name for person in situation.present}
     beside = (other_at(story, person, situation.persona) for person in chat.characters if person not in excluded)
@@ -90,15 +105,18 @@ def history_for(
     `not_again` are replies that count as said, just before the last message.
     """
     persona = situation.persona
-    names: dict[str | None, str] = {None: USER_NAME, persona.name: persona.name}
+    names: dict[str, str] = {persona.name: persona.name}
     turns: list[Turn] = []
     for message in path:
         if _moment_of(story, message) > persona.moment:
             continue
-        if message.author not in names:
-            assert message.author is not None
-            names[message.author] = _known_as(story, message, persona)
-        turns.append(Turn(names[message.author], message.text))
+        if message.author is None:
+            speaker = USER_NAME if message.persona is None else message.persona.name
+        else:
+            if message.author not in names:
+                names[message.author] = _known_as(story, message, persona)
+            speaker = names[message.author]
+        turns.append(Turn(speaker, message.text))
     return (*turns[:-1], *(Turn(persona.name, text) for text in not_again), *turns[-1:])
 
 

@@ -10,15 +10,17 @@ import msgspec
 
 from understudy.dialogue import Reply
 from understudy.errors import StoryError
+from understudy.outsiders import MAX_DESCRIPTION, MAX_NAME
 from understudy.server.chats.store import Chat, Message
 from understudy.server.names import shown_names, speakers_before
 from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
 from understudy.storyfile import Story
 
 __all__ = [
-    "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary", "Difference", "ExportFormat",
-    "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "ShownCast", "StopRequest", "Why", "chat_document",
-    "chat_summary", "message_document", "shown_cast_at", "why_of",
+    "AgentDocument", "AgentList", "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary",
+    "Difference", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "PersonaList", "ShownCast",
+    "SpeakerPersona", "StopRequest", "Why", "chat_document", "chat_summary", "message_document", "shown_cast_at",
+    "why_of",
 ]  # fmt: skip
 
 MAX_TEXT = 4000
@@ -28,18 +30,38 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 ExportFormat = Literal["jsonl", "sillytavern", "markdown"]
 
 
+class SpeakerPersona(msgspec.Struct, forbid_unknown_fields=True):
+    """Somebody of one's own to speak as, who is not in the story."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME)]
+    description: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_DESCRIPTION)]
+
+
+Speaker = Annotated[
+    Name | SpeakerPersona | None,
+    msgspec.Meta(description="who of the story one speaks as, or somebody of one's own; null is oneself"),
+]
+AgentName = Annotated[Name | None, msgspec.Meta(description="who finds the words; null is the server's default")]
+
+
 class NewChat(msgspec.Struct, forbid_unknown_fields=True):
     story: Name
     characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)]
     at: Name = "end"
-    speaker: Annotated[Name | None, msgspec.Meta(description="who of the story one speaks as; null is oneself")] = None
+    speaker: Speaker = None
+    agent: AgentName = None
+    greeting: Annotated[
+        Number,
+        msgspec.Meta(description="which greeting of the character's card opens the chat, if it has one; 0: none"),
+    ] = 1
 
 
 class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
     at: Name | None = None
     characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)] | None = None
-    speaker: Name | msgspec.UnsetType | None = msgspec.UNSET
+    speaker: Name | SpeakerPersona | msgspec.UnsetType | None = msgspec.UNSET
+    agent: Name | msgspec.UnsetType | None = msgspec.UNSET
     shown: Annotated[Number | None, msgspec.Meta(description="a message whose branch is to be shown")] = None
 
 
@@ -103,12 +125,14 @@ class ChatSummary(msgspec.Struct):
     title: str
     story: str
     characters: list[ChatCharacter]
-    speaker: Annotated[str | None, msgspec.Meta(description="who of the story one speaks as; null is oneself")]
+    speaker: Annotated[str | None, msgspec.Meta(description="whom one speaks as; null is oneself")]
     at: str
     when: str
     version: int
     created: str
     changed: str
+    persona: Annotated[SpeakerPersona | None, msgspec.Meta(description="set where the speaker is of one's own")]
+    agent: AgentName
 
 
 class ChatDocument(ChatSummary):
@@ -118,6 +142,19 @@ class ChatDocument(ChatSummary):
 
 class ChatList(msgspec.Struct):
     chats: list[ChatSummary]
+
+
+class AgentDocument(msgspec.Struct):
+    name: str
+    writes: Annotated[bool, msgspec.Meta(description="whether its replies come piece by piece")]
+
+
+class AgentList(msgspec.Struct):
+    agents: Annotated[list[AgentDocument], msgspec.Meta(description="the default first")]
+
+
+class PersonaList(msgspec.Struct):
+    personas: list[SpeakerPersona]
 
 
 def why_of(reply: Reply) -> Why:
@@ -166,17 +203,21 @@ def shown_cast_at(story: Story | None, moment: str) -> ShownCast:
 def chat_summary(chat: Chat, story: Story | None, cast: ShownCast | None = None) -> ChatSummary:
     """A chat without its messages."""
     cast = cast or shown_cast_at(story, chat.moment)
+    persona = None if chat.persona is None else SpeakerPersona(chat.persona.name, chat.persona.description)
+    speaker = None if chat.speaker is None else cast.names.get(chat.speaker, chat.speaker)
     return ChatSummary(
         id=chat.id,
         title=chat.title,
         story=chat.story,
         characters=[ChatCharacter(cast.names.get(name, name), name in cast.speakers) for name in chat.characters],
-        speaker=None if chat.speaker is None else cast.names.get(chat.speaker, chat.speaker),
+        speaker=speaker if persona is None else persona.name,
         at=chat.moment,
         when=_moment_in_words(chat.moment, story),
         version=chat.version,
         created=chat.created,
         changed=chat.changed,
+        persona=persona,
+        agent=chat.agent,
     )
 
 

@@ -1,7 +1,7 @@
 """The chat service: creates, changes and continues chats, and streams replies.
 
-Requests to a chat are handled in the order they came. A reply is stored whole before its first word is streamed, so
-whatever happens to the server or the client, what was seen is in the database. A character at an earlier moment does
+Requests to a chat are handled in the order they came. A reply that is chosen whole is stored before its first word is
+streamed, and one that is written while it comes (see `answering`). A character at an earlier moment does
 not remember what was said at a later one. A retry, an edit or a branch happens as of its message: at that moment, with
 the characters of that time, wherever the chat was moved to since.
 """
@@ -12,9 +12,9 @@ import asyncio
 import logging
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -23,21 +23,21 @@ import msgspec
 
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
+from understudy.server.chats.answering import Answering, cut_live
+from understudy.server.chats.greetings import greeting_messages
 from understudy.server.chats.replies import ReplyGenerator
-from understudy.server.chats.scene import differences, resolve_scene, still_possible
+from understudy.server.chats.scene import ResolvedScene, differences, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
-    MessageDocument,
     ShownCast,
     Why,
     chat_document,
     chat_summary,
-    message_document,
     shown_cast_at,
 )
 from understudy.server.chats.sse import ReplyStream, split_tokens
-from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.store import Chat, Message, OwnPersona
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.names import shown_names
@@ -47,7 +47,7 @@ from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["ChatService", "KeyedLock"]
+__all__ = ["ChatService", "KeyedLock", "Streaming"]
 
 LOG = logging.getLogger("understudy.server")
 PACE_S = 0.025  # between two words: fast enough to read along
@@ -55,6 +55,9 @@ MAX_LISTED = 200
 STOP_TIMEOUT_S = 120.0  # how long running replies may take when the server stops
 MAX_PENDING = 20  # requests of a chat that run or wait; a client that leaves does not cancel its own
 MAX_PENDING_TOTAL = 1_000
+
+Streaming = tuple[AsyncGenerator[bytes, None], Callable[[], None]]
+"""The events of a request, and what to call where the client leaves before their end."""
 
 
 class KeyedLock:
@@ -83,7 +86,9 @@ class ChatService:
     ) -> None:
         self.pace_s = pace_s
         self._database, self._stories = database, registry
+        self._executor = executor
         self._replies = ReplyGenerator(registry, executor)
+        self._answering = Answering(database, registry, self._replies)
         self._locks = KeyedLock()
         self._streams: WeakSet[ReplyStream] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -126,16 +131,39 @@ class ChatService:
         chat, path, children, texts = await self._database.run(read)
         return await asyncio.to_thread(chat_document, chat, path, children, self._story_or_none(chat)), texts
 
-    async def create(self, story: str, characters: Sequence[str], at: str, speaker: str | None) -> ChatDocument:
+    async def create(
+        self,
+        story: str,
+        characters: Sequence[str],
+        at: str,
+        speaker: str | OwnPersona | None = None,
+        agent: str | None = None,
+        greeting: int = 1,
+    ) -> ChatDocument:
         opened = self._stories.story(story)
+        self._executor.named(agent)
 
-        def resolve() -> tuple[Moment, tuple[str, ...], str | None]:
+        def resolve() -> tuple[Moment, ResolvedScene]:
             moment = opened.moment(at)
-            return moment, *resolve_scene(opened, characters, speaker, moment)
+            return moment, resolve_scene(opened, characters, speaker, moment)
 
-        moment, names, speaker_name = await asyncio.to_thread(resolve)
-        chat = await self._database.run(lambda db: store.create(db, story, names, speaker_name, moment.dotted))
+        moment, scene = await asyncio.to_thread(resolve)
+
+        def write(db: sqlite3.Connection) -> Chat:
+            return store.create(
+                db, story, scene.characters, scene.speaker, moment.dotted, agent=agent, persona=scene.persona
+            )
+
+        chat = await self._database.run(write)
+        await self._greet(chat, greeting)
         return await self.get(chat.id)
+
+    async def _greet(self, chat: Chat, number: int) -> None:
+        """Open a new chat with the character's greetings, one of them shown; more than there are is the last one."""
+        greetings = await asyncio.to_thread(greeting_messages, self._stories.story(chat.story), chat)
+        if greetings and number:
+            shown = min(number, len(greetings)) - 1
+            await self._database.run(lambda db: store.open_with(db, chat.id, greetings, shown))
 
     async def update(
         self,
@@ -143,13 +171,18 @@ class ChatService:
         title: str | None = None,
         at: str | None = None,
         characters: Sequence[str] | None = None,
-        speaker: str | msgspec.UnsetType | None = msgspec.UNSET,
+        speaker: str | OwnPersona | msgspec.UnsetType | None = msgspec.UNSET,
         shown: int | None = None,
+        agent: str | msgspec.UnsetType | None = msgspec.UNSET,
     ) -> ChatDocument:
-        """Rename a chat, move it in time, change its characters or whom the user speaks as, or show another branch."""
+        """Rename a chat, move it in time, change its characters, its agent or whom the user speaks as, or show another
+        branch."""
         async with self._locks.acquire(chat_id):
             old = await self._database.run(lambda db: store.get_chat(db, chat_id))
             columns: dict[str, Any] = {} if title is None else {"title": title}
+            if agent is not msgspec.UNSET:
+                self._executor.named(agent)
+                columns["agent"] = agent
             if at is not None or characters is not None or speaker is not msgspec.UNSET:
                 story = self._stories.story(old.story)
 
@@ -157,10 +190,10 @@ class ChatService:
                     moment = story.moment(at or old.moment)
                     shown_as = shown_names(story, moment)  # the story's own names are stored; clients use shown names
                     old_speaker = None if old.speaker is None else shown_as.get(old.speaker, old.speaker)
-                    new_speaker = old_speaker if isinstance(speaker, msgspec.UnsetType) else speaker
+                    new_speaker = old.persona or old_speaker if isinstance(speaker, msgspec.UnsetType) else speaker
                     old_characters = [shown_as.get(name, name) for name in old.characters]
-                    names, speaker_name = resolve_scene(story, characters or old_characters, new_speaker, moment)
-                    return {"characters": names, "speaker": speaker_name, "moment": moment.dotted}
+                    scene = resolve_scene(story, characters or old_characters, new_speaker, moment)
+                    return {**_fields(scene), "moment": moment.dotted}
 
                 columns |= await asyncio.to_thread(resolve)
 
@@ -179,11 +212,18 @@ class ChatService:
             )
         return document
 
+    async def list_personas(self) -> list[OwnPersona]:
+        """Those of users' own that were spoken as."""
+        return await self._database.run(store.list_personas)
+
+    async def delete_persona(self, name: str) -> None:
+        await self._database.run(lambda db: store.delete_persona(db, name))
+
     async def delete(self, chat_id: str) -> None:
         async with self._locks.acquire(chat_id):
             await self._database.run(lambda db: store.delete(db, chat_id))
         for stream in self._streams_of(chat_id):
-            stream.stopped = True
+            stream.stop()
 
     async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
         async with self._locks.acquire(chat_id):
@@ -194,7 +234,9 @@ class ChatService:
 
             remaining = await self._database.run(remove)
         for stream in self._streams_of(chat_id):
-            stream.stopped |= not remaining.keys() >= stream.streamed
+            live = set() if stream.live is None else {stream.live.id}
+            if not remaining.keys() >= stream.streamed - live or (stream.live and stream.live.parent not in remaining):
+                stream.stop()
         return await self.get(chat_id)
 
     async def branch(self, chat_id: str, message_id: int) -> ChatDocument:
@@ -213,8 +255,9 @@ class ChatService:
         return await self.get(new.id)
 
     async def stop(self, chat_id: str, message_id: int | None, seen: int, after: int | None = None) -> ChatDocument:
-        """Stop a reply and store of it the `seen` tokens; without `message_id`, stop one that had not begun.
+        """Stop a reply and whoever writes it, and store of it the `seen` tokens.
 
+        Without `message_id`, a reply that had not begun is stopped.
         `after` is the last message that the client saw whole. Does not wait for the chat's lock: a reply that is being
         stored just now is either not stored any more or removed again, as both run in the database's one thread.
         """
@@ -225,11 +268,14 @@ class ChatService:
             or (message_id is None and after in (None, stream.user_message, *stream.saved))
         ]
         for stream in stopped:
-            stream.stopped = True
+            stream.stop()
+        live = next((stream.live for stream in stopped if stream.live and stream.live.id == message_id), None)
 
         def truncate(db: sqlite3.Connection) -> None:
             store.get_chat(db, chat_id)
-            if message_id is not None and (message := store.get_message(db, chat_id, message_id)).is_reply:
+            if live is not None:
+                cut_live(db, chat_id, live, "".join(live.pieces[:seen]).rstrip())
+            elif message_id is not None and (message := store.get_message(db, chat_id, message_id)).is_reply:
                 store.truncate(db, chat_id, message_id, "".join(split_tokens(message.text)[:seen]).rstrip())
             existing = store.texts(db, chat_id)
             for stream in stopped:
@@ -242,7 +288,7 @@ class ChatService:
         await self._database.run(truncate)
         return await self.get(chat_id)
 
-    async def say(self, chat_id: str, text: str) -> AsyncIterator[bytes]:
+    async def say(self, chat_id: str, text: str) -> Streaming:
         """Events: the user's message and the replies to it."""
 
         async def work(stream: ReplyStream) -> None:
@@ -251,7 +297,7 @@ class ChatService:
 
         return await self._start(chat_id, work)
 
-    async def edit(self, chat_id: str, message_id: int, text: str) -> AsyncIterator[bytes]:
+    async def edit(self, chat_id: str, message_id: int, text: str) -> Streaming:
         """Events: a message in place of another, on a new branch; if it is the user's, also the replies to it."""
 
         async def work(stream: ReplyStream) -> None:
@@ -261,32 +307,32 @@ class ChatService:
                 return
             why = Why([EvidenceDocument("notice", "written by you in the character's place", None, [])])
             edited = replace(old, text=text, state="whole", why=msgspec.json.encode(why).decode())
-            stream.send("said", await self._save(then, old.parent, edited))
+            stream.send("said", await self._answering.save(then, old.parent, edited))
 
         return await self._start(chat_id, work)
 
-    async def retry(self, chat_id: str, message_id: int) -> AsyncIterator[bytes]:
+    async def retry(self, chat_id: str, message_id: int) -> Streaming:
         """Events: another reply beside one, the next best candidate; or new replies to a message of the user."""
 
         async def work(stream: ReplyStream) -> None:
             then, old = await self._as_of(chat_id, message_id)
             if not old.is_reply:
-                stream.send("said", await self._document(then, old))
-                await self._answer(then, old.id, stream)
+                stream.send("said", await self._answering.document(then, old))
+                await self._answering.answer(then, old.id, stream)
                 return
 
             def read(db: sqlite3.Connection) -> tuple[list[Message], list[Message]]:
                 siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
                 return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
 
+            if old.parent is None:
+                raise Refused("a greeting is no reply: choose another one, or say something", 409)
             tries, path = await self._database.run(read)
-            reply = await self._replies.alternative(then, old, tries, path)
-            if (saved := await self._save_reply(then, old.parent, reply, stream)) is not None:
-                stream.send_reply(saved)
+            await self._answering.alternative(then, old, tries, path, stream)
 
         return await self._start(chat_id, work)
 
-    async def _start(self, chat_id: str, work: Callable[[ReplyStream], Awaitable[None]]) -> AsyncIterator[bytes]:
+    async def _start(self, chat_id: str, work: Callable[[ReplyStream], Awaitable[None]]) -> Streaming:
         """Run `work` in a task that a disconnected client does not cancel, and return its events."""
         pending = sum(task.get_name() == chat_id for task in self._tasks)
         if pending >= MAX_PENDING or len(self._tasks) >= MAX_PENDING_TOTAL:
@@ -299,7 +345,7 @@ class ChatService:
         task = asyncio.create_task(self._run(chat_id, stream, work), name=chat_id)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await stream.events()
+        return await stream.events(), stream.leave
 
     async def _run(self, chat_id: str, stream: ReplyStream, work: Callable[[ReplyStream], Awaitable[None]]) -> None:
         async with self._locks.acquire(chat_id):
@@ -314,31 +360,13 @@ class ChatService:
                 stream.close()
 
     async def _user_says(self, chat: Chat, parent: int | None, text: str, stream: ReplyStream) -> None:
-        name = await self._replies.shown_name(chat, chat.speaker)
-        message = Message(False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True)
-        saved = await self._save(chat, parent, message)
+        name = chat.persona.name if chat.persona else await self._replies.shown_name(chat, chat.speaker)
+        message = Message(
+            False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True, persona=chat.persona
+        )
+        saved = await self._answering.save(chat, parent, message)
         stream.send("said", saved)
-        await self._answer(chat, saved.id, stream)
-
-    async def _answer(self, chat: Chat, message_id: int, stream: ReplyStream) -> None:
-        """The replies of everybody who answers, in order; each has heard the ones before."""
-        stream.user_message = message_id
-
-        def read(db: sqlite3.Connection) -> list[Message]:
-            if not stream.stopped:
-                store.set_unanswered(db, chat.id, message_id, True)
-            return store.path(db, message_id)
-
-        path = await self._database.run(read)
-        names = await self._replies.who_answers(chat, path)
-        for number, name in enumerate(names, 1):
-            stream.send("thinking", {"author": await self._replies.shown_name(chat, name)})
-            reply = await self._replies.reply(chat, name, path)
-            saved = await self._save_reply(chat, path[-1].id, reply, stream, is_last=number == len(names))
-            if saved is None:
-                return
-            path.append(replace(reply, id=saved.id))
-            stream.send_reply(saved)
+        await self._answering.answer(chat, saved.id, stream)
 
     def _streams_of(self, chat_id: str) -> list[ReplyStream]:
         return [stream for stream in self._streams if stream.chat_id == chat_id]
@@ -351,32 +379,6 @@ class ChatService:
             return store.as_of(now, store.path(db, message.id)), message
 
         return await self._database.run(read)
-
-    async def _save(self, chat: Chat, parent: int | None, message: Message) -> MessageDocument:
-        return await self._document(
-            chat, await self._database.run(lambda db: store.append(db, chat.id, parent, message))
-        )
-
-    async def _save_reply(
-        self, chat: Chat, parent: int | None, reply: Message, stream: ReplyStream, is_last: bool = False
-    ) -> MessageDocument | None:
-        """Store a reply, unless the stream was stopped (None); a later stop finds it in `stream.saved`."""
-
-        def write(db: sqlite3.Connection) -> Message | None:
-            if stream.stopped:
-                return None
-            saved = store.append(db, chat.id, parent, reply)
-            stream.saved.append(saved.id)
-            if is_last and stream.user_message is not None:
-                store.set_unanswered(db, chat.id, stream.user_message, False)
-            return saved
-
-        saved = await self._database.run(write)
-        return None if saved is None else await self._document(chat, saved)
-
-    async def _document(self, chat: Chat, message: Message) -> MessageDocument:
-        siblings = await self._database.run(lambda db: store.children(db, chat.id).get(message.parent, []))
-        return message_document(message, siblings, self._story_or_none(chat))
 
     def _summaries(self, chats: Sequence[Chat]) -> list[ChatSummary]:
         """Many chats are at the same moment of a story: its cast is looked up once."""
@@ -391,3 +393,7 @@ class ChatService:
             return self._stories.story(chat.story)
         except UnknownStory:
             return None
+
+
+def _fields(scene: ResolvedScene) -> dict[str, Any]:
+    return {field.name: getattr(scene, field.name) for field in fields(scene)}

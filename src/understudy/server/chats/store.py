@@ -10,15 +10,16 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from understudy.server.problems import Refused
 
 __all__ = [
-    "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "append", "as_of", "branch", "children", "create",
-    "delete", "get_chat", "get_message", "list_chats", "path", "remove", "set_unanswered", "show_branch", "texts",
+    "AGENTS_AND_PERSONAS", "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "OwnPersona", "append", "as_of",
+    "branch", "children", "create", "delete", "delete_persona", "get_chat", "get_message", "keep_persona", "list_chats",
+    "list_personas", "open_with", "path", "remove", "reserve_ids", "rewrite", "set_unanswered", "show_branch", "texts",
     "truncate", "update",
 ]  # fmt: skip
 
@@ -67,13 +68,31 @@ ALTER TABLE messages ADD COLUMN present TEXT;
 ALTER TABLE messages ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 0
 """
 
+# A chat's `agent` is the name of the one that speaks in it (NULL: the server's default). `persona` is somebody of the
+# user's own whom they speak as, a JSON object: of the chat whom they speak as now, of a message whom they spoke as.
+# `personas` keeps them, to be chosen again.
+AGENTS_AND_PERSONAS = """
+ALTER TABLE chats ADD COLUMN agent TEXT;
+ALTER TABLE chats ADD COLUMN persona TEXT;
+ALTER TABLE messages ADD COLUMN persona TEXT;
+CREATE TABLE personas (name TEXT PRIMARY KEY, description TEXT NOT NULL, changed TEXT NOT NULL)
+"""
+
 MAX_TITLE = 60
-CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed"
+CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed, agent, persona"
 MESSAGE_COLUMNS = (
-    "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered"
+    "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered, persona"
 )
 SUBTREE = """WITH RECURSIVE below (id) AS (
     SELECT ?1 UNION ALL SELECT messages.id FROM messages JOIN below ON messages.parent = below.id)"""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPersona:
+    """Somebody whom a user has made up to speak as."""
+
+    name: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +107,8 @@ class Chat:
     version: int
     created: str
     changed: str
+    agent: str | None = None
+    persona: OwnPersona | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +129,26 @@ class Message:
     created: str = ""
     present: tuple[str, ...] | None = None
     unanswered: bool = False
+    persona: OwnPersona | None = None
 
 
 def create(
-    db: sqlite3.Connection, story: str, characters: Sequence[str], speaker: str | None, moment: str, title: str = ""
+    db: sqlite3.Connection,
+    story: str,
+    characters: Sequence[str],
+    speaker: str | None,
+    moment: str,
+    title: str = "",
+    agent: str | None = None,
+    persona: OwnPersona | None = None,
 ) -> Chat:
     now, chat_id = _now(), secrets.token_urlsafe(9)
     db.execute(
-        f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?)",
-        (chat_id, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now),
-    )
+        f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?, ?)",
+        (chat_id, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now, agent,
+         _persona_text(persona)),
+    )  # fmt: skip
+    keep_persona(db, persona)
     return get_chat(db, chat_id)
 
 
@@ -135,7 +166,10 @@ def list_chats(db: sqlite3.Connection, limit: int) -> list[Chat]:
 
 
 def update(db: sqlite3.Connection, chat_id: str, **columns: Any) -> Chat:
-    """Set some of `characters`, `speaker`, `moment`, `title` and `tip`."""
+    """Set some of `characters`, `speaker`, `persona`, `agent`, `moment`, `title` and `tip`."""
+    if "persona" in columns:
+        keep_persona(db, columns["persona"])
+        columns["persona"] = _persona_text(columns["persona"])
     if "characters" in columns:
         columns["characters"] = json.dumps(list(columns["characters"]), ensure_ascii=False)
     assignments = "".join(f"{column} = :{column}, " for column in columns)
@@ -151,23 +185,51 @@ def delete(db: sqlite3.Connection, chat_id: str) -> None:
     db.execute("DELETE FROM chats WHERE id = ?", (chat_id,))
 
 
-def append(db: sqlite3.Connection, chat_id: str, parent: int | None, message: Message) -> Message:
-    """Store a message after another (None: as the first), and show the branch it ends."""
+def append(
+    db: sqlite3.Connection, chat_id: str, parent: int | None, message: Message, reserved: int | None = None
+) -> Message:
+    """Store a message after another (None: as the first), and show the branch it ends.
+
+    `reserved` is an id of `reserve_ids`.
+    """
     chat = get_chat(db, chat_id)
     if parent is not None:
         get_message(db, chat_id, parent)
     cursor = db.execute(
-        """INSERT INTO messages (chat, parent, answers, author, shown, text, moment, faced, why, state, created,
-                                 present, unanswered)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (chat_id, parent, message.is_reply, message.author, message.shown_name, message.text, message.moment,
+        """INSERT INTO messages (id, chat, parent, answers, author, shown, text, moment, faced, why, state, created,
+                                 present, unanswered, persona)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        (reserved, chat_id, parent, message.is_reply, message.author, message.shown_name, message.text, message.moment,
          message.faced, message.why, message.state, _now(),
-         None if message.present is None else json.dumps(message.present, ensure_ascii=False), message.unanswered),
+         None if message.present is None else json.dumps(message.present, ensure_ascii=False), message.unanswered,
+         _persona_text(message.persona)),
     )  # fmt: skip
     title = chat.title or ("" if message.is_reply else _title_from(message.text))
     assert cursor.lastrowid is not None
     update(db, chat_id, tip=cursor.lastrowid, title=title)
     return get_message(db, chat_id, cursor.lastrowid)
+
+
+def open_with(db: sqlite3.Connection, chat_id: str, greetings: Sequence[Message], shown: int) -> Chat:
+    """Store greetings as the alternatives that begin an empty chat, and show one of them by its place."""
+    ids = [append(db, chat_id, None, greeting).id for greeting in greetings]
+    return update(db, chat_id, tip=ids[shown])
+
+
+def reserve_ids(db: sqlite3.Connection, count: int) -> list[int]:
+    """Ids for messages that are stored later: a reply is sent under its id while it is being written."""
+    (last,) = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").fetchone() or (0,)
+    db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'messages'", (last + count,))
+    return list(range(last + 1, last + count + 1))
+
+
+def rewrite(db: sqlite3.Connection, chat_id: str, message_id: int, message: Message) -> None:
+    """Set text, state and grounds of a reply that was stored while it was written."""
+    db.execute(
+        "UPDATE messages SET text = ?, state = ?, why = ? WHERE id = ? AND chat = ?",
+        (message.text, message.state, message.why, message_id, chat_id),
+    )
+    update(db, chat_id)
 
 
 def get_message(db: sqlite3.Connection, chat_id: str, message_id: int) -> Message:
@@ -255,13 +317,14 @@ def as_of(now: Chat, messages: Sequence[Message]) -> Chat:
     of the chat now.
     """
     last = messages[-1]
-    speaker = next((message.author for message in reversed(messages) if not message.is_reply), now.speaker)
+    said = next((message for message in reversed(messages) if not message.is_reply), None)
+    speaker, persona = (now.speaker, now.persona) if said is None else (said.author, said.persona)
     present = last.present
     if present is None:
         replied = (message.author for message in messages if message.is_reply and message.moment == last.moment)
         present = tuple(dict.fromkeys((*(name for name in replied if name is not None), *now.characters)))
     characters = tuple(name for name in present if name != speaker)
-    return replace(now, moment=last.moment, characters=characters, speaker=speaker)
+    return replace(now, moment=last.moment, characters=characters, speaker=speaker, persona=persona)
 
 
 def branch(db: sqlite3.Connection, chat_id: str, message_id: int, then: Chat | None = None) -> Chat:
@@ -269,11 +332,29 @@ def branch(db: sqlite3.Connection, chat_id: str, message_id: int, then: Chat | N
     get_message(db, chat_id, message_id)
     messages = path(db, message_id)
     then = then or as_of(get_chat(db, chat_id), messages)
-    new = create(db, then.story, then.characters, then.speaker, then.moment, f"{then.title} (branch)")
+    title = f"{then.title} (branch)"
+    new = create(db, then.story, then.characters, then.speaker, then.moment, title, then.agent, then.persona)
     parent: int | None = None
     for message in messages:
         parent = append(db, new.id, parent, message).id
     return get_chat(db, new.id)
+
+
+def keep_persona(db: sqlite3.Connection, persona: OwnPersona | None) -> None:
+    if persona is not None:
+        db.execute("INSERT OR REPLACE INTO personas VALUES (?, ?, ?)", (persona.name, persona.description, _now()))
+
+
+def list_personas(db: sqlite3.Connection) -> list[OwnPersona]:
+    """Those that were spoken as, by name."""
+    rows = db.execute("SELECT name, description FROM personas ORDER BY name")
+    return [OwnPersona(*row) for row in rows]
+
+
+def delete_persona(db: sqlite3.Connection, name: str) -> None:
+    """Chats that have it keep it."""
+    if not db.execute("DELETE FROM personas WHERE name = ?", (name,)).rowcount:
+        raise Refused("nobody of that name is kept: look at the list", 404, "name")
 
 
 def _newest_leaf(db: sqlite3.Connection, message_id: int) -> int:
@@ -292,17 +373,26 @@ def _title_from(text: str) -> str:
 
 
 def _chat(row: Sequence[Any]) -> Chat:
-    chat_id, story, characters, *columns = row
-    return Chat(chat_id, story, tuple(json.loads(characters)), *columns)
+    chat_id, story, characters, *columns, persona = row
+    return Chat(chat_id, story, tuple(json.loads(characters)), *columns, _persona(persona))
 
 
 def _message(row: Sequence[Any]) -> Message:
     message_id, chat_id, parent, is_reply, author, shown, text, moment, faced, why, state, created, *added = row
-    present, unanswered = added
+    present, unanswered, persona = added
     return Message(
         bool(is_reply), author, shown, text, moment, faced, why, state, message_id, chat_id, parent, created,
         None if present is None else tuple(json.loads(present)), bool(unanswered),
+        _persona(persona),
     )  # fmt: skip
+
+
+def _persona(text: str | None) -> OwnPersona | None:
+    return None if text is None else OwnPersona(**json.loads(text))
+
+
+def _persona_text(persona: OwnPersona | None) -> str | None:
+    return None if persona is None else json.dumps(asdict(persona), ensure_ascii=False)
 
 
 def _now() -> str:

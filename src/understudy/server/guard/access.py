@@ -164,6 +164,7 @@ READER_MAY = frozenset(
         ("GET", _CHARACTER + "/relations.svg"),
         ("GET", _CHARACTER + "/course.svg"),
         ("POST", "/api/replies"),
+        ("GET", "/api/agents"),
         ("POST", "/api/chats"),
         ("GET", _CHAT),
         ("PATCH", _CHAT),

@@ -11,9 +11,11 @@ from starlette.responses import Response
 
 from understudy import __version__
 from understudy.dialogue import Agent
+from understudy.server.event_stream import EventStream
 from understudy.server.names import ModelName, shown_names, speakers_before
-from understudy.server.openai.completions import EventStream, completion, events, model_not_found, parse_request
+from understudy.server.openai.completions import Completing
 from understudy.server.openai.encoder import embed
+from understudy.server.openai.requests import model_not_found, parse_request
 from understudy.server.openai.schemas import (
     ChatCompletion,
     ChatRequest,
@@ -32,7 +34,6 @@ __all__ = ["OPERATIONS"]
 
 OWNER = "understudy"
 STARTED = int(time.time())
-SHORT_PROMPT = 8_000  # characters whose tokens are counted fast enough for the event loop
 
 
 async def list_models(call: Call) -> ModelList:
@@ -73,15 +74,15 @@ async def create_completion(call: Call) -> ChatCompletion | Response:
     request: ChatRequest = call.body
     parsed = await parse_request(request, call.context.stories)
     executor, lines = call.context.executor, call.context.utterances
+    agent = executor.named(request.agent)
     version = 0 if lines is None else await asyncio.to_thread(lines.version)
-    reply = await executor.reply(parsed.character.situation, parsed.history, call.disconnected)
-    fingerprint = fingerprint_of(executor.agent, version)
-    build = partial(completion, request, parsed, parsed.character.redact(reply), fingerprint)
-    whole = build() if sum(map(len, parsed.texts)) < SHORT_PROMPT else await asyncio.to_thread(build)
-    if not request.stream:
-        return whole
-    options = request.stream_options
-    return EventStream(events(whole, bool(options and options.include_usage)))
+    completing = Completing(executor, parsed, request.model, fingerprint_of(agent, version), request.agent)
+    async with completing.watching(call.disconnected):
+        if not request.stream:
+            return await completing.whole(bool(request.logprobs))
+        options = request.stream_options
+        events = await completing.events(bool(options and options.include_usage), bool(request.logprobs))
+    return EventStream(events, completing.cancellation.cancel)
 
 
 def fingerprint_of(agent: Agent, version: int = 0) -> str:
@@ -99,7 +100,7 @@ async def create_embeddings(call: Call) -> EmbeddingList:
 OPERATIONS = (
     Operation(
         "POST", "/v1/chat/completions", create_completion, "What a character answers",
-        answers=ChatCompletion, body=ChatRequest, refuses=(503,), tag="OpenAI", streams=True,
+        answers=ChatCompletion, body=ChatRequest, refuses=(502, 503), tag="OpenAI", streams=True,
     ),
     Operation(
         "GET", "/v1/models", list_models, "Who can be spoken to", answers=ModelList, query=ModelsQuery, tag="OpenAI"

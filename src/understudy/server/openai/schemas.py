@@ -18,6 +18,7 @@ __all__ = [
     "ChatCompletion",
     "ChatRequest",
     "Choice",
+    "ChoiceLogProbs",
     "ChunkChoice",
     "CompletionChunk",
     "Delta",
@@ -30,6 +31,7 @@ __all__ = [
     "ModelsQuery",
     "ReplyDetails",
     "RequestMessage",
+    "TokenLogProb",
     "TokenUsage",
 ]
 
@@ -63,7 +65,8 @@ class StreamOptions(msgspec.Struct):
 
 
 class ChatRequest(msgspec.Struct):
-    """Temperature, top_p, penalties, user and metadata are accepted and ignored: replies are chosen, not sampled."""
+    """Temperature, top_p and seed reach an agent that writes, and change nothing for one that chooses among lines.
+    Penalties, user and metadata are accepted and ignored."""
 
     model: Name
     messages: Annotated[list[RequestMessage], Meta(min_length=1, max_length=2000)]
@@ -80,6 +83,7 @@ class ChatRequest(msgspec.Struct):
     frequency_penalty: Penalty | None = None
     user: str | None = None
     metadata: dict[str, str] | None = None
+    agent: Annotated[Name | None, Meta(description="one of the server's agents; its first, where left out")] = None
     response_format: Annotated[
         Any,
         Meta(
@@ -93,8 +97,8 @@ class ChatRequest(msgspec.Struct):
     modalities: Annotated[
         Any, Meta(extra_json_schema={"type": ["array", "null"], "items": {"const": "text"}, "maxItems": 1})
     ] = None
-    logprobs: Annotated[Any, Meta(extra_json_schema={"enum": [False, None]})] = None
-    top_logprobs: MustBeNull = None
+    logprobs: Annotated[bool | None, Meta(description="null in the response where the agent has none")] = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     tools: MustBeEmpty = None
     functions: MustBeEmpty = None
     tool_choice: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
@@ -120,6 +124,18 @@ class ReplyDetails(msgspec.Struct):
     candidates: list[CandidateDocument]
 
 
+class TokenLogProb(msgspec.Struct):
+    token: str
+    logprob: float
+    bytes: list[int]
+    top_logprobs: list[None] = []
+
+
+class ChoiceLogProbs(msgspec.Struct):
+    content: list[TokenLogProb]
+    refusal: None = None
+
+
 class AssistantMessage(msgspec.Struct):
     content: str
     role: Literal["assistant"] = "assistant"
@@ -131,7 +147,7 @@ class Choice(msgspec.Struct):
     message: AssistantMessage
     finish_reason: Literal["stop", "length"]
     understudy: ReplyDetails
-    logprobs: None = None
+    logprobs: ChoiceLogProbs | None = None
 
 
 class ChatCompletion(msgspec.Struct):
@@ -154,7 +170,7 @@ class ChunkChoice(msgspec.Struct):
     delta: Delta
     finish_reason: Literal["stop", "length"] | None = None
     understudy: ReplyDetails | UnsetType = UNSET
-    logprobs: None = None
+    logprobs: ChoiceLogProbs | None = None
 
 
 class CompletionChunk(msgspec.Struct):

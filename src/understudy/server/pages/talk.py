@@ -13,11 +13,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import StoryError, UnderstudyError
-from understudy.names import shown_names_at
-from understudy.server.chats.schemas import ChatDocument, MessageDocument
+from understudy.names import people_at, shown_names_at
+from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of
-from understudy.server.names import resolve_name, shown_names, situation_of, speakers_before
+from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before
 from understudy.server.pages import page, problem_page
+from understudy.server.pages.openers import openers
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at
 from understudy.story import Moment
@@ -26,7 +27,6 @@ from understudy.storyfile import Story
 __all__ = ["ROUTES"]
 
 INTRODUCTION_LENGTH = 3  # sentences of the profile
-OPENERS = ("Who are you?", "What has happened so far?", "Whom do you trust?", "What do you want most?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ async def talk(request: Request) -> Response:
         ]
         chosen = [names.get(who, who) for who in requested or others[:1]]
         shown = None if speaker is None else names.get(speaker, speaker)
-        return _values(name, story, moment, chosen, shown)
+        return _values(name, story, moment, chosen, shown, query.get("agent"))
 
-    values = await asyncio.to_thread(prepare)
+    values = {**await asyncio.to_thread(prepare), **await _speaking(request, query.get("agent"), None)}
     return page(request, "talk.html", "talk", **values, chat=None, entries=[], chats=await _chats(request))
 
 
@@ -82,18 +82,38 @@ async def chat(request: Request) -> Response:
     def prepare() -> dict[str, Any]:
         moment = story.moment(document.at)
         chosen = [character.name for character in document.characters]
-        values = _values(document.story, story, moment, chosen, document.speaker)
+        speaker = document.speaker if document.persona is None else None
+        values = _values(document.story, story, moment, chosen, speaker, document.agent)
         return {**values, "entries": list(_entries(document, story, moment))}
 
-    values = await asyncio.to_thread(prepare)
+    values = {**await asyncio.to_thread(prepare), **await _speaking(request, document.agent, document.persona)}
     return page(request, "talk.html", "talk", **values, chat=document, chats=await _chats(request))
+
+
+async def _speaking(request: Request, agent: str | None, persona: SpeakerPersona | None) -> dict[str, Any]:
+    """Who finds the words, and those of the user's own; readers are many, and each sees only whom they speak as."""
+    context = context_of(request)
+    kept = [] if request.state.role == "reader" else await context.chats.list_personas()
+    personas = {one.name: one.description for one in kept}
+    if persona is not None:
+        personas[persona.name] = persona.description
+    agents = list(context.executor.agents)
+    chosen = agent or agents[0]
+    return {
+        "agents": agents if chosen in agents else [*agents, chosen],
+        "agent": chosen,
+        "personas": personas,
+        "persona": persona,
+    }
 
 
 async def _chats(request: Request) -> list[Any]:
     return await context_of(request).chats.list_chats()
 
 
-def _values(name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None) -> dict[str, Any]:
+def _values(
+    name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None, agent: str | None
+) -> dict[str, Any]:
     """The template's values besides the chat itself, all as of the moment."""
     slider = slider_at(story, moment)
     cast = [
@@ -117,11 +137,15 @@ def _values(name: str, story: Story, moment: Moment, chosen: Sequence[str], spea
         "cast": cast,
         "chosen": list(chosen),
         "speaker": speaker,
-        "introduction": _introduction(story, chosen[0], moment) if chosen else [],
-        "openers": OPENERS if story.language == "en" else (),
+        **(_opening(story, chosen[0], moment, speaker) if chosen else {"introduction": [], "openers": []}),
         "portrait": lambda who: f"/api/stories/{quote(name, safe='')}/characters/{quote(who, safe='')}/portrait.svg",
         "source": lambda line_at, message_at: story_address(name, _moment(story, message_at), _moment(story, line_at)),
-        "keep": [("story", name), *(("who", who) for who in chosen), *([("as", speaker)] if speaker else [])],
+        "keep": [
+            ("story", name),
+            *(("who", who) for who in chosen),
+            *([("as", speaker)] if speaker else []),
+            *([("agent", agent)] if agent else []),
+        ],
     }
 
 
@@ -130,9 +154,15 @@ def _talk_address(story: str, who: str, at: str, speaker: str | None) -> str:
     return "/?" + urlencode(parameters, quote_via=quote)
 
 
-def _introduction(story: Story, who: str, moment: Moment) -> list[str]:
-    profile = situation_of(story, who, moment).persona.profile[:INTRODUCTION_LENGTH]
-    return list(map(shown_names_at(story, moment).in_text, profile))
+def _opening(story: Story, who: str, moment: Moment, speaker: str | None) -> dict[str, list[str]]:
+    """What is shown before anything was said."""
+    facing = None if speaker == who else speaker
+    situation = situation_as_shown(situation_of(story, who, moment, facing), shown_names_at(story, moment))
+    known = {person.shown for person in people_at(story, moment)}
+    return {
+        "introduction": list(situation.persona.profile[:INTRODUCTION_LENGTH]),
+        "openers": openers(situation, known),
+    }
 
 
 def _entries(chat: ChatDocument, story: Story, moment: Moment) -> Iterator[ChatEntry]:

@@ -1,6 +1,10 @@
-// A reply while it is told: dots while somebody thinks, then word for word.
+// A reply while it is told: dots while somebody thinks, then piece by piece.
 
 import { at, make, stream } from "/static/api.js";
+import { markdown } from "/static/talk-markdown.js";
+
+const LONG_MS = 1500; // after which the page says in words that somebody thinks
+const PAUSE_MS = 800; // after which a reply that has begun shows that more is to come
 
 export class Telling {
   /** @param {HTMLElement} transcript @param {{story: string}} state */
@@ -16,6 +20,8 @@ export class Telling {
     this.kept = false; // is the user's message safe?
     this.announced = "";
     this.problem = null;
+    this.text = ""; // what has been told of it
+    this.timer = 0;
   }
 
   async follow(path, body) {
@@ -25,6 +31,8 @@ export class Telling {
       if (this.stopped) return;
       error.kept = this.kept;
       throw error;
+    } finally {
+      clearTimeout(this.timer);
     }
     if (this.problem) throw Object.assign(new Error(this.problem), { kept: this.kept });
   }
@@ -55,15 +63,18 @@ export class Telling {
     this.after = message.id;
     if (document.getElementById(`message-${message.id}`)) return; // it was there before: it is answered anew
     this.transcript.append(
-      make("li", { class: "message by-user" }, article(message.author, make("div", { class: "bubble", dir: "auto" }, message.text))),
+      make("li", { class: "message by-user" }, article(message.author, make("div", { class: "bubble", dir: "auto" }, ...markdown(message.text)))),
     );
   }
 
   thinking(author) {
-    const dots = make("span", { class: "typing", role: "status", "aria-label": `${author} is about to answer` }, make("span"), make("span"), make("span"));
+    const dots = typing({ role: "status", "aria-label": `${author} is about to answer` });
+    const words = make("span", { class: "thinking-words", hidden: true }, `${author} is thinking about what to say`);
     this.message = null;
     this.seen = 0;
-    this.words = make("div", { class: "bubble", dir: "auto" }, dots);
+    this.text = "";
+    this.words = make("div", { class: "bubble", dir: "auto" }, dots, words);
+    this.later(LONG_MS, () => { words.hidden = false; });
     const portrait = at`/api/stories/${this.story}/characters/${author}/portrait.svg`;
     this.item = make(
       "li",
@@ -77,19 +88,34 @@ export class Telling {
   begin(data) {
     if (!this.item || this.message !== null) this.thinking(data.author);
     this.message = data.id;
+    clearTimeout(this.timer);
     this.words.replaceChildren();
   }
 
+  /** Do something unless the next piece comes before. */
+  later(wait, work) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(work, wait);
+  }
+
   done(message) {
+    clearTimeout(this.timer);
+    this.words.replaceChildren(...markdown(message.text));
     this.after = message.id;
     this.announced += `${message.author}: ${message.text} `;
   }
 
   token(text) {
     this.seen += 1;
-    this.words.append(text);
+    this.text += text;
+    this.words.replaceChildren(...markdown(this.text, true));
+    this.later(PAUSE_MS, () => this.words.append(typing({ "aria-hidden": "true" })));
     if (innerHeight + scrollY > document.documentElement.scrollHeight - 160) scrollTo({ top: document.documentElement.scrollHeight });
   }
+}
+
+function typing(attributes) {
+  return make("span", { class: "typing", ...attributes }, make("span"), make("span"), make("span"));
 }
 
 function article(author, words) {

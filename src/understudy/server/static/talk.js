@@ -3,7 +3,9 @@
 import { Problem, ask, at, pageAt, showProblem } from "/static/api.js";
 import { timelines } from "/static/timeline.js";
 import { asked } from "/static/talk-asking.js";
+import { showMarkdown } from "/static/talk-markdown.js";
 import { moved } from "/static/talk-moving.js";
+import { askedForOwn } from "/static/talk-own.js";
 import { Telling } from "/static/talk-telling.js";
 import { openWhy } from "/static/talk-why.js";
 
@@ -23,7 +25,8 @@ const state = {
   get at() { return root.dataset.at; },
   get chat() { return root.dataset.chat; },
   get chosen() { return JSON.parse(root.dataset.chosen); },
-  get speaker() { return root.dataset.speaker || null; },
+  get speaker() { return root.dataset.persona ? JSON.parse(root.dataset.persona) : root.dataset.speaker || null; },
+  get agent() { return root.dataset.agent || null; },
 };
 
 const address = () => at`/api/chats/${state.chat}`;
@@ -39,7 +42,8 @@ async function draw(href = location.href) {
   for (const part of drawn.querySelectorAll("[data-part]")) {
     root.querySelector(`[data-part="${part.dataset.part}"]`)?.replaceChildren(...part.childNodes);
   }
-  for (const name of ["story", "at", "chat", "version", "chosen", "speaker"]) root.dataset[name] = drawn.dataset[name];
+  for (const name of ["story", "at", "chat", "version", "chosen", "speaker", "persona", "agent"]) root.dataset[name] = drawn.dataset[name];
+  showAllMarkdown();
   say.placeholder = drawn.querySelector("[data-say]").placeholder;
   say.disabled = send.disabled = !state.chosen.length;
   for (const link of page.querySelectorAll("[data-follow]")) { // they lead to the same moment in other views
@@ -50,13 +54,17 @@ async function draw(href = location.href) {
   if (focused) root.querySelector(focused)?.focus({ preventScroll: true });
 }
 
+function showAllMarkdown() {
+  for (const bubble of root.querySelectorAll(".bubble[data-text]")) showMarkdown(bubble);
+}
+
 /** A selector by which the drawn twin of an element can be found. */
 function mark(element) {
   const message = element.closest("[data-message]");
   const act = element.dataset.act ? `[data-act="${element.dataset.act}"]` : element.matches("summary") ? "summary" : null;
   if (message && act) return `#${message.id} ${act}`;
   if (element.name === "who") return `[name="who"][value="${CSS.escape(element.value)}"]`;
-  return element.matches("[data-speaker-choice]") ? "[data-speaker-choice]" : null;
+  return ["[data-speaker-choice]", "[data-agent-choice]"].find((choice) => element.matches(choice)) ?? null;
 }
 
 function toTheEnd() {
@@ -83,10 +91,10 @@ async function attempt(work) {
 }
 
 /** The chat; begun now if it is not yet. */
-async function theChat() {
+async function theChat(speaker = state.speaker) {
   if (state.chat) return;
-  const { story, at: moment, chosen, speaker } = state;
-  const made = await ask("POST", "/api/chats", { story, characters: chosen, at: moment, speaker });
+  const { story, at: moment, chosen, agent } = state;
+  const made = await ask("POST", "/api/chats", { story, characters: chosen, at: moment, speaker, agent });
   root.dataset.chat = made.id;
   history.replaceState(null, "", at`/chats/${made.id}`);
 }
@@ -155,7 +163,7 @@ const acts = {
     }
   },
   async edit(message, item) {
-    const text = item.querySelector("[data-text]").textContent;
+    const text = item.querySelector("[data-text]").dataset.text;
     const wanted = await asked({ title: "Say it differently", label: "Message", yes: "Save as a new branch", text });
     if (wanted === null || !wanted.trim()) return;
     cutOff(item, false);
@@ -191,6 +199,7 @@ const chatActs = {
 
 /** Change something of the chat, or of the scene before there is one. */
 async function change(wanted) {
+  if (typeof wanted.speaker === "object" && wanted.speaker) await theChat(wanted.speaker); // an address cannot hold who they are
   if (state.chat) {
     const answer = await ask("PATCH", address(), wanted);
     await draw();
@@ -203,6 +212,8 @@ async function change(wanted) {
   for (const who of wanted.characters ?? state.chosen) here.searchParams.append("who", who);
   const speaker = "speaker" in wanted ? wanted.speaker : state.speaker;
   if (speaker) here.searchParams.set("as", speaker);
+  const agent = wanted.agent ?? new URL(location.href).searchParams.get("agent");
+  if (agent) here.searchParams.set("agent", agent);
   await draw(here);
   history.replaceState(null, "", here);
   return null;
@@ -213,10 +224,23 @@ async function set(wanted) {
   if (!(await attempt(() => change(wanted)))) await draw().catch(() => {});
 }
 
+/** Speak as oneself, as somebody of the story, or as somebody of one's own, who is asked for where they are new. */
+async function chooseSpeaker(select) {
+  const { own, description } = select.selectedOptions[0].dataset;
+  if (!select.value.startsWith("own:")) await set({ speaker: select.value || null });
+  else if (own) await set({ speaker: { name: own, description } });
+  else {
+    const asked = await askedForOwn();
+    if (asked) await set({ speaker: asked });
+    else await draw().catch(() => {}); // the choice goes back to how it was
+    root.querySelector("[data-speaker-choice]").focus();
+  }
+}
+
 async function move(moment) {
   const done = await attempt(async () => {
     const answer = await change({ at: moment });
-    const repeat = [...root.querySelectorAll('[data-by="user"] [data-text]')].at(-1)?.textContent;
+    const repeat = [...root.querySelectorAll('[data-by="user"] [data-text]')].at(-1)?.dataset.text;
     if (answer) moved(difference, answer, repeat ? () => speak(repeat) : null);
   });
   if (!done) await draw().catch(() => timeline.back());
@@ -260,7 +284,9 @@ root.addEventListener("click", (event) => {
 
 root.addEventListener("change", (event) => {
   if (event.target.matches("[data-speaker-choice]")) {
-    set({ speaker: event.target.value || null });
+    chooseSpeaker(event.target);
+  } else if (event.target.matches("[data-agent-choice]")) {
+    set({ agent: event.target.value });
   } else if (event.target.name === "who") {
     const characters = [...root.querySelectorAll('[name="who"]:checked')].map((box) => box.value);
     if (characters.length) set({ characters });
@@ -296,6 +322,7 @@ document.addEventListener("visibilitychange", async () => {
   if (now && String(now.version) !== root.dataset.version && !telling) attempt(() => draw());
 });
 
+showAllMarkdown();
 say.disabled = send.disabled = !state.chosen.length;
 if (root.querySelector("[data-message]")) toTheEnd();
 if (matchMedia("(min-width: 62rem)").matches) say.focus({ preventScroll: true });

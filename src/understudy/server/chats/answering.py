@@ -1,0 +1,233 @@
+"""Replies of a chat on their way: from the agent into the stream and the database.
+
+A reply that is chosen whole is stored before its first word is streamed. One that is written is streamed as it comes
+and stored every `WRITE_EVERY_S`, as a reply that was cut off, until it is whole: what a kill can lose of it is less
+than that. Where the writing fails or is broken off, what came is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+import msgspec
+
+from understudy.errors import UnderstudyError, UnknownStory
+from understudy.server.chats import store
+from understudy.server.chats.replies import ReplyGenerator, texts_tried
+from understudy.server.chats.schemas import MessageDocument, Why, message_document
+from understudy.server.chats.sse import LiveReply, ReplyStream
+from understudy.server.chats.store import Chat, Message
+from understudy.server.database import ServerDatabase
+from understudy.server.problems import Refused, problem_of
+from understudy.server.schemas import EvidenceDocument
+from understudy.server.story_registry import StoryRegistry
+from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST
+from understudy.storyfile import Story
+
+__all__ = ["Answering", "cut_live"]
+
+LOG = logging.getLogger("understudy.server")
+WRITE_EVERY_S = 0.5  # how often a reply that is being written is stored
+
+
+class Answering:
+    """Streams the replies to a message, and stores them."""
+
+    def __init__(self, database: ServerDatabase, registry: StoryRegistry, replies: ReplyGenerator) -> None:
+        self._database, self._stories, self._replies = database, registry, replies
+
+    async def answer(self, chat: Chat, message_id: int, stream: ReplyStream) -> None:
+        """The replies of everybody who answers, in order; each has heard the ones before."""
+        stream.user_message = message_id
+
+        def read(db: sqlite3.Connection) -> list[Message]:
+            if not stream.stopped:
+                store.set_unanswered(db, chat.id, message_id, True)
+            return store.path(db, message_id)
+
+        path = await self._database.run(read)
+        names = await self._replies.who_answers(chat, path)
+        reserved = await self._database.run(lambda db: store.reserve_ids(db, len(names)))
+        for number, (name, reply_id) in enumerate(zip(names, reserved), 1):
+            stream.send("thinking", {"author": await self._replies.shown_name(chat, name)})
+            reply = await self._reply(chat, name, path, stream, reply_id, is_last=number == len(names))
+            if reply is None:
+                return
+            path.append(reply)
+
+    async def alternative(
+        self, chat: Chat, old: Message, tries: Sequence[Message], path: Sequence[Message], stream: ReplyStream
+    ) -> None:
+        """A reply beside others: the best candidate that was not tried yet, else a new one of the agent.
+
+        `tries` are the replies so far, `path` is what they answer, `chat` is as it stood then.
+        """
+        assert old.author is not None
+        candidate = self._replies.candidate(old, tries)
+        if candidate is not None:
+            await self._send_whole(chat, old.parent, candidate, stream)
+            return
+        (reply_id,) = await self._database.run(lambda db: store.reserve_ids(db, 1))
+        await self._reply(chat, old.author, path, stream, reply_id, tries=tries)
+
+    async def save(self, chat: Chat, parent: int | None, message: Message) -> MessageDocument:
+        return await self.document(
+            chat, await self._database.run(lambda db: store.append(db, chat.id, parent, message))
+        )
+
+    async def document(self, chat: Chat, message: Message) -> MessageDocument:
+        siblings = await self._database.run(lambda db: store.children(db, chat.id).get(message.parent, []))
+        return message_document(message, siblings, self._story_or_none(chat))
+
+    async def _reply(
+        self,
+        chat: Chat,
+        name: str,
+        path: Sequence[Message],
+        stream: ReplyStream,
+        reply_id: int,
+        is_last: bool = False,
+        tries: Sequence[Message] = (),
+    ) -> Message | None:
+        """A character's reply to a path, stored; None where it was stopped."""
+        opening, replying = await self._replies.begin(chat, name, path, texts_tried(tries), stream.cancellation)
+        if tries:
+            opening = replace(opening, shown_name=tries[0].shown_name)
+        live = LiveReply(reply_id, path[-1].id, opening)
+        writing = LiveWriting(self._database, chat.id, stream, live, is_last)
+        whole: Message | None = None
+        try:
+            async with aclosing(replying):
+                async for item in replying:
+                    if isinstance(item, Message):
+                        whole = replace(item, shown_name=opening.shown_name)
+                        continue
+                    if not live.pieces:
+                        stream.begin_reply(live, self._announced(chat, live))
+                    stream.send_piece(item)
+                    writing.write_soon()
+        except Exception as error:
+            if live.pieces:
+                await writing.finish(replace(opening, text=live.text.rstrip(), state="cut", why=_broken_off(error)))
+            raise
+        assert whole is not None
+        if not live.pieces:
+            if whole.text in {message.text for message in tries}:
+                raise Refused("there is no other reply to try: say it differently", 409)
+            return await self._send_whole(chat, live.parent, whole, stream, is_last, reply_id)
+        stored = await writing.finish(whole)
+        if stored is not None:
+            stream.send("done", await self.document(chat, stored))
+        return stored
+
+    def _announced(self, chat: Chat, live: LiveReply) -> dict[str, object]:
+        document = message_document(live.message, [live.id], self._story_or_none(chat))
+        return {"id": live.id, "parent": live.parent, "author": document.author, "when": document.when}
+
+    async def _send_whole(
+        self,
+        chat: Chat,
+        parent: int | None,
+        reply: Message,
+        stream: ReplyStream,
+        is_last: bool = False,
+        reply_id: int | None = None,
+    ) -> Message | None:
+        """Store a reply and then stream it, unless the stream was stopped (None); a later stop finds it in
+        `stream.saved`."""
+
+        def write(db: sqlite3.Connection) -> Message | None:
+            if stream.stopped:
+                return None
+            saved = store.append(db, chat.id, parent, reply, reply_id)
+            stream.saved.append(saved.id)
+            if is_last and stream.user_message is not None:
+                store.set_unanswered(db, chat.id, stream.user_message, False)
+            return saved
+
+        saved = await self._database.run(write)
+        if saved is not None:
+            stream.send_reply(await self.document(chat, saved))
+        return saved
+
+    def _story_or_none(self, chat: Chat) -> Story | None:
+        try:
+            return self._stories.story(chat.story)
+        except UnknownStory:
+            return None
+
+
+class LiveWriting:
+    """Stores a reply while it is written, without holding up its pieces."""
+
+    def __init__(
+        self, database: ServerDatabase, chat_id: str, stream: ReplyStream, live: LiveReply, is_last: bool
+    ) -> None:
+        self._database, self._chat_id, self._stream = database, chat_id, stream
+        self._live, self._is_last = live, is_last
+        self._task: asyncio.Task[None] | None = None
+        self._written_at = 0.0
+
+    def write_soon(self) -> None:
+        """Store what there is, unless that was done a moment ago."""
+        now = time.monotonic()
+        if now - self._written_at >= WRITE_EVERY_S and (self._task is None or self._task.done()):
+            self._written_at = now
+            self._task = asyncio.create_task(self._write_part())
+
+    async def finish(self, message: Message) -> Message | None:
+        """Store the reply as it is now to stay; None where it was stopped."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+        is_answered = self._is_last or message.state == "cut"
+
+        def write(db: sqlite3.Connection) -> Message | None:
+            stored = self._store(db, message)
+            if stored is not None and is_answered and self._stream.user_message is not None:
+                store.set_unanswered(db, self._chat_id, self._stream.user_message, False)
+            return stored
+
+        return await self._database.run(write)
+
+    async def _write_part(self) -> None:
+        part = replace(self._live.message, text=self._live.text, state="cut")
+        try:
+            await self._database.run(lambda db: self._store(db, part))
+        except UnderstudyError as error:  # the last write fails as well, and tells the client
+            LOG.warning("a reply could not be stored while it was written: %s", type(error).__name__)
+
+    def _store(self, db: sqlite3.Connection, message: Message) -> Message | None:
+        if self._stream.stopped:
+            return None
+        if self._live.id in self._stream.saved:
+            store.rewrite(db, self._chat_id, self._live.id, message)
+        else:
+            store.append(db, self._chat_id, self._live.parent, message, self._live.id)
+            self._stream.saved.append(self._live.id)
+        return store.get_message(db, self._chat_id, self._live.id)
+
+
+def cut_live(db: sqlite3.Connection, chat_id: str, live: LiveReply, seen: str) -> None:
+    """Reduce a reply whose writing was stopped to what was seen of it: nothing of it is stored where that is blank."""
+    is_stored = live.id in store.texts(db, chat_id)
+    if not seen:
+        if is_stored:
+            store.remove(db, chat_id, live.id)
+    elif is_stored:
+        store.rewrite(db, chat_id, live.id, replace(live.message, text=seen, state="cut"))
+    else:
+        store.append(db, chat_id, live.parent, replace(live.message, text=seen, state="cut"), live.id)
+
+
+def _broken_off(error: Exception) -> str:
+    """What is shown as the reason of a reply that was not written to its end."""
+    if isinstance(error, Refused) and error.status == CLIENT_CLOSED_REQUEST:
+        return msgspec.json.encode(Why()).decode()
+    told = problem_of(error).message if isinstance(error, UnderstudyError) else "the reply failed on the server"
+    return msgspec.json.encode(Why([EvidenceDocument("problem", told, None, [])])).decode()

@@ -1,0 +1,68 @@
+"""A reply while it is written: what of its pieces can be handed on already.
+
+Both classes take pieces with `feed` and give back what is safe to send; `finish` gives the rest. A piece may end in
+the middle of a name or of a stop sequence, so some text is held back until it is known what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from understudy.names import ShownNames
+from understudy.storyfile.name_finder import NameReplacer
+
+__all__ = ["ShownPieces", "StopSequences"]
+
+
+class ShownPieces:
+    """Pieces with false names in the place of true ones. What may be the beginning of a name is held back."""
+
+    def __init__(self, names: ShownNames) -> None:
+        self._names = names
+        self._text = ""
+        self._sent = 0  # characters of the text with false names
+
+    def feed(self, piece: str) -> str:
+        in_text = self._names.in_text
+        if not isinstance(in_text, NameReplacer):
+            return piece  # no false name holds
+        self._text += piece
+        return self._shown(len(self._text) - in_text.undecided(self._text))
+
+    def finish(self) -> str:
+        return self._shown(len(self._text))
+
+    def _shown(self, end: int) -> str:
+        shown = self._names.in_text(self._text[:end])
+        start, self._sent = self._sent, max(self._sent, len(shown))
+        return shown[start:]
+
+
+class StopSequences:
+    """Ends a text before the first of some sequences; `is_stopped` says whether one came."""
+
+    def __init__(self, sequences: Sequence[str]) -> None:
+        self._sequences, self._held = tuple(sequences), ""
+        self.is_stopped = False
+
+    def feed(self, piece: str) -> str:
+        if self.is_stopped:
+            return ""
+        self._held += piece
+        found = [index for index in map(self._held.find, self._sequences) if index >= 0]
+        if found:
+            self.is_stopped = True
+            end = min(found)
+        else:
+            end = len(self._held) - max(map(self._possible_start, self._sequences), default=0)
+        sent, self._held = self._held[:end], "" if found else self._held[end:]
+        return sent
+
+    def finish(self) -> str:
+        held, self._held = self._held, ""
+        return held
+
+    def _possible_start(self, sequence: str) -> int:
+        """How many characters at the end of the text may be the beginning of a sequence."""
+        longest = min(len(sequence) - 1, len(self._held))
+        return next((size for size in range(longest, 0, -1) if self._held.endswith(sequence[:size])), 0)

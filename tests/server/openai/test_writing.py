@@ -1,0 +1,138 @@
+"""Completions of an agent that writes: sampled as the request says, streamed as they come, counted by the back end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from server.conftest import MakeContext, serving
+from understudy.dialogue import Sampling, Usage
+from understudy.server.app import make_app
+from writers import PIECES, Writer
+
+TEXT = "".join(PIECES)
+MODEL = "brass-key/Ines@2.1"
+MESSAGES: Any = [{"role": "user", "content": "Where were you?"}]
+
+
+@pytest.fixture
+def client_of(make_context: MakeContext) -> Iterator[Callable[[Writer], openai.OpenAI]]:
+    with ExitStack() as stack:
+
+        def make(writer: Writer) -> openai.OpenAI:
+            url = stack.enter_context(serving(make_app(make_context(writer))))
+            return stack.enter_context(openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0))
+
+        yield make
+
+
+ClientOf = Callable[[Writer], openai.OpenAI]
+
+
+def say(client: openai.OpenAI, **fields: Any) -> Any:
+    return client.chat.completions.create(model=MODEL, messages=MESSAGES, **fields)
+
+
+def test_how_to_write_reaches_the_agent(client_of: ClientOf) -> None:
+    writer = Writer()
+    client = client_of(writer)
+    say(client, temperature=0.3, top_p=0.9, seed=7, stop=["\n", "END"], max_tokens=50, max_completion_tokens=40)
+    say(client)
+    assert writer.samplings == [Sampling(0.3, 0.9, 40, ("\n", "END"), 7), Sampling()]
+
+
+def test_pieces_are_chunks_as_they_come(client_of: ClientOf) -> None:
+    writer = Writer(gated=True, usage=Usage(1, 320, 5, 0.2))
+    stream = iter(say(client_of(writer), stream=True, stream_options={"include_usage": True}, **release(writer)))
+    assert next(stream).choices[0].delta.role == "assistant"
+    assert next(stream).choices[0].delta.content == PIECES[0]
+    assert writer.written == [PIECES[0]]
+    writer.release(len(PIECES))
+    *rest, last, usage = list(stream)
+    assert [chunk.choices[0].delta.content for chunk in rest] == list(PIECES[1:])
+    assert last.choices[0].finish_reason == "stop" and last.choices[0].understudy["character"] == "Ines Vale"
+    assert (usage.usage.prompt_tokens, usage.usage.completion_tokens, usage.usage.total_tokens) == (320, 5, 325)
+
+
+def release(writer: Writer) -> dict[str, Any]:
+    writer.release()
+    return {}
+
+
+def test_usage_is_what_the_back_end_counted_else_what_the_tokenizer_counts(client_of: ClientOf) -> None:
+    assert say(client_of(Writer(usage=Usage(2, 300, 9)))).usage.total_tokens == 309
+    usage = say(client_of(Writer())).usage
+    assert usage.prompt_tokens == 4 and usage.completion_tokens == 6
+
+
+def test_a_text_that_fills_its_tokens_ends_with_length(client_of: ClientOf) -> None:
+    client = client_of(Writer(usage=Usage(1, 300, 5)))
+    assert say(client, max_tokens=5).choices[0].finish_reason == "length"
+    assert say(client, max_tokens=6).choices[0].finish_reason == "stop"
+
+
+def test_a_stop_sequence_ends_the_text_and_the_writing(client_of: ClientOf) -> None:
+    writer = Writer(gated=True)
+    writer.release(3)
+    choice = say(client_of(writer), stop="left").choices[0]
+    assert (choice.message.content, choice.finish_reason) == ("I never ", "stop")
+    assert writer.ended.wait(20) and writer.written == list(PIECES[:3])
+
+
+def test_each_of_n_is_written_with_a_seed_of_its_own(client_of: ClientOf) -> None:
+    writer = Writer(usage=Usage(1, 10, 5))
+    client = client_of(writer)
+    whole = say(client, n=3, seed=5)
+    assert [choice.message.content for choice in whole.choices] == [TEXT] * 3
+    assert sorted(sampling.seed or 0 for sampling in writer.samplings) == [5, 6, 7]
+    assert whole.usage.completion_tokens == 15
+    texts = {0: "", 1: ""}
+    for chunk in say(client, n=2, stream=True):
+        texts[chunk.choices[0].index] += chunk.choices[0].delta.content or ""
+    assert texts == {0: TEXT, 1: TEXT}
+
+
+def test_log_probabilities_where_there_are_some(client_of: ClientOf) -> None:
+    values = tuple(-number / 10 for number in range(len(PIECES)))
+    client = client_of(Writer(log_probs=values))
+    content = say(client, logprobs=True).choices[0].logprobs.content
+    assert [(token.token, token.logprob) for token in content] == list(zip(PIECES, values))
+    assert say(client).choices[0].logprobs is None
+    assert say(client_of(Writer()), logprobs=True, top_logprobs=2).choices[0].logprobs is None
+    *_, last = say(client, logprobs=True, stream=True)
+    assert len(last.choices[0].logprobs.content) == len(PIECES)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_back_end_that_fails_before_its_first_piece_is_a_bad_gateway(client_of: ClientOf, stream: bool) -> None:
+    with pytest.raises(openai.InternalServerError, match="broke off") as failed:
+        say(client_of(Writer(fails_at=0)), stream=stream)
+    assert failed.value.status_code == 502
+
+
+def test_a_back_end_that_fails_in_mid_sentence_is_an_error_in_the_stream(client_of: ClientOf) -> None:
+    chunks = iter(say(client_of(Writer(fails_at=2)), stream=True))
+    assert [next(chunks).choices[0].delta.content for _ in range(3)] == ["", *PIECES[:2]]
+    with pytest.raises(openai.APIError, match="broke off"):
+        next(chunks)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_leaves_stops_the_writing(make_context: MakeContext, stream: bool) -> None:
+    writer = Writer(gated=True)
+    body = {"model": MODEL, "messages": MESSAGES, "stream": stream}
+    with serving(make_app(make_context(writer))) as url, httpx.Client(timeout=20) as client:
+        if stream:
+            writer.release()
+            with client.stream("POST", f"{url}/v1/chat/completions", json=body) as response:
+                next(response.iter_lines())
+        else:
+            with pytest.raises(httpx.ReadTimeout):
+                client.post(f"{url}/v1/chat/completions", json=body, timeout=0.5)
+        assert writer.ended.wait(20)
+    assert len(writer.written) == stream
