@@ -116,16 +116,16 @@ class EncoderAgent:
         encoder = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
         return None if encoder is None else CachedEncoder(encoder)
 
-    def _encoder(self, language: str) -> CachedEncoder | None:
+    def encoder(self, language: str) -> CachedEncoder | None:
+        """The encoder of a language; None where none is installed."""
         return self._english if language == READ else self._multilingual
 
-    def memory(self, situation: Situation) -> tuple[CachedEncoder, EncodedMemory] | None:
-        """The encoder of the situation's language and the encoded past, for agents that recall without answering."""
-        cached = self._encoder(situation.persona.language)
-        return None if cached is None else (cached, self._memories.of(situation, cached.encoder))
+    def memory(self, situation: Situation, cached: CachedEncoder) -> EncodedMemory:
+        """What the character may draw on, encoded."""
+        return self._memories.of(situation, cached.encoder)
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
-        cached = self._encoder(situation.persona.language)
+        cached = self.encoder(situation.persona.language)
         if cached is None:
             return self._by_words.score(situation, history, candidates)
         if not candidates:
@@ -136,7 +136,7 @@ class EncoderAgent:
 
     def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
         """`score` of many questions, encoded in batches and cached on disk."""
-        cached = self._encoder(READ)
+        cached = self.encoder(READ)
         if cached is None or any(situation.persona.language != READ for situation, _, _ in questions):
             return [self.score(*question) for question in questions]
         fits = build_fits(cached, [(situation, history) for situation, history, _ in questions], keep=True)
@@ -166,7 +166,7 @@ class EncoderAgent:
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         language = situation.persona.language
-        cached = self._encoder(language)
+        cached = self.encoder(language)
         if cached is None:
             reply = self._by_words.reply(situation, history)
             return replace(reply, evidence=(*reply.evidence, _notice("the words it shares with the message")))

@@ -81,12 +81,14 @@ class Recall:
     def _recalled(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
         persona = situation.persona
         message = last_heard(persona, history)
-        encoded = self._encoder.memory(situation)
-        memory = self._memories.get_or_create(
-            key_of(iter(()), persona), persona, lambda: _read_memory(persona, None if encoded is None else encoded[1])
-        )
-        query = _Query(situation, message, None if encoded is None else encoded[0])
-        own = list(_own_by_words(memory, query) if encoded is None else _own(situation, history, query, *encoded))
+        cached = self._encoder.encoder(persona.language)
+        past = None if cached is None else self._encoder.memory(situation, cached)
+        memory = self._memories.get_or_create(key_of(iter(()), persona), persona, lambda: _read_memory(persona, past))
+        query = _Query(situation, message, cached)
+        if cached is None or past is None:
+            own = list(_own_by_words(memory, query))
+        else:
+            own = list(_own(situation, history, query, cached, past))
         others = _others(memory, query, {exchange.heard for exchange in own})
         faced = None if situation.faced is None else situation.faced.name
         return Recalled(
