@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from people import situation, tie
 from understudy.agents.recall import Recall
-from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
+from understudy.dialogue import USER_NAME, Turn, situation_at
 from understudy.errors import InputError, StoryError
 from understudy.persona import Other
 from understudy.prompting import (
@@ -339,7 +339,7 @@ def demo() -> Story:
 class WithoutEncoder:
     """Recalls by words alone, which is fast."""
 
-    def memory(self, _: Situation) -> None:
+    def encoder(self, _: str) -> None:
         return None
 
 

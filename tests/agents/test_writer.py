@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from understudy.cancellation import Cancellation
 from understudy.dialogue import Drafter, Reply, Sampling, StreamingAgent, Turn
 from understudy.errors import BackendError, InputError
 from understudy.registry import Imported
+from understudy.story import LoreEntry
 
 TOMAS = situation(
     ("Ines", "Where is the key?", "In my coat pocket, where it always was."),
@@ -219,6 +222,25 @@ def test_a_model_is_named_after_a_colon(
     assert opened == [(factory, model, adapter)]
 
 
+def test_lore_that_the_talk_brings_up_is_told() -> None:
+    found = LoreEntry(content="{{char}} found the key at low tide.", keys=("key",))
+    entries = (found, LoreEntry(content="Goats!", keys=("goat",)))
+    given = replace(TOMAS, persona=replace(TOMAS.persona, lore=entries))
+    agent, _ = writing("Aye.")
+    told = agent.prompt(given, ASKED).messages[-1].content
+    assert "Tomas found the key at low tide." in told
+    assert "Goats!" not in told
+
+
+def test_an_encoded_past_can_be_shared() -> None:
+    encoder = EncoderAgent(cache=False)
+    cached = encoder.encoder("en")
+    assert cached is not None
+    past = encoder.memory(TOMAS, cached)
+    Recall(encoder).recall(TOMAS, ASKED)
+    assert encoder.memory(TOMAS, cached) is past
+
+
 def test_the_shipped_adapter_is_whole() -> None:
     folder = shipped_writer()
     assert (folder / "writer.gguf").read_bytes()[:4] == b"GGUF"
@@ -231,3 +253,9 @@ def test_the_shipped_adapter_is_whole() -> None:
 def test_a_folder_without_an_adapter(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no writer\.gguf"):
         writer_agent(tmp_path, backend=ScriptedBackend(["Aye."]))
+
+
+def test_the_example_in_the_docs_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "writer.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})

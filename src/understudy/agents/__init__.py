@@ -12,6 +12,7 @@ from understudy.registry import Imported, Need, RegistryEntry, import_factory
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
+    from understudy.agents.encoder import EncoderAgent
     from understudy.agents.pools import Candidates
 
 __all__ = ["AGENTS", "TRAINED", "WRITING", "agent_named", "draws_on_lines"]
@@ -54,19 +55,24 @@ def draws_on_lines(spec: str) -> bool:
     return bool(spec) and Path(spec).is_dir()
 
 
-def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
+def agent_named(spec: str, candidates: Candidates | None = None, encoder: EncoderAgent | None = None) -> Any:
     """The agent that a word on the command line means: a name, a model folder, or `module:factory`.
 
     `llm` and `local` take a model after a colon: `llm:MODEL`, `local:PATH`. A model folder says which agent it is for.
     A factory of your own is imported (from the current folder too), called without arguments, and gives an object with
-    `reply` or `score`. `candidates` are for agents that draw on lines.
+    `reply` or `score`. `candidates` are for agents that draw on lines; `encoder` is one whose encoded past an agent
+    that writes may share.
     """
-    extra = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
+    extra: dict[str, Any] = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
+    if encoder is not None and spec.partition(":")[0] in WRITING:
+        from understudy.agents.recall import Recall
+
+        extra["recall"] = Recall(encoder)
     if spec in AGENTS and spec not in TRAINED:
         return AGENTS[spec](**extra)
     name, _, model = spec.partition(":")
     if name in WITH_MODEL and model:
-        return AGENTS[name](model)
+        return AGENTS[name](model, **extra)
     if spec and Path(spec).is_dir():
         return _folder_agent(Path(spec), **extra)
     if spec in TRAINED:

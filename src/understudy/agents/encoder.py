@@ -120,10 +120,9 @@ class EncoderAgent:
         """The encoder of a language; None where none is installed."""
         return self._english if language == READ else self._multilingual
 
-    def memory(self, situation: Situation) -> tuple[CachedEncoder, EncodedMemory] | None:
-        """The encoder of the situation's language and the encoded past, for agents that recall without answering."""
-        cached = self.encoder(situation.persona.language)
-        return None if cached is None else (cached, self._memories.of(situation, cached.encoder))
+    def memory(self, situation: Situation, cached: CachedEncoder) -> EncodedMemory:
+        """What the character may draw on, encoded."""
+        return self._memories.of(situation, cached.encoder)
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
         cached = self.encoder(situation.persona.language)

@@ -103,11 +103,11 @@ class OldLines:
         bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
         asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
         drafts: list[Draft] = [*_facts(situation, message, asked, people)]
-        encoded = self.agent.memory(situation)
-        if encoded is None:
+        cached = self.agent.encoder(persona.language)
+        if cached is None:
             drafts += _from_words(self._by_words, situation, history)
         else:
-            cached, memory = encoded
+            memory = self.agent.memory(situation, cached)
             drafts += _own_lines(situation, message, asked, memory, cached, people)
             drafts += _heard(situation, message, asked, memory, cached, people)
         return drafts, Usage()

@@ -44,6 +44,7 @@ LEAST_FACT, LEAST_HEARD, LEAST_OTHER = 0.15, 0.5, 0.45
 ABOUT, NOT_ABOUT, FAMILIARITY = 0.4, -0.3, -0.15
 ALIAS = 0.5  # weight of the words of a name beside those the message has
 ABOUT_ONESELF = re.compile(r"\b(?:who are you|your name|yourself|introduce)\b", re.IGNORECASE)
+COMPARED = 40  # best own exchanges, of which one may have taken back another
 SCENES = 200  # searched for what others said; bounds the work on a long story
 OVERHEARD = 800
 SHORTLIST = 60  # lines of others that are encoded for a message, those that share most words with it
@@ -80,12 +81,14 @@ class Recall:
     def _recalled(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
         persona = situation.persona
         message = last_heard(persona, history)
-        encoded = self._encoder.memory(situation)
-        memory = self._memories.get_or_create(
-            key_of(iter(()), persona), persona, lambda: _read_memory(persona, None if encoded is None else encoded[1])
-        )
-        query = _Query(situation, message, None if encoded is None else encoded[0])
-        own = list(_own_by_words(memory, query) if encoded is None else _own(situation, history, query, *encoded))
+        cached = self._encoder.encoder(persona.language)
+        past = None if cached is None else self._encoder.memory(situation, cached)
+        memory = self._memories.get_or_create(key_of(iter(()), persona), persona, lambda: _read_memory(persona, past))
+        query = _Query(situation, message, cached)
+        if cached is None or past is None:
+            own = list(_own_by_words(memory, query))
+        else:
+            own = list(_own(situation, history, query, cached, past))
         others = _others(memory, query, {exchange.heard for exchange in own})
         faced = None if situation.faced is None else situation.faced.name
         return Recalled(
@@ -101,9 +104,9 @@ class _Query:
 
     def __init__(self, situation: Situation, message: str, cached: CachedEncoder | None) -> None:
         self.message, self.language, self.cached = message, situation.persona.language, cached
-        said = terms(message, self.language)
-        self.people = frozenset(_people_meant(situation, message, said))
-        self.terms = said.union(*(terms(name, self.language) for name in self.people))
+        self.said = terms(message, self.language)
+        self.people = frozenset(_people_meant(situation, message, self.said))
+        self.terms = self.said.union(*(terms(name, self.language) for name in self.people))
         self.vector: Floats | None = None if cached is None else cached.encode([message])[0]
 
     def scores(self, texts: Sequence[str], overlaps: Sequence[float]) -> NDArray[np.float64]:
@@ -130,11 +133,25 @@ def _own(
     scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
     exchanges = [past.exchanges[place] for place in ranked.places.tolist()]
     seen = set[str]()
-    yield from _distinct(exchanges, np.argsort(-scores, kind="stable").tolist(), query, seen)
+    order = np.argsort(-scores, kind="stable").tolist()
+    outdated = _outdated(exchanges, order[:COMPARED], query)
+    yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen)
     alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
     # 'What?' is like any question, and says nothing of what was answered.
-    meant = (index for index in alike if terms(getattr(exchanges[index].heard, "text", ""), query.language))
-    yield from _distinct(exchanges, meant, query, seen)
+    meant = (
+        index
+        for index in alike
+        if index not in outdated and terms(getattr(exchanges[index].heard, "text", ""), query.language)
+    )
+    yield from _distinct(exchanges, (index for index in meant if index not in outdated), query, seen)
+
+
+def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _Query) -> frozenset[int]:
+    """Of exchanges that say all the words of the message, all but the newest: minds change, and the last word holds."""
+    if len(query.said) < 2:
+        return frozenset()
+    same = sorted(index for index in indices if query.said <= terms(exchanges[index].said.text, query.language))
+    return frozenset(same[:-1])
 
 
 def _own_by_words(memory: Memory, query: _Query) -> Iterator[PastExchange]:

@@ -22,6 +22,7 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, ReplyStream, join_names
 from understudy.backends import Backend, Completion
 from understudy.cancellation import Cancellation
+from understudy.cards import lore_for
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
@@ -44,6 +45,7 @@ SAMPLING = {
     "compact": Sampling(temperature=0.8, top_p=0.95, max_tokens=80),
     "instructions": Sampling(temperature=0.8, top_p=0.95, max_tokens=300),
 }
+LORE = 0.25  # share of a prompt that lore may have
 LEAST_PROMPT = 256  # tokens, whatever the context
 BASE_MODEL = "smollm2"
 ADAPTER = "writer.gguf"
@@ -75,14 +77,14 @@ class WriterAgent:
     def prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling = DEFAULT_SAMPLING) -> Prompt:
         """What the model is told, for the last turn of the history."""
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
-        return build_prompt(
-            situation,
-            history,
-            self._recall.recall(situation, history),
-            budget=min(self._budget, max(room, LEAST_PROMPT)),
-            count_tokens=self.backend.count_tokens,
-            style=self.style,
-        )
+        budget, count = min(self._budget, max(room, LEAST_PROMPT)), self.backend.count_tokens
+        persona, recalled = situation.persona, self._recall.recall(situation, history)
+        lore = lore_for(
+            persona.lore, history, count,
+            char=persona.name, user=_other_name(situation, history), language=persona.language,
+            budget=int(LORE * budget),
+        )  # fmt: skip
+        return build_prompt(situation, history, recalled, budget, count, self.style, lore)
 
     def reply(
         self,
@@ -99,7 +101,8 @@ class WriterAgent:
         if not text and completion.finish_reason != "cancelled":
             text, more = self._again(prompt, settings, cleaner, cancellation)
             usage += more
-        return self._reply(situation, history, prompt, text, usage)
+        reply = self._reply(situation, history, prompt, text, usage)
+        return replace(reply, log_probs=_log_probs(completion, reply.text))
 
     def stream(
         self,
@@ -117,7 +120,8 @@ class WriterAgent:
         if rest := shown.finish(completion.finish_reason):
             yield rest
         if shown.text or completion.finish_reason == "cancelled":
-            return self._reply(situation, history, prompt, shown.text, completion.usage, shown.text == "")
+            reply = self._reply(situation, history, prompt, shown.text, completion.usage, shown.text == "")
+            return replace(reply, log_probs=_log_probs(completion, shown.text))
         text, more = self._again(prompt, settings, cleaner, cancellation)
         reply = self._reply(situation, history, prompt, text, completion.usage + more)
         yield reply.text
@@ -138,9 +142,8 @@ class WriterAgent:
         for completion in self._complete(prompt, settings, cancellation):
             usage += completion.usage
             text = cleaner.clean(completion.text, completion.finish_reason)
-            # A text that was changed no longer has the probabilities of its tokens.
-            log_probs = completion.log_probs if text == completion.text.strip() else None
             if text:
+                log_probs = _log_probs(completion, text)
                 drafts.setdefault(text, Draft(text, "writer", evidence=evidence, log_probs=log_probs))
         return list(drafts.values()), usage
 
@@ -195,6 +198,11 @@ def _feeding(pieces: Generator[str, None, Completion], shown: ReplyStream) -> Ge
         pieces.close()
 
 
+def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:
+    """Those of the tokens; a text that was changed no longer has them."""
+    return completion.log_probs if text == completion.text.strip() else None
+
+
 def _filled(sampling: Sampling, default: Sampling) -> Sampling:
     """The sampling with the default's values where it has none."""
     return Sampling(
@@ -208,12 +216,19 @@ def _filled(sampling: Sampling, default: Sampling) -> Sampling:
 
 
 def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
-    persona, faced = situation.persona, situation.faced
+    persona = situation.persona
     own = join_names((persona.name,), persona.attributes.get("goes by", ()))
-    heard = [turn.text for turn in history if turn.speaker not in own]
-    other = introduced_name(heard, persona.language) if faced is None else faced.name
+    other = _other_name(situation, history)
     speakers = [turn.speaker for turn in history if turn.speaker not in own and turn.speaker != USER_NAME]
     return ReplyCleaner(own, tuple(name for name in join_names((other,), speakers) if name not in own))
+
+
+def _other_name(situation: Situation, history: Sequence[Turn]) -> str:
+    """Whom the character talks to, by the name it knows; blank where they have given none."""
+    persona = situation.persona
+    if situation.faced is not None:
+        return situation.faced.name
+    return introduced_name([turn.text for turn in history if turn.speaker != persona.name], persona.language)
 
 
 def _evidence(prompt: Prompt, backend: str) -> Iterator[Evidence]:

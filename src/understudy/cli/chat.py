@@ -40,8 +40,8 @@ from understudy.dialogue import (
 )
 from understudy.documents import reply_document
 from understudy.errors import StoryError, UnderstudyError
-from understudy.storyfile import Story
 from understudy.story import Moment
+from understudy.storyfile import Story
 
 __all__ = ["Prompt", "chat", "print_why"]
 

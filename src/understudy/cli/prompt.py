@@ -53,8 +53,8 @@ def prompt(
 
     \b
     Examples:
-        understudy prompt demo Zita --at 2.3 --facing Benedek --say "Who wrote it?"
-        understudy prompt demo Zita --at 2.3 --say "Who are you?" --style compact --json
+        understudy prompt demo Zita --at 2.3 --facing Benedek --say "Who?"
+        understudy prompt demo Zita --say "Who are you?" --style compact
     """
     opened = read_showing(story)
     situation = situation_at(opened, name, at, facing)
