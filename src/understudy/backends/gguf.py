@@ -74,7 +74,8 @@ class GGUFModel:
         from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
         vocabulary = {str(token): index for index, token in enumerate(self._list("tokens"))}
-        merges = [tuple(str(merge).split(" ", 1)) for merge in self._list("merges")]
+        pairs = (str(merge).partition(" ") for merge in self._list("merges"))
+        merges = [(left, right) for left, _, right in pairs]
         try:
             tokenizer = Tokenizer(models.BPE(vocabulary, merges))
         except Exception:  # the library's own, of no narrower class: merges of tokens that are not there

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from understudy.agents.pools import KeyedCache
-from understudy.chronology import Chronology
 from understudy.dialogue import Score, Situation
 from understudy.errors import UnderstudyError
 from understudy.judging.guards.phrases import roots
@@ -26,7 +25,7 @@ from understudy.wording import about_other, fact_sentence
 __all__ = ["KnownFact", "Stories", "StoryView", "StoryViews"]
 
 
-VIEWS, CHRONOLOGIES = 32, 8
+VIEWS = 32
 MOST_SCORES = 2_000
 BESIDE = 2  # lines on either side of one that tells a secret
 
@@ -58,7 +57,6 @@ class StoryView:
 
     story: Story
     situation: Situation
-    chronology_of: Callable[[Story], Chronology] = Chronology
     _metrics: dict[str, LineMetric] = field(default_factory=dict)
     _scores: dict[tuple[str, str], Score] = field(default_factory=dict)
     _true_names: dict[str, str] = field(default_factory=dict)
@@ -238,9 +236,7 @@ class StoryView:
 
     @cached_property
     def _context(self) -> MetricContext:
-        context = MetricContext(self.story, self.situation)
-        context.chronology = self.chronology_of(self.story)  # made once for a story, and not for each persona
-        return context
+        return MetricContext(self.story, self.situation)
 
 
 def _is_same(one: Fact, other: Fact) -> bool:
@@ -253,7 +249,6 @@ class StoryViews:
     def __init__(self, stories: Stories) -> None:
         self._stories = stories
         self._views = KeyedCache[StoryView](VIEWS)
-        self._chronologies = KeyedCache[Chronology](CHRONOLOGIES)
 
     def __call__(self, situation: Situation) -> list[StoryView]:
         persona, faced = situation.persona, situation.faced
@@ -262,10 +257,7 @@ class StoryViews:
             self._views.get_or_create(
                 (id(story), persona.name, persona.moment, persona.profile, here),
                 story,
-                lambda story=story: StoryView(story, situation, self._chronology),  # type: ignore[misc]
+                lambda story=story: StoryView(story, situation),  # type: ignore[misc]
             )
             for story in self._stories(persona.story)
         ]
-
-    def _chronology(self, story: Story) -> Chronology:
-        return self._chronologies.get_or_create(id(story), story, lambda: Chronology(story))

@@ -374,7 +374,7 @@ def _title_from(text: str) -> str:
 
 def _chat(row: Sequence[Any]) -> Chat:
     chat_id, story, characters, *columns, persona = row
-    return Chat(chat_id, story, tuple(json.loads(characters)), *columns, _persona(persona))
+    return replace(Chat(chat_id, story, tuple(json.loads(characters)), *columns), persona=_persona(persona))
 
 
 def _message(row: Sequence[Any]) -> Message:
