@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -59,8 +60,12 @@ def pull(name: str, as_json: bool) -> None:
     """
     from understudy.backends.catalog import pull
 
-    with downloading() as progress:
-        path = pull(name, progress)
+    try:
+        with downloading() as progress:
+            path = pull(name, progress)
+    except KeyboardInterrupt:
+        click.echo("\nThe same command takes it up from here.", err=True)
+        raise
     if as_json:
         print_json({"models": [_row(name, path)]})
         return
@@ -106,13 +111,16 @@ def _row(name: str, path: object) -> Row:
 
 def _llm_rows() -> Iterator[Row]:
     """Servers that are set up, and servers that answer on this machine."""
-    try:  # joined here: backends/settings.py comes from another branch; import it plainly once it is merged
-        from understudy.backends.settings import configured_llms, find_local_servers  # type: ignore[import-not-found]
-    except ImportError:
+    try:  # backends/settings.py is merged separately: import it plainly from then on
+        settings: Any = import_module("understudy.backends.settings")
+    except ModuleNotFoundError:
         return
-    for llm in configured_llms():
+    set_up = set()
+    for llm in settings.configured_llms():
+        set_up.add((llm.url, llm.model))
         where = f"{llm.url} ({llm.problem})" if llm.problem else llm.url
         yield {"name": llm.name, "backend": "llm", "where": where, "ready": not llm.problem}
-    for url, names in find_local_servers():
+    for url, names in settings.find_local_servers():
         for name in names:
-            yield {"name": name, "backend": "llm", "where": f"{url} (answers; not set up)", "ready": False}
+            if (url, name) not in set_up:
+                yield {"name": name, "backend": "llm", "where": f"{url} (answers; not set up)", "ready": False}
