@@ -54,6 +54,12 @@ def test_fields_and_tokens(path: Path) -> None:
     assert model.count_tokens("abab a<|end|>") == 5  # ab ab, a space, a, the mark
 
 
+def test_marks_among_the_tokens_of_the_user_are_control_tokens_and_whitespace_is_not(path: Path) -> None:
+    tokens, types = ["<|user|>", "\n\n", "<b", "</s>"], [4, 4, 4, 3]
+    path.write_bytes(gguf(tokenizer__ggml__tokens=tokens, tokenizer__ggml__token_type=types))
+    assert GGUFModel(path).control_tokens == ("<|user|>", "</s>")
+
+
 def test_a_vocabulary_of_another_kind_is_estimated(path: Path) -> None:
     path.write_bytes(gguf(general__architecture="gemma2", tokenizer__ggml__model="llama"))
     model = GGUFModel(path)

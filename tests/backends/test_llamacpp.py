@@ -126,6 +126,13 @@ def test_marks_of_the_template_inside_a_message_are_mere_text(backend: LlamaCppB
     assert told.replace("< |", "<|") == smuggled
 
 
+def test_half_letters_and_any_seed_are_taken(backend: LlamaCppBackend) -> None:
+    messages = [ChatMessage("user", "Hello \ud83d.")]
+    assert backend.count_tokens(messages[0].content) > 2
+    for seed in (-1, 2**32 - 1, 2**70):
+        assert backend.complete(messages, Sampling(max_tokens=1, seed=seed))[0].finish_reason == "length"
+
+
 def test_cancelling_ends_the_wait_at_once_and_frees_the_model(backend: LlamaCppBackend) -> None:
     cancellation = Cancellation()
     pieces = backend.stream(PROMPT, Sampling(max_tokens=900, temperature=1.0, seed=1), cancellation)

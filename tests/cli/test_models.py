@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from understudy.backends import catalog
 from understudy.backends.catalog import models_folder
 
 module = import_module("understudy.cli.models")  # the package has a command of that name
+llm_rows = module._llm_rows
 Run = Callable[..., Result]
 Document = Callable[..., Any]
 
@@ -78,3 +81,22 @@ def test_removing_with_yes_does_not_ask(run: Run, pulled: Path) -> None:
     assert "Deleted" in run("models", "remove", "hub:ann/repo/file.gguf", "--yes").stdout
     assert not pulled.exists()
     run("models", "remove", "hub:ann/repo/file.gguf", "--yes", status=1)
+
+
+def test_servers_that_are_set_up_or_answer_are_listed_once(document: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ModuleType("understudy.backends.settings")
+    here = "http://127.0.0.1:11434/v1"
+    vars(settings).update(
+        configured_llms=lambda: [
+            SimpleNamespace(name="ollama", url=here, model="llama3.2", problem=""),
+            SimpleNamespace(name="router", url="https://example.org/v1", model="x", problem="KEY is not set"),
+        ],
+        find_local_servers=lambda: [(here, ["llama3.2", "qwen2.5"])],
+    )
+    monkeypatch.setitem(sys.modules, settings.__name__, settings)
+    monkeypatch.setattr(module, "_llm_rows", llm_rows)
+    rows = {row["name"]: row for row in document("models")["models"] if row["backend"] == "llm"}
+    assert {name: row["ready"] for name, row in rows.items()} == {"ollama": True, "router": False, "qwen2.5": False}
+    assert rows["ollama"]["where"] == here
+    assert "KEY is not set" in rows["router"]["where"]
+    assert "answers; not set up" in rows["qwen2.5"]["where"]

@@ -24,7 +24,7 @@ VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 MAX_FIELDS = 65_536
-CONTROL_TOKEN = 3
+CONTROL_TOKEN, USER_DEFINED_TOKEN = 3, 4
 BYTES_PER_TOKEN = 3  # an estimate on the safe side, for vocabularies that are not byte-level BPE
 SINGLE_DIGITS = ("smollm", "qwen2")  # their numbers are cut into digits first
 
@@ -59,13 +59,14 @@ class GGUFModel:
     def control_tokens(self) -> tuple[str, ...]:
         """Tokens that mark where messages begin and end; longest first."""
         tokens, types = self._list("tokens"), self._list("token_type")
-        control = {str(token) for token, kind in zip(tokens, types) if kind == CONTROL_TOKEN and len(str(token)) > 1}
+        control = {str(token) for token, kind in zip(tokens, types) if _is_control(str(token), kind)}
         return tuple(sorted(control, key=len, reverse=True))
 
     def count_tokens(self, text: str) -> int:
+        encoded = text.encode("utf-8", "replace")
         if self._tokenizer is None:
-            return -(-len(text.encode()) // BYTES_PER_TOKEN)
-        return len(self._tokenizer.encode(text).ids)
+            return -(-len(encoded) // BYTES_PER_TOKEN)
+        return len(self._tokenizer.encode(encoded.decode()).ids)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer | None:
@@ -74,8 +75,8 @@ class GGUFModel:
         from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
         vocabulary = {str(token): index for index, token in enumerate(self._list("tokens"))}
-        pairs = (str(merge).partition(" ") for merge in self._list("merges"))
-        merges = [(left, right) for left, _, right in pairs]
+        halves = (str(merge).partition(" ") for merge in self._list("merges"))
+        merges = [(first, second) for first, _, second in halves]
         try:
             tokenizer = Tokenizer(models.BPE(vocabulary, merges))
         except Exception:  # the library's own, of no narrower class: merges of tokens that are not there
@@ -90,6 +91,12 @@ class GGUFModel:
     def _list(self, name: str) -> list[Any]:
         value = self.fields.get(f"tokenizer.ggml.{name}")
         return value if isinstance(value, list) else []
+
+
+def _is_control(token: str, kind: object) -> bool:
+    """Some models mark their messages with tokens that they count among the user's; whitespace is among these too."""
+    is_mark = token.startswith("<") and token.endswith(">")
+    return len(token) > 1 and (kind == CONTROL_TOKEN or (kind == USER_DEFINED_TOKEN and is_mark))
 
 
 class _Fields:

@@ -33,6 +33,7 @@ MAX_TOKENS = 512  # of a reply, where the sampling does not say
 PARALLEL = 8
 TOP_K = 100  # next to `top_p` it changes hardly anything, and saves sorting the whole vocabulary
 MESSAGE_TOKENS = 16  # what a chat template adds to each message, at most
+MAX_SEED = 2**32 - 1  # which itself means any
 CLOSING_S = 5.0
 
 
@@ -132,7 +133,11 @@ class LlamaCppBackend:
             "logprobs": True,
             "top_logprobs": 1,
         }
-        given = {"temperature": sampling.temperature, "top_p": sampling.top_p, "seed": seed}
+        given = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "seed": None if seed is None else seed % MAX_SEED,
+        }
         body |= {key: value for key, value in given.items() if value is not None}
         if sampling.stop:
             body["stop"] = list(sampling.stop)
@@ -140,6 +145,7 @@ class LlamaCppBackend:
 
     def _without_control_tokens(self, text: str) -> str:
         """Text in which nothing can be taken for the end of a message or the beginning of another."""
+        text = text.encode("utf-8", "replace").decode()  # half a letter cannot be sent
         for token in self._gguf.control_tokens:
             if token in text:
                 text = text.replace(token, f"{token[0]} {token[1:]}")

@@ -59,8 +59,12 @@ def pull(name: str, as_json: bool) -> None:
     """
     from understudy.backends.catalog import pull
 
-    with downloading() as progress:
-        path = pull(name, progress)
+    try:
+        with downloading() as progress:
+            path = pull(name, progress)
+    except KeyboardInterrupt:
+        click.echo("\nThe same command takes it up from here.", err=True)
+        raise
     if as_json:
         print_json({"models": [_row(name, path)]})
         return
@@ -108,9 +112,12 @@ def _llm_rows() -> Iterator[Row]:
     """Servers that are set up, and servers that answer on this machine."""
     from understudy.backends.settings import configured_llms, find_local_servers
 
+    set_up = set()
     for llm in configured_llms():
+        set_up.add((llm.url, llm.model))
         where = f"{llm.url} ({llm.problem})" if llm.problem else llm.url
         yield {"name": llm.name, "backend": "llm", "where": where, "ready": not llm.problem}
     for url, names in find_local_servers():
         for name in names:
-            yield {"name": name, "backend": "llm", "where": f"{url} (answers; not set up)", "ready": False}
+            if (url, name) not in set_up:
+                yield {"name": name, "backend": "llm", "where": f"{url} (answers; not set up)", "ready": False}
