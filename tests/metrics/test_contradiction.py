@@ -67,7 +67,7 @@ def test_probabilities_are_those_of_the_formula() -> None:
     scale, hidden, hidden_bias, output, output_bias = (
         np.abs(rng.normal(size=size)).astype(np.float32) for size in (12, (12, 4), 4, (4, 3), 3)
     )
-    model = ContradictionModel(scale, hidden / 9, hidden_bias, output, output_bias)
+    model = ContradictionModel(scale, np.float32(1 / 9) * hidden, hidden_bias, output, output_bias)
     first, second = rng.normal(size=(2, 5, 3)).astype(np.float32)
     probabilities = model.probabilities(first, second)
     assert probabilities.shape == (5, len(LABELS)) and np.allclose(probabilities.sum(axis=1), 1)
