@@ -204,12 +204,18 @@ class PersonaKnowledge:
     attended: float
     """The share of those that the persona was in."""
 
-    def unknown_yet(self, text: str) -> list[UnknownTerm]:
-        """Words that the story first uses at or after the persona's moment, and names that it is yet to hear."""
+    def unknown_yet(self, text: str, left_out: int | None = None) -> list[UnknownTerm]:
+        """Words that the story first uses at or after the persona's moment, and names that it is yet to hear.
+
+        `left_out` is the number of a line that is taken not to be in the story.
+        """
         return [
             self.chronology.unknown_term(written, lines)
-            for term, written, lines in self._foreign_terms(text)
-            if " " not in term and lines[-1] >= self.bound and self._is_still_to_come(term, written, lines)
+            for term, written, used in self._foreign_terms(text)
+            if " " not in term
+            and len(lines := used if left_out is None else used[used != left_out])
+            and lines[-1] >= self.bound
+            and self._is_still_to_come(term, written, lines)
         ]
 
     def unwitnessed(self, text: str) -> list[UnknownTerm]:

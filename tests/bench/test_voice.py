@@ -126,3 +126,12 @@ def test_later_lines_of_a_story_are_given_to_who_says_them(tmp_path: Path) -> No
     assert accuracy["voice", "all"]["n"] == 2 * 2 * len(things), "the lines of two scenes"
     with pytest.raises(InputError, match="choose another moment"):
         bench_later_lines(story, "end", people=2)
+
+
+def test_of_later_lines_more_is_found_too_early_than_at_their_own_time() -> None:
+    rows = bench_later_lines(read("demo"), "3.1", people=3)["rows"]
+    found = {row["metric"]: row for row in rows if row["scorer"] == "anachronism"}
+    assert found["found"]["value"] > 0.9 and found["found_pieces"]["value"] > 0.6
+    assert found["false_alarms"]["value"] < 0.1
+    for row in found.values():
+        assert row["n"] > 100 and row["low"] <= row["value"] <= row["high"]

@@ -63,14 +63,18 @@ def test_without_a_profile_or_in_another_language_there_is_no_value() -> None:
 
 
 def test_probabilities_are_those_of_the_formula() -> None:
-    model, rng = shipped_contradiction_model(), np.random.default_rng(0)
-    first, second = (rng.normal(size=(2, 5, len(model.scale) // 4)) / 20).astype(np.float32)
+    rng = np.random.default_rng(0)
+    scale, hidden, hidden_bias, output, output_bias = (
+        np.abs(rng.normal(size=size)).astype(np.float32) for size in (12, (12, 4), 4, (4, 3), 3)
+    )
+    model = ContradictionModel(scale, np.float32(1 / 9) * hidden, hidden_bias, output, output_bias)
+    first, second = rng.normal(size=(2, 5, 3)).astype(np.float32)
     probabilities = model.probabilities(first, second)
     assert probabilities.shape == (5, len(LABELS)) and np.allclose(probabilities.sum(axis=1), 1)
-    x = np.concatenate([first[0], second[0], abs(first[0] - second[0]), first[0] * second[0]]) / model.scale
-    scores = np.exp(np.maximum(x @ model.hidden + model.hidden_bias, 0) @ model.output + model.output_bias)
-    assert np.allclose(probabilities[0], scores / scores.sum(), atol=1e-4)
-    assert pair_features(first, second).shape == (5, len(model.scale))
+    x = np.concatenate([first[0], second[0], abs(first[0] - second[0]), first[0] * second[0]]) / scale
+    odds = np.exp(np.maximum(x @ model.hidden + hidden_bias, 0) @ output + output_bias)
+    assert np.allclose(probabilities[0], odds / odds.sum(), atol=1e-5)
+    assert pair_features(first, second).shape == (5, 12)
 
 
 def test_weights_that_do_not_fit_are_refused() -> None:

@@ -77,9 +77,15 @@ def require_xllamacpp() -> None:
 
 
 def available_cores() -> int:
-    """Cores that this process may use; of many processors, two are taken for one core."""
+    """Cores that this process may use and that nobody else uses now; of many processors, two are taken for one core.
+
+    llama.cpp's threads wait for each other after every layer: on a core that others use as well, two threads are ten
+    times slower than one.
+    """
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return processors if processors <= 4 else processors // 2
+    cores = processors if processors <= 4 else processors // 2
+    busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(1, min(cores, processors - busy))
 
 
 def _isolate(params: Any) -> Path | None:

@@ -1,32 +1,49 @@
-"""Whose line is it? The later lines of a story, heard by the earlier ones: nothing is trained and nobody is asked.
+"""Whose line is it, and could it be said yet? The later lines of a story, heard by the earlier ones.
+
+Nothing is trained and nobody is asked.
 
 The people told apart are those who speak most before a moment. Each of their later lines is scored for each of them;
 the one whose voice is the most probable is the guess.
 
     accuracy            the share of lines whose guess is right; by chance it is 1 / people
     calibration_error   ECE of `voice` itself over all pairs of a line and a person, own and others counting alike
+
+What `anachronism` finds is asked of some hundreds of lines, drawn by the seed:
+
+    found               the share of later lines that it finds when somebody says them at the moment
+    found_pieces        the same of one to four words out of them, at least one of them not a small word
+    false_alarms        the share of a person's later lines that it finds at their own moment, where they are in place;
+                        the line itself is taken out of the story, or it would be found in it
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from understudy.bench.items import manifest_of
-from understudy.errors import InputError
+from understudy.chronology import Chronology, PersonaKnowledge
+from understudy.errors import Dead, InputError, Unborn
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, Speakers
+from understudy.metrics.knowing import find_anachronisms
+from understudy.metrics.passages import LaterPassages, PassageIndex
 from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
 from understudy.metrics.voice import voice
+from understudy.persona import Persona, persona_at
 from understudy.spoiler_free import scenes_before
 from understudy.story import Moment
 from understudy.storyfile import Story
+from understudy.text import stop_words
 
 __all__ = ["bench_later_lines"]
 
 SHORTEST = 5  # words, below which nobody could tell
+ASKED = 400  # lines that `anachronism` is asked about
+PIECES = (1, 2, 2, 3, 3, 4)  # lengths of pieces, in words, as often as they are drawn
 
 Row = dict[str, Any]
 
@@ -49,8 +66,9 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
         *_rows("voice", probabilities, own, names, seed),
         *_rows("psprob", psprob, own, names, seed),
         _calibration(probabilities, own),
+        *_knowing_rows(story, at, names, seed),
     ]
-    settings = {"since": str(at), "people": names, "shortest": SHORTEST, "resamples": RESAMPLES}
+    settings = {"since": str(at), "people": names, "shortest": SHORTEST, "asked": ASKED, "resamples": RESAMPLES}
     return {"rows": rows, "manifest": manifest_of("voice", (), seed, None, settings)}
 
 
@@ -87,3 +105,55 @@ def _calibration(probabilities: Reals, own: np.ndarray[Any, np.dtype[np.int64]])
     error = calibration_error(probabilities.ravel(), is_own.ravel(), weights.ravel())
     keys = {"scorer": "voice", "character": "all", "metric": "calibration_error", "value": error}
     return {**keys, "low": None, "high": None, "n": probabilities.size, "paper": None}
+
+
+def _knowing_rows(story: Story, at: Moment, names: Sequence[str], seed: int) -> list[Row]:
+    """What `anachronism` finds in later lines, and what in lines that are said at their own time."""
+    lines = [line for scene in story.scenes() for line in scene.lines]
+    rng = np.random.default_rng(seed)
+    later = [index for index, line in enumerate(lines) if not line.moment < at and line.speaker is not None]
+    own = [index for index in later if lines[index].speaker in names]
+    drawn, in_place = (rng.permutation(some)[:ASKED].tolist() for some in (later, own))
+    personas = [persona_at(story, name, at) for name in names if _is_alive(story, name, at)]
+    asked = [(personas[number % len(personas)], lines[index].text, None) for number, index in enumerate(drawn)
+             if personas]  # fmt: skip
+    pieces = [(persona, piece, None) for persona, text, _ in asked if (piece := _piece(text, story.language, rng))]
+    at_their_time = [(persona_at(story, str(lines[index].speaker), lines[index].moment), lines[index].text, index)
+                     for index in in_place
+                     if _is_alive(story, str(lines[index].speaker), lines[index].moment)]  # fmt: skip
+    groups = {"found": asked, "found_pieces": pieces, "false_alarms": at_their_time}
+    return [
+        {"scorer": "anachronism", "character": "all", "metric": metric, **_finds(story, some, seed), "paper": None}
+        for metric, some in groups.items()
+    ]
+
+
+def _finds(story: Story, asked: Sequence[tuple[Persona, str, int | None]], seed: int) -> Row:
+    """The share of texts in which something is found, each said by a persona."""
+    chronology, index = Chronology.of(story), PassageIndex.of(story)
+    found, made = list[bool](), dict[int, tuple[PersonaKnowledge, LaterPassages]]()
+    for persona, text, left_out in asked:
+        if id(persona) not in made:
+            knowledge = chronology.knowledge_of(persona)
+            made[id(persona)] = knowledge, LaterPassages(index, knowledge, persona)
+        found.append(bool(find_anachronisms(*made[id(persona)], text, left_out)))
+    if not found:
+        return {"value": None, "low": None, "high": None, "n": 0, "reason": "there are no such lines"}
+    return {**interval(np.array(found, np.float64), seed=seed)._asdict(), "n": len(found)}
+
+
+def _piece(text: str, language: str, rng: np.random.Generator) -> str:
+    """Some words of a text that stand side by side; nothing where they are all small words."""
+    words = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text)
+    length = int(rng.choice(PIECES))
+    first = int(rng.integers(max(len(words) - length + 1, 1)))
+    piece = words[first : first + length]
+    return " ".join(piece) if any(word.lower() not in stop_words(language) for word in piece) else ""
+
+
+def _is_alive(story: Story, name: str, at: Moment) -> bool:
+    try:
+        persona_at(story, name, at)
+    except (Dead, Unborn):
+        return False
+    return True

@@ -143,21 +143,31 @@ class Contradiction(LineMetric):
         """Of each text the largest probability, its sentence and that of the profile."""
         found = {text: self._found[text] for text in texts if text in self._found}
         sentences = {text: sentences_of(text) for text in texts if text not in found}
-        distinct = list(dict.fromkeys(sentence for said in sentences.values() for sentence in said))
-        vectors = dict(zip(distinct, self._encoder.encode(distinct, ROLE, keep=False))) if distinct else {}
+        against = self._against(list(dict.fromkeys(sentence for said in sentences.values() for sentence in said)))
         for text, said in sentences.items():
-            found[text] = max((self._against(sentence, vectors[sentence]) for sentence in said), default=(0.0, "", ""))
+            found[text] = max((against[sentence] for sentence in said), default=(0.0, "", ""))
         if len(self._found) > REMEMBERED:
             self._found.clear()
         self._found.update(found)
         return [found[text] for text in texts]
 
-    def _against(self, sentence: str, vector: Floats) -> tuple[float, str, str]:
-        asked = [about is None or about.search(sentence) is not None for about in self._about]
-        said = np.broadcast_to(vector, self._profile.shape)
-        contradicts = np.where(asked, self._model.probabilities(said, self._profile)[:, 0], 0.0)
-        strongest = int(contradicts.argmax())
-        return float(contradicts[strongest]), sentence, self._statements[strongest]
+    def _against(self, sentences: Sequence[str]) -> dict[str, tuple[float, str, str]]:
+        """All pairs of all sentences go through the model at once: many small products take longer."""
+        strongest = {sentence: (0.0, sentence, "") for sentence in sentences}
+        pairs = [
+            (row, column)
+            for row, sentence in enumerate(sentences)
+            for column, about in enumerate(self._about)
+            if about is None or about.search(sentence) is not None
+        ]
+        if pairs:
+            rows, columns = np.array(pairs).T
+            said = self._encoder.encode(sentences, ROLE, keep=False)
+            contradicts = self._model.probabilities(said[rows], self._profile[columns])[:, 0]
+            for (row, column), value in zip(pairs, contradicts.tolist()):
+                sentence = sentences[row]
+                strongest[sentence] = max(strongest[sentence], (value, sentence, self._statements[column]))
+        return strongest
 
 
 def _name_pattern(name: str) -> re.Pattern[str] | None:

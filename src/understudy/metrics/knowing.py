@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from understudy.chronology import Chronology, UnknownTerm
+from understudy.chronology import Chronology, PersonaKnowledge, UnknownTerm
 from understudy.metrics.line_metric import LineMetric, TextMetric
 from understudy.metrics.passages import NEW_SHARE, LaterPassages, PassageIndex
 from understudy.metrics.samples import Samples
 from understudy.persona import Persona
 
-__all__ = ["anachronism", "unwitnessed"]
+__all__ = ["anachronism", "find_anachronisms", "unwitnessed"]
 
 NOT_YET, NOT_WITNESSED = "not known yet", "not witnessed"
 REMEMBERED = 256  # texts, so that a value and its reason are worked out once
@@ -38,14 +38,20 @@ def anachronism(
 
     @lru_cache(REMEMBERED)
     def score_text(text: str) -> tuple[float, str]:
-        mentions = knowledge.unknown_yet(text)
-        found = [_described(mention) for mention in mentions]
-        passage = passages.nearest(text) if passages is not None else None
-        if passage is not None and passage.share >= NEW_SHARE:
-            found.append(f"{passage.share:.0%} of it repeats {chronology.moment_of(passage.line).dotted}")
-        return _summed_up(found, NOT_YET, author)
+        return _summed_up(find_anachronisms(knowledge, passages, text), NOT_YET, author)
 
     return TextMetric("anachronism", samples, score_text, missing)
+
+
+def find_anachronisms(
+    knowledge: PersonaKnowledge, passages: LaterPassages | None, text: str, left_out: int | None = None
+) -> list[str]:
+    """What a text tells too early, for an author; `left_out` is the number of a line taken not to be in the story."""
+    found = [_described(mention) for mention in knowledge.unknown_yet(text, left_out)]
+    passage = passages.nearest(text, left_out) if passages is not None else None
+    if passage is not None and passage.share >= NEW_SHARE:
+        found.append(f"{passage.share:.0%} of it repeats {knowledge.chronology.moment_of(passage.line).dotted}")
+    return found
 
 
 def unwitnessed(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
