@@ -12,6 +12,7 @@ from hypothesis import settings
 from brasskey import brass_key
 
 os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
+os.environ["UNDERSTUDY_AGENT"] = "guarded"  # by default nothing is written by a model, whatever this machine has
 
 # In CI the same examples are tried every time, and a busy machine fails no test for being slow.
 settings.register_profile("ci", derandomize=True, database=None, deadline=None)

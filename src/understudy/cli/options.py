@@ -41,7 +41,7 @@ at_option = click.option(
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
 agent_option = click.option(
-    "--agent", metavar="AGENT", default="auto", show_default=True,
+    "--agent", metavar="AGENT", default="auto", show_default=True, envvar="UNDERSTUDY_AGENT",
     help="Reply agent: a name, a model folder, or module:factory; guarded:AGENT puts one behind the guards.",
 )  # fmt: skip
 rule_option = click.option(

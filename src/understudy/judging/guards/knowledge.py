@@ -26,6 +26,8 @@ __all__ = ["invented", "known_words", "not_yet_known", "prepare"]
 NAME = "knowledge"
 METRIC_NAMES = ("anachronism", "unwitnessed")
 WRITTEN = frozenset({"writer"})
+OF_THE_PERSONA = frozenset({"exchange", "profile", "relation", "memory", "bank"})
+"""Sources that hold nothing of the future: the persona itself, and lines that state nothing."""
 
 _WORDS = KeyedCache[frozenset[str]](32)
 
@@ -34,8 +36,8 @@ def not_yet_known(views: StoryViews) -> Guard:
     """The guard that asks the story's chronology."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
-        if draft.source in ("exchange", "profile", "relation", "memory"):
-            return Verdict.passing(NAME)  # parts of the persona, which holds nothing of the future
+        if draft.source in OF_THE_PERSONA:
+            return Verdict.passing(NAME)
         stories = views(situation)
         if situation.persona.story and not stories:
             return Verdict.stopped(NAME, "cannot be judged: its story is not here")
