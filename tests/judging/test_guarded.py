@@ -19,7 +19,7 @@ from understudy.persona import Persona
 from understudy.readers import probes_of, read
 from understudy.storyfile import Story
 
-ENCODER = EncoderAgent(cache=False)
+ENCODER = EncoderAgent()
 LATER = "The Prior hid the bill in the tin box."
 SECRET = "I wrote your father's confession in cell four."
 QUESTION = "Did you write my father's confession?"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import heard_turns
-from understudy.judging.guards.phrases import denies, names_in, numbers_in, roots
+from understudy.judging.guards.phrases import denies, names_in, numbers_in, roots, sentences
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Persona
@@ -41,9 +41,11 @@ def not_yet_known(views: StoryViews) -> Guard:
         stories = views(situation)
         if situation.persona.story and not stories:
             return Verdict.stopped(NAME, "cannot be judged: its story is not here")
-        text = draft.text
-        if text.rstrip().endswith("?") or denies(text):
-            text = _without(text, heard_turns(situation, history), situation.persona.language)
+        heard, language = heard_turns(situation, history), situation.persona.language
+        text = " ".join(
+            _without(part, heard, language) if part.endswith(("?", "？")) or denies(part) else part
+            for part in sentences(draft.text)
+        )
         for view in stories:
             for name in METRIC_NAMES:
                 if any(score.value for score in view.scores(name, [text])):
