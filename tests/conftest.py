@@ -15,6 +15,7 @@ os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
 os.environ["UNDERSTUDY_CONFIG"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no settings")
 for variable in [name for name in os.environ if name.startswith(("UNDERSTUDY_LLM_", "UNDERSTUDY_LOG_", "OPENAI_"))]:
     del os.environ[variable]
+os.environ["UNDERSTUDY_AGENT"] = "guarded"  # by default nothing is written by a model, whatever this machine has
 
 # In CI the same examples are tried every time, and a busy machine fails no test for being slow.
 settings.register_profile("ci", derandomize=True, database=None, deadline=None)

@@ -11,7 +11,7 @@ from understudy.readers import read
 from understudy.story import Moment, Relation
 from understudy.storyfile import Story
 
-OLD = OldLines(EncoderAgent(cache=False))
+OLD = OldLines(EncoderAgent())
 
 
 @pytest.fixture(scope="module")

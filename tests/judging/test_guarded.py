@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,12 +13,13 @@ from understudy.agents.old_lines import OldLines
 from understudy.dialogue import Agent, Draft, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.errors import BackendError
 from understudy.judging.guarded import GuardedAgent
+from understudy.judging.guards import StoryViews
 from understudy.judging.politeness import evasion_drafts
 from understudy.persona import Persona
 from understudy.readers import probes_of, read
 from understudy.storyfile import Story
 
-ENCODER = EncoderAgent(cache=False)
+ENCODER = EncoderAgent()
 LATER = "The Prior hid the bill in the tin box."
 SECRET = "I wrote your father's confession in cell four."
 QUESTION = "Did you write my father's confession?"
@@ -33,8 +35,13 @@ def benedek(demo: Story) -> Situation:
     return situation_at(demo, "Danilo Reuss", "2.3", "Zita Karst")
 
 
+@cache
+def views_of(story: Story) -> StoryViews:
+    return StoryViews(lambda _: [story])
+
+
 def guarded(demo: Story, *drafters: Offering | OldLines, best_of: int = 8) -> GuardedAgent:
-    return GuardedAgent(drafters, lambda _: [demo], ENCODER, best_of)
+    return GuardedAgent(drafters, views_of(demo), ENCODER, best_of)
 
 
 def asked(message: str) -> tuple[Turn, ...]:
@@ -142,7 +149,7 @@ SENTENCES = (
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=st.lists(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=4),
     piece=st.integers(1, 40),
@@ -157,7 +164,7 @@ def test_nothing_unjudged_is_ever_shown(demo: Story, benedek: Situation, texts: 
     assert shown.strip()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6))
 def test_what_is_said_passed_every_guard_or_is_an_evasion(demo: Story, benedek: Situation, texts: list[str]) -> None:
     agent = guarded(demo, Offering(*texts))

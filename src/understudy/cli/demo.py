@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from understudy.agents import AGENTS
 from understudy.cli.cast_and_scenes import cast_table
 from understudy.cli.chart import print_affection
 from understudy.cli.chat import print_why
-from understudy.cli.options import json_option
+from understudy.cli.options import json_option, load_reply_agent
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
 from understudy.dialogue import USER_NAME, Reply, Situation, Turn, situation_at
 from understudy.documents import cast_document, line_document, reply_document
@@ -96,7 +96,7 @@ class Tour:
 
 def tour(route: Route = ROUTE) -> Tour:
     story = read(route.story)
-    agent = AGENTS["encoder"]()
+    agent = load_reply_agent(os.environ.get("UNDERSTUDY_AGENT", "auto"), None, lambda _: [story])
 
     def answer_at(who: str, at: str, facing: str | None, question: str) -> Answer:
         situation = situation_at(story, who, at, facing)

@@ -46,7 +46,7 @@ at_option = click.option(
 )  # fmt: skip
 DEFAULT_AGENT = "auto"
 agent_option = click.option(
-    "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
+    "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True, envvar="UNDERSTUDY_AGENT",
     help="Reply agent: a name, llm:MODEL, local:MODEL, guarded:AGENT, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(

@@ -11,8 +11,9 @@ finds a way of not answering.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import RecalledDraft
@@ -23,6 +24,7 @@ from understudy.dialogue import (
     Draft,
     Drafter,
     Evidence,
+    LanguageModel,
     Reply,
     Sampling,
     Situation,
@@ -34,7 +36,7 @@ from understudy.errors import BackendError
 from understudy.judging.guards import Guard, Stories, StoryViews, Verdict, all_guards, objection
 from understudy.judging.guards.knowledge import prepare
 from understudy.judging.politeness import evasion_drafts, greeting_drafts
-from understudy.judging.selection import Scored, score_drafts
+from understudy.judging.selection import Scored, mutual_information, score_drafts
 
 __all__ = ["GuardedAgent"]
 
@@ -65,14 +67,17 @@ class GuardedAgent:
     def __init__(
         self,
         drafters: Sequence[Drafter],
-        stories: Stories,
+        stories: Stories | StoryViews,
         ranker: EncoderAgent | None = None,
         best_of: int = 8,
         guards: Sequence[Guard] | None = None,
         notice: str = "",
+        gain_by: LanguageModel | None = None,
     ) -> None:
+        """`gain_by` measures how much likelier the message makes a draft; it costs a pass of the model for each."""
+        self._gain_by = gain_by
         self._drafters, self._best_of, self.notice = tuple(drafters), best_of, notice
-        self._views = StoryViews(stories)
+        self._views = stories if isinstance(stories, StoryViews) else StoryViews(stories)
         self._guards = all_guards(self._views) if guards is None else tuple(guards)
         self._ranker = EncoderAgent() if ranker is None else ranker
 
@@ -113,7 +118,9 @@ class GuardedAgent:
             worth = {draft.text: best - place / 2 for place, draft in enumerate(greetings)}
             drafts = [*(_with_bearing(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
-        judged = self._judged(situation, history, score_drafts(situation, history, drafts, cached))
+        voice = self._voice(situation) if any(draft.source == "writer" for draft in drafts) else None
+        gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
+        judged = self._judged(situation, history, score_drafts(situation, history, drafts, cached, voice, gain))
         least = ANSWERS if len(situation.persona.past) else ANSWERS_WITHOUT_LINES
         chosen = next((item for item in judged if item.verdict is None and _is_answer(item, least)), None)
         if chosen is None:
@@ -138,6 +145,11 @@ class GuardedAgent:
         if failures and len(failures) == len(self._drafters):
             raise failures[0]
         return drafts, usage, [Evidence("notice", str(error)) for error in failures]
+
+    def _voice(self, situation: Situation) -> Callable[[Sequence[str]], Sequence[float]] | None:
+        """How much texts sound like the character, where there is a story to compare with."""
+        views = self._views(situation)
+        return views[0].voices if views and len(situation.persona.past) else None
 
     def _judged(self, situation: Situation, history: Sequence[Turn], scored: Sequence[Scored]) -> list[Judged]:
         """Best first, until enough have passed."""

@@ -8,7 +8,7 @@
     bearing     how much an old line, a memory or a fact bears on the message (see `agents.old_lines`)
     gain        mutual information with the message, (ln p(c | all) - ln p(c | all but the message)) / tokens, where the
                 back end gives log-probabilities
-    voice       standard deviations of the candidate's voice from the mean of the character's own lines, in -2..1
+    voice       the metric `voice` of the candidate, from -1 (like somebody else) to 1
     echo        share of the candidate's words of meaning that the message has
 
 Only whole drafts vote. The weights of the first line's first two terms and of the second line are ridge coefficients on
@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.fit import CachedEncoder
 from understudy.agents.old_lines import RecalledDraft
-from understudy.dialogue import Draft, Situation, Turn
+from understudy.dialogue import Draft, LanguageModel, Situation, Turn
 from understudy.encoding import Context
 from understudy.judging.guards.phrases import roots, sentences
 from understudy.text import fold
 
-__all__ = ["Scored", "expand", "score_drafts"]
+__all__ = ["Scored", "expand", "mutual_information", "score_drafts"]
 
 AGREEMENT, FIT, BEARING, GAIN, VOICE = 0.62, 0.54, 0.5, 0.3, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
@@ -93,6 +93,21 @@ def score_drafts(
         score += ASKS_BACK * draft.text.rstrip().endswith(("?", "？")) + PLAIN_FACT * (draft.source in FACTS)
         scored.append(Scored(draft, round(score, 6)))
     return sorted(scored, key=lambda item: -item.score)
+
+
+def mutual_information(
+    model: LanguageModel, situation: Situation, history: Sequence[Turn], drafts: Sequence[Draft]
+) -> list[float]:
+    """Of each draft that was written; 0 of the others, and where there is no message."""
+    gains = []
+    for draft in drafts:
+        if draft.source != "writer" or not history:
+            gains.append(0.0)
+            continue
+        given = draft.log_probs or tuple(model.log_probs(situation, history, draft.text))
+        alone = model.log_probs(situation, history[:-1], draft.text)
+        gains.append((sum(given) - sum(alone)) / max(len(given), 1))
+    return gains
 
 
 def _fits(

@@ -125,6 +125,8 @@ def test_somebody_who_gave_a_name_in_this_chat_may_be_called_by_it(demo: Story) 
     [
         ("Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?", "I wrote it."),
         ("Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?", "Yes."),
+        ("Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?", "I wrote it. Who knows?"),
+        ("Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?", "No. I mean, I wrote it."),
         ("Danilo Reuss", "1.2", "Zita Karst", "Who are you?", "My name is Danilo."),
         ("Gudrun Haake", "1.3", "Zita Karst", "Who is your passenger?", "Reuss, a forger."),
         ("Gudrun Haake", "2.2", "Casimir Ould", "How did Jory Pell die?", "Of the spotted fever, in his hammock."),

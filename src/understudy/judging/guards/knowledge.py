@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import heard_turns
-from understudy.judging.guards.phrases import denies, names_in, numbers_in, roots
+from understudy.judging.guards.phrases import denies, names_in, numbers_in, roots, sentences
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Persona
@@ -26,6 +26,8 @@ __all__ = ["invented", "known_words", "not_yet_known", "prepare"]
 NAME = "knowledge"
 METRIC_NAMES = ("anachronism", "unwitnessed")
 WRITTEN = frozenset({"writer"})
+OF_THE_PERSONA = frozenset({"exchange", "profile", "relation", "memory", "bank"})
+"""Sources that hold nothing of the future: the persona itself, and lines that state nothing."""
 
 _WORDS = KeyedCache[frozenset[str]](32)
 
@@ -34,14 +36,16 @@ def not_yet_known(views: StoryViews) -> Guard:
     """The guard that asks the story's chronology."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
-        if draft.source in ("exchange", "profile", "relation", "memory"):
-            return Verdict.passing(NAME)  # parts of the persona, which holds nothing of the future
+        if draft.source in OF_THE_PERSONA:
+            return Verdict.passing(NAME)
         stories = views(situation)
         if situation.persona.story and not stories:
             return Verdict.stopped(NAME, "cannot be judged: its story is not here")
-        text = draft.text
-        if text.rstrip().endswith("?") or denies(text):
-            text = _without(text, heard_turns(situation, history), situation.persona.language)
+        heard, language = heard_turns(situation, history), situation.persona.language
+        text = " ".join(
+            _without(part, heard, language) if part.endswith(("?", "？")) or denies(part) else part
+            for part in sentences(draft.text)
+        )
         for view in stories:
             for name in METRIC_NAMES:
                 if any(score.value for score in view.scores(name, [text])):

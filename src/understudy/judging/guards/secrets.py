@@ -67,8 +67,9 @@ def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
     """Does a reply give a fact away?"""
     language = view.story.language
     names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)
-    said, asked = roots(text, language), roots(message, language)
+    asked = roots(message, language)
     parts = (text, *sentences(text))
+    stated = [part for part in sentences(text) if not denies(part) and not _asks(part)]
     for value in fact.value_roots:
         telling = value - names
         strong = telling - WEAK
@@ -77,8 +78,8 @@ def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
         if any(len(found) >= needed and found - asked for part in parts if (found := strong & roots(part, language))):
             return True
         is_asked = bool(telling) and len(telling & asked) >= min(LEAST, len(telling))
-        adds = (telling - asked or telling) & said and not denies(text) and not _asks(text)
-        if is_asked and (affirms(text) or adds):
+        adds = any((telling - asked or telling) & roots(part, language) for part in stated)
+        if is_asked and (adds or any(map(affirms, parts))):
             return True
     return False
 
@@ -106,10 +107,11 @@ def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> 
         if len(company) <= SMALL_COMPANY and draft.moment.numbers in _secrets_of(past).moments:
             return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
-    if draft.source != "writer" or denies(draft.text) or _asks(draft.text):
+    stated = " ".join(part for part in sentences(draft.text) if not denies(part) and not _asks(part))
+    if draft.source != "writer" or not stated:
         return Verdict.passing(NAME)
     message = last_heard(situation.persona, history)
-    said, asked = roots(draft.text, language), roots(message, language)
+    said, asked = roots(stated, language), roots(message, language)
     for line, company, around in _secrets_of(past).lines:
         if listener in company or line.speaker != situation.persona.name:
             continue

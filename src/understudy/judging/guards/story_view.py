@@ -27,6 +27,7 @@ __all__ = ["KnownFact", "Stories", "StoryView", "StoryViews"]
 
 VIEWS = 32
 MOST_SCORES = 2_000
+VOICE = "voice"
 BESIDE = 2  # lines on either side of one that tells a secret
 
 Stories = Callable[[str], Sequence[Story]]
@@ -233,6 +234,10 @@ class StoryView:
             known.update(zip(missing, self._metrics[metric](missing)))
             self._scores.update({(metric, text): known[text] for text in missing})
         return [known[text] for text in texts]
+
+    def voices(self, texts: Sequence[str]) -> list[float]:
+        """How much each text sounds like the character: from -1, like somebody else, to 1."""
+        return [0.0 if score.value is None else 2 * score.value - 1 for score in self.scores(VOICE, texts)]
 
     @cached_property
     def _context(self) -> MetricContext:
