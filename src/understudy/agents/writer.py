@@ -11,7 +11,7 @@ seed is made from the prompt.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,10 +36,10 @@ from understudy.dialogue import (
     Usage,
 )
 from understudy.errors import InputError
-from understudy.prompting import BUDGET, Prompt, build_prompt, introduced_name
+from understudy.prompting import BUDGET, Prompt, build_prompt, estimate_tokens, introduced_name
 from understudy.registry import Imported
 
-__all__ = ["WriterAgent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
+__all__ = ["WriterAgent", "llm_agent", "local_agent", "recalling_prompt", "shipped_writer", "writer_agent"]
 
 SAMPLING = {
     "compact": Sampling(temperature=0.8, top_p=0.95, max_tokens=80),
@@ -77,14 +77,8 @@ class WriterAgent:
     def prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling = DEFAULT_SAMPLING) -> Prompt:
         """What the model is told, for the last turn of the history."""
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
-        budget, count = min(self._budget, max(room, LEAST_PROMPT)), self.backend.count_tokens
-        persona, recalled = situation.persona, self._recall.recall(situation, history)
-        lore = lore_for(
-            persona.lore, history, count,
-            char=persona.name, user=_other_name(situation, history), language=persona.language,
-            budget=int(LORE * budget),
-        )  # fmt: skip
-        return build_prompt(situation, history, recalled, budget, count, self.style, lore)
+        budget = min(self._budget, max(room, LEAST_PROMPT))
+        return recalling_prompt(situation, history, self._recall, budget, self.backend.count_tokens, self.style)
 
     def reply(
         self,
@@ -137,7 +131,7 @@ class WriterAgent:
         """`sampling.n` drafts of one prompt, those that are blank or said twice left out."""
         prompt = self.prompt(situation, history, sampling)
         settings = self._settings(situation, prompt, sampling)
-        cleaner, evidence = _cleaner(situation, history), tuple(_evidence(prompt, self.backend.name))
+        cleaner, evidence = _cleaner(situation, history), tuple(_evidence(situation, prompt, self.backend.name))
         drafts, usage = dict[str, Draft](), Usage()
         for completion in self._complete(prompt, settings, cancellation):
             usage += completion.usage
@@ -179,8 +173,25 @@ class WriterAgent:
         if not text and not blank_is_meant:
             plain = plainly(situation, said_before(situation.persona, history))
             return replace(plain, evidence=(Evidence("notice", f"{CANNOT}: {self.backend.name}"),), usage=usage)
-        evidence = tuple(_evidence(prompt, self.backend.name))
+        evidence = tuple(_evidence(situation, prompt, self.backend.name))
         return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
+
+
+def recalling_prompt(
+    situation: Situation,
+    history: Sequence[Turn],
+    recall: Recall,
+    budget: int,
+    count_tokens: Callable[[str], int] = estimate_tokens,
+    style: str = "instructions",
+) -> Prompt:
+    """The prompt with what bears on the message, of the character's past and of the lore that the talk brings up."""
+    persona = situation.persona
+    lore = lore_for(
+        persona.lore, history, count_tokens,
+        char=persona.name, user=_other_name(situation, history), language=persona.language, budget=int(LORE * budget),
+    )  # fmt: skip
+    return build_prompt(situation, history, recall.recall(situation, history), budget, count_tokens, style, lore)
 
 
 def _feeding(pieces: Generator[str, None, Completion], shown: ReplyStream) -> Generator[str, None, Completion]:
@@ -231,11 +242,11 @@ def _other_name(situation: Situation, history: Sequence[Turn]) -> str:
     return introduced_name([turn.text for turn in history if turn.speaker != persona.name], persona.language)
 
 
-def _evidence(prompt: Prompt, backend: str) -> Iterator[Evidence]:
+def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Evidence]:
     """What of the past and the profile stood in the prompt for this message, and who wrote."""
-    recalled = prompt.recalled
+    recalled, ties = prompt.recalled, frozenset(situation.persona.feelings())
     for fact in recalled.facts:
-        yield Evidence("profile", fact)
+        yield Evidence("relation" if fact in ties else "profile", fact)
     for exchange in recalled.own:
         text = f"{exchange.speaker}: {exchange.heard}" if exchange.speaker else exchange.heard or exchange.said
         yield Evidence("exchange", text, exchange.moment)
