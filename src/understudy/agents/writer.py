@@ -11,7 +11,7 @@ seed is made from the prompt.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,6 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, ReplyStream, join_names
 from understudy.backends import Backend, Completion
 from understudy.cancellation import Cancellation
-from understudy.cards import lore_for
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
@@ -36,16 +35,15 @@ from understudy.dialogue import (
     Usage,
 )
 from understudy.errors import InputError
-from understudy.prompting import BUDGET, Prompt, build_prompt, estimate_tokens, introduced_name
+from understudy.prompting import BUDGET, Prompt, build_prompt, introduced_name
 from understudy.registry import Imported
 
-__all__ = ["WriterAgent", "llm_agent", "local_agent", "recalling_prompt", "shipped_writer", "writer_agent"]
+__all__ = ["WriterAgent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
 
 SAMPLING = {
     "compact": Sampling(temperature=0.8, top_p=0.95, max_tokens=80),
     "instructions": Sampling(temperature=0.8, top_p=0.95, max_tokens=300),
 }
-LORE = 0.25  # share of a prompt that lore may have
 LEAST_PROMPT = 256  # tokens, whatever the context
 BASE_MODEL = "smollm2"
 ADAPTER = "writer.gguf"
@@ -78,7 +76,8 @@ class WriterAgent:
         """What the model is told, for the last turn of the history."""
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
         budget = min(self._budget, max(room, LEAST_PROMPT))
-        return recalling_prompt(situation, history, self._recall, budget, self.backend.count_tokens, self.style)
+        recalled = self._recall.recall(situation, history)
+        return build_prompt(situation, history, recalled, budget, self.backend.count_tokens, self.style)
 
     def reply(
         self,
@@ -177,23 +176,6 @@ class WriterAgent:
         return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
 
 
-def recalling_prompt(
-    situation: Situation,
-    history: Sequence[Turn],
-    recall: Recall,
-    budget: int,
-    count_tokens: Callable[[str], int] = estimate_tokens,
-    style: str = "instructions",
-) -> Prompt:
-    """The prompt with what bears on the message, of the character's past and of the lore that the talk brings up."""
-    persona = situation.persona
-    lore = lore_for(
-        persona.lore, history, count_tokens,
-        char=persona.name, user=_other_name(situation, history), language=persona.language, budget=int(LORE * budget),
-    )  # fmt: skip
-    return build_prompt(situation, history, recall.recall(situation, history), budget, count_tokens, style, lore)
-
-
 def _feeding(pieces: Generator[str, None, Completion], shown: ReplyStream) -> Generator[str, None, Completion]:
     """What can be shown of each piece; the back end is stopped when nobody listens any more."""
     try:
@@ -227,19 +209,12 @@ def _filled(sampling: Sampling, default: Sampling) -> Sampling:
 
 
 def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
-    persona = situation.persona
+    persona, faced = situation.persona, situation.faced
     own = join_names((persona.name,), persona.attributes.get("goes by", ()))
-    other = _other_name(situation, history)
+    heard = [turn.text for turn in history if turn.speaker not in own]
+    other = introduced_name(heard, persona.language) if faced is None else faced.name
     speakers = [turn.speaker for turn in history if turn.speaker not in own and turn.speaker != USER_NAME]
     return ReplyCleaner(own, tuple(name for name in join_names((other,), speakers) if name not in own))
-
-
-def _other_name(situation: Situation, history: Sequence[Turn]) -> str:
-    """Whom the character talks to, by the name it knows; blank where they have given none."""
-    persona = situation.persona
-    if situation.faced is not None:
-        return situation.faced.name
-    return introduced_name([turn.text for turn in history if turn.speaker != persona.name], persona.language)
 
 
 def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Evidence]:

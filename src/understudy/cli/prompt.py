@@ -12,7 +12,7 @@ from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, print_table, screen
 from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
 from understudy.errors import AgentError, MissingExtra
-from understudy.prompting import BUDGET, STYLES, Prompt
+from understudy.prompting import BUDGET, STYLES, Prompt, build_prompt
 
 __all__ = ["prompt"]
 
@@ -84,9 +84,8 @@ def _of_agent(spec: str, situation: Situation, history: list[Turn]) -> Prompt:
 
 def _of_style(style: str, budget: int | None, situation: Situation, history: list[Turn]) -> Prompt:
     from understudy.agents.recall import Recall
-    from understudy.agents.writer import recalling_prompt
 
-    return recalling_prompt(situation, history, Recall(), budget or BUDGET[style], style=style)
+    return build_prompt(situation, history, Recall().recall(situation, history), budget, style=style)
 
 
 def _document(built: Prompt) -> dict[str, Any]:
