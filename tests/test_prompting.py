@@ -188,6 +188,22 @@ def test_turns_alternate_beginning_with_the_user() -> None:
     assert roles[1:] == ["user", "assistant"] * (len(roles) // 2 - 1) + ["user"]
 
 
+def test_what_one_opened_with_is_remembered() -> None:
+    prompt = build_prompt(TOMAS, [Turn("Tomas", "Well?")])
+    assert [message.role for message in prompt.messages] == ["system", "user", "assistant", "user"]
+    assert prompt.messages[2].content == "Well?"
+    assert "(Nobody speaks.)" in prompt.messages[3].content
+
+
+@styles
+def test_whoever_speaks_is_named(style: str) -> None:
+    history = [Turn("Ines", "Good morning."), Turn("Tomas", "Is it?"), Turn("Vera", "It is not.")]
+    prompt = build_prompt(TOMAS, history, style=style)
+    assert "Ines: Good morning." in text_of(prompt)
+    assert "Vera: It is not." in prompt.messages[-1].content
+    assert "You: " not in text_of(build_prompt(TOMAS, [Turn(USER_NAME, "Hello.")], style=style))
+
+
 def test_the_beginning_of_the_prompt_holds_from_one_message_to_the_next() -> None:
     first = build_prompt(TOMAS, HISTORY, RECALLED)
     another = replace(RECALLED, facts=("I snore.",), own=RECALLED.own[1:], others=())
@@ -319,7 +335,8 @@ def test_sections_account_for_the_prompt() -> None:
         ("He keeps bees.", "I keep bees."),
         ("Zita is a clerk and has ink on her chin.", "I am a clerk and have ink on her chin."),
         ("She watches her cat.", "I watch my cat."),
-        ("He is fond of his dog, and he carries it himself.", "I am fond of my dog, and I carries it myself."),
+        ("He is fond of his dog, and he carries it himself.", "I am fond of my dog, and I carry it myself."),
+        ("She was poor, but she has a boat.", "I was poor, but I have a boat."),
         ("I keep bees.", "I keep bees."),
         ("The harbour is cold.", "The harbour is cold."),
     ],

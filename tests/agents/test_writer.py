@@ -71,6 +71,8 @@ def test_a_reply_is_what_the_model_writes() -> None:
 def test_evidence_is_what_was_recalled_and_who_wrote() -> None:
     agent, _ = writing("Aye.")
     evidence = agent.reply(TOMAS, ASKED).evidence
+    trusted = agent.reply(TOMAS, hearing("Do you trust me?")).evidence
+    assert ("relation", "I would trust Ines with my life.") in [(item.kind, item.text) for item in trusted]
     assert ("exchange", "Ines: Where is the key?") in [(item.kind, item.text) for item in evidence]
     assert evidence[-1].kind == "notice"
     assert "written by scripted" in evidence[-1].text

@@ -47,7 +47,7 @@ ABOUT_ONESELF = re.compile(r"\b(?:who are you|your name|yourself|introduce)\b", 
 COMPARED = 40  # best own exchanges, of which one may have taken back another
 SCENES = 200  # searched for what others said; bounds the work on a long story
 OVERHEARD = 800
-SHORTLIST = 60  # lines of others that are encoded for a message, those that share most words with it
+SHORTLIST = 32  # lines of others that are encoded for a message, those that share most words with it
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, ReplyStream, join_names
 from understudy.backends import Backend, Completion
 from understudy.cancellation import Cancellation
-from understudy.cards import lore_for
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
@@ -45,7 +44,6 @@ SAMPLING = {
     "compact": Sampling(temperature=0.8, top_p=0.95, max_tokens=80),
     "instructions": Sampling(temperature=0.8, top_p=0.95, max_tokens=300),
 }
-LORE = 0.25  # share of a prompt that lore may have
 LEAST_PROMPT = 256  # tokens, whatever the context
 BASE_MODEL = "smollm2"
 ADAPTER = "writer.gguf"
@@ -77,14 +75,9 @@ class WriterAgent:
     def prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling = DEFAULT_SAMPLING) -> Prompt:
         """What the model is told, for the last turn of the history."""
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
-        budget, count = min(self._budget, max(room, LEAST_PROMPT)), self.backend.count_tokens
-        persona, recalled = situation.persona, self._recall.recall(situation, history)
-        lore = lore_for(
-            persona.lore, history, count,
-            char=persona.name, user=_other_name(situation, history), language=persona.language,
-            budget=int(LORE * budget),
-        )  # fmt: skip
-        return build_prompt(situation, history, recalled, budget, count, self.style, lore)
+        budget = min(self._budget, max(room, LEAST_PROMPT))
+        recalled = self._recall.recall(situation, history)
+        return build_prompt(situation, history, recalled, budget, self.backend.count_tokens, self.style)
 
     def reply(
         self,
@@ -137,7 +130,7 @@ class WriterAgent:
         """`sampling.n` drafts of one prompt, those that are blank or said twice left out."""
         prompt = self.prompt(situation, history, sampling)
         settings = self._settings(situation, prompt, sampling)
-        cleaner, evidence = _cleaner(situation, history), tuple(_evidence(prompt, self.backend.name))
+        cleaner, evidence = _cleaner(situation, history), tuple(_evidence(situation, prompt, self.backend.name))
         drafts, usage = dict[str, Draft](), Usage()
         for completion in self._complete(prompt, settings, cancellation):
             usage += completion.usage
@@ -179,7 +172,7 @@ class WriterAgent:
         if not text and not blank_is_meant:
             plain = plainly(situation, said_before(situation.persona, history))
             return replace(plain, evidence=(Evidence("notice", f"{CANNOT}: {self.backend.name}"),), usage=usage)
-        evidence = tuple(_evidence(prompt, self.backend.name))
+        evidence = tuple(_evidence(situation, prompt, self.backend.name))
         return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
 
 
@@ -216,26 +209,19 @@ def _filled(sampling: Sampling, default: Sampling) -> Sampling:
 
 
 def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
-    persona = situation.persona
+    persona, faced = situation.persona, situation.faced
     own = join_names((persona.name,), persona.attributes.get("goes by", ()))
-    other = _other_name(situation, history)
+    heard = [turn.text for turn in history if turn.speaker not in own]
+    other = introduced_name(heard, persona.language) if faced is None else faced.name
     speakers = [turn.speaker for turn in history if turn.speaker not in own and turn.speaker != USER_NAME]
     return ReplyCleaner(own, tuple(name for name in join_names((other,), speakers) if name not in own))
 
 
-def _other_name(situation: Situation, history: Sequence[Turn]) -> str:
-    """Whom the character talks to, by the name it knows; blank where they have given none."""
-    persona = situation.persona
-    if situation.faced is not None:
-        return situation.faced.name
-    return introduced_name([turn.text for turn in history if turn.speaker != persona.name], persona.language)
-
-
-def _evidence(prompt: Prompt, backend: str) -> Iterator[Evidence]:
+def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Evidence]:
     """What of the past and the profile stood in the prompt for this message, and who wrote."""
-    recalled = prompt.recalled
+    recalled, ties = prompt.recalled, frozenset(situation.persona.feelings())
     for fact in recalled.facts:
-        yield Evidence("profile", fact)
+        yield Evidence("relation" if fact in ties else "profile", fact)
     for exchange in recalled.own:
         text = f"{exchange.speaker}: {exchange.heard}" if exchange.speaker else exchange.heard or exchange.said
         yield Evidence("exchange", text, exchange.moment)

@@ -85,7 +85,7 @@ def _of_agent(spec: str, situation: Situation, history: list[Turn]) -> Prompt:
 def _of_style(style: str, budget: int | None, situation: Situation, history: list[Turn]) -> Prompt:
     from understudy.agents.recall import Recall
 
-    return build_prompt(situation, history, Recall().recall(situation, history), budget=budget, style=style)
+    return build_prompt(situation, history, Recall().recall(situation, history), budget, style=style)
 
 
 def _document(built: Prompt) -> dict[str, Any]:

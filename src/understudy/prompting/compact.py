@@ -46,11 +46,11 @@ def render_compact(contents: PromptContents) -> list[Message]:
     """The contents as messages, nothing left out."""
     chat = [Message("system", list(_system(contents)), "\n")]
     for turn in contents.turns:
-        role, text = ("assistant", turn.text) if turn.is_own else ("user", _named(contents, turn.text))
+        role, text = ("assistant", turn.text) if turn.is_own else ("user", _named(contents, turn.speaker, turn.text))
         chat.append(Message(role, [("turns", text)]))
     remembered = list(_remembered(contents))
     parts = [("memories", "You remember:"), *remembered, ("memories", "")] if remembered else []
-    chat.append(Message("user", [*parts, ("message", _named(contents, contents.message))], "\n"))
+    chat.append(Message("user", [*parts, ("message", _named(contents, contents.speaker, contents.message))], "\n"))
     return chat
 
 
@@ -80,5 +80,6 @@ def _remembered(contents: PromptContents) -> Iterator[tuple[str, str]]:
         yield "facts", f"- {fact}"
 
 
-def _named(contents: PromptContents, text: str) -> str:
-    return f"{contents.facing}: {text}" if contents.facing else text
+def _named(contents: PromptContents, speaker: str, text: str) -> str:
+    name = speaker or contents.facing
+    return f"{name}: {text}" if name else text

@@ -82,6 +82,8 @@ class PromptContents:
     own: tuple[PastExchange, ...] = ()
     facts: tuple[str, ...] = ()
     message: str = ""
+    speaker: str = ""
+    """Who says the message, where it is not the one faced."""
     goes_by: str = ""
     """The name others know the character by, where it is not its own."""
     when: str = ""
@@ -110,13 +112,14 @@ def contents_of(
         setting=(situation.setting,) if situation.setting.strip() else (),
         voice=recalled.voice,
         secrets=secrets,
-        turns=tuple(_label(turn, facing) for turn in spoken[max(last - MAX_TURNS, 0) : max(last, 0)]),
+        turns=tuple(_label(turn, facing) for turn in (spoken[:last] if last >= 0 else spoken)[-MAX_TURNS:]),
         told=introductions(heard[:-1], persona.language),
         lore=tuple(text for text in lore if text.strip()),
         others=recalled.others,
         own=recalled.own,
         facts=tuple(text for text in recalled.facts if text not in secrets),
         message=spoken[last].text if last >= 0 else "",
+        speaker=_label(spoken[last], facing).speaker if last >= 0 else "",
         goes_by=next(iter(persona.attributes.get("goes by", ())), ""),
         when=f"{persona.moment} of '{persona.story}'" if persona.story and not persona.moment.is_end else "",
         language=persona.language,

@@ -21,7 +21,9 @@ def first_person(sentence: str, name: str) -> str:
     if sentence.startswith("She"):
         rest = re.sub(r"\bher\b", "my", rest)
     rest = re.sub(r"\b(and|but|or) (has|is|does)\b", lambda found: f"{found[1]} {IRREGULAR[found[2]]}", rest)
-    rest = re.sub(r"\b(?:and|but|,) (?:he|she)\b", lambda found: found[0].rsplit(" ", 1)[0] + " I", rest)
+    rest = re.sub(
+        r"(\b(?:and|but)|,) (?:he|she) (\w+)", lambda found: f"{found[1]} I {_without_ending(found[2])}", rest
+    )
     return f"I {_without_ending(match[1])}{rest}"
 
 

@@ -166,8 +166,8 @@ def _last(contents: PromptContents, unanswered: str) -> Message:
         parts += [("memories", _to_faced(MEMORIES, contents)), *remembered, ("memories", ")\n")]
     if unanswered:
         parts.append(("turns", unanswered))
-    has_message = bool(contents.message.strip())
-    parts.append(("message", _named(contents.facing, contents.message) if has_message else "(Nobody speaks.)"))
+    said = _named(contents.speaker or contents.facing, contents.message)
+    parts.append(("message", said if contents.message.strip() else "(Nobody speaks.)"))
     if contents.directions:
         parts.append(("directions", f"\n(Now {contents.name} speaks. {_reminder(contents)})"))
     return Message("user", parts, "\n")
