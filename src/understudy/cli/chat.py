@@ -167,11 +167,11 @@ class Conversation:
     def stream(self, text: str) -> Generator[str, None, Reply]:
         """The same piece by piece, where the agent writes so. What came before an error or a Ctrl-C is kept."""
         if not isinstance(self.agent, StreamingAgent):
-            reply = self.say(text)
-            yield reply.text
-            return reply
+            chosen = self.say(text)
+            yield chosen.text
+            return chosen
         message, pieces = self._message(text), list[str]()
-        reply = None
+        reply: Reply | None = None
         try:
             writing = stream_in_thread(self.agent, self.situation, (*self._history(), message))
             while reply is None:

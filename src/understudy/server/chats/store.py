@@ -7,6 +7,7 @@ message of the same chat, and a chat's tip is a leaf (or NULL, in an empty chat)
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import sqlite3
 from collections.abc import Sequence
@@ -79,6 +80,7 @@ CREATE TABLE personas (name TEXT PRIMARY KEY, description TEXT NOT NULL, changed
 """
 
 MAX_TITLE = 60
+MARKS = re.compile(r"[*`]+")
 CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed, agent, persona"
 MESSAGE_COLUMNS = (
     "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered, persona"
@@ -361,14 +363,14 @@ def _newest_leaf(db: sqlite3.Connection, message_id: int) -> int:
 
 
 def _title_from(text: str) -> str:
-    """The first words of a message."""
-    line = " ".join(text.split())
+    """The first words of a message, without the marks of Markdown."""
+    line = " ".join(MARKS.sub("", text).split()) or " ".join(text.split())
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _chat(row: Sequence[Any]) -> Chat:
     chat_id, story, characters, *columns, persona = row
-    return Chat(chat_id, story, tuple(json.loads(characters)), *columns, _persona(persona))
+    return Chat(chat_id, story, tuple(json.loads(characters)), *columns, persona=_persona(persona))
 
 
 def _message(row: Sequence[Any]) -> Message:
