@@ -209,10 +209,11 @@ class ChatService:
         await self._database.run(lambda db: store.delete_persona(db, name))
 
     async def delete(self, chat_id: str) -> None:
+        await self._database.run(lambda db: store.get_chat(db, chat_id))
+        for stream in self._streams_of(chat_id):
+            stream.stop()  # what is being written would hold the lock until its end
         async with self._locks.acquire(chat_id):
             await self._database.run(lambda db: store.delete(db, chat_id))
-        for stream in self._streams_of(chat_id):
-            stream.stop()
 
     async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
         async with self._locks.acquire(chat_id):
@@ -223,8 +224,7 @@ class ChatService:
 
             remaining = await self._database.run(remove)
         for stream in self._streams_of(chat_id):
-            live = set() if stream.live is None else {stream.live.id}
-            if not remaining.keys() >= stream.streamed - live or (stream.live and stream.live.parent not in remaining):
+            if not remaining.keys() >= stream.streamed:
                 stream.stop()
         return await self.get(chat_id)
 

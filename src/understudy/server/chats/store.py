@@ -369,8 +369,9 @@ def _title_from(text: str) -> str:
 
 
 def _chat(row: Sequence[Any]) -> Chat:
-    chat_id, story, characters, *columns, persona = row
-    return Chat(chat_id, story, tuple(json.loads(characters)), *columns, persona=_persona(persona))
+    chat_id, story, characters, *columns = row
+    persona = _persona(columns.pop())
+    return replace(Chat(chat_id, story, tuple(json.loads(characters)), *columns), persona=persona)
 
 
 def _message(row: Sequence[Any]) -> Message:
