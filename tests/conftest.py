@@ -1,4 +1,4 @@
-"""Tests leave nothing in the user's cache of encodings, and find nothing there."""
+"""Tests leave nothing in the user's cache of encodings, find nothing there, and know of no language model set up."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from hypothesis import settings
 from brasskey import brass_key
 
 os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
+os.environ["UNDERSTUDY_CONFIG"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no settings")
+for variable in [name for name in os.environ if name.startswith(("UNDERSTUDY_LLM_", "UNDERSTUDY_LOG_", "OPENAI_"))]:
+    del os.environ[variable]
 
 # In CI the same examples are tried every time, and a busy machine fails no test for being slow.
 settings.register_profile("ci", derandomize=True, database=None, deadline=None)

@@ -78,6 +78,36 @@ def test_what_the_rules_withhold_cannot_be_reached(tmp_path: Path, plan: Plan, d
 
 @settings(thorough, max_examples=60)
 @given(plan=plans(), data=st.data())
+def test_secrets_and_acquaintances_hold_nothing_of_the_future(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
+    story = plan.story(tmp_path)
+    who, at, facing = standing(data, plan)
+    situation = situation_at(story, who, at, facing)
+    secrets = {
+        fact.values[0]
+        for fact in plan.facts
+        if fact.who == who and fact.known_to is not None and facing not in fact.known_to and fact.since <= at
+    }
+    assert all(any(value in sentence for value in secrets) for sentence in situation.secrets)
+    company = {name for moment, _, _, there in plan.lines if moment < at and who in there for name in there}
+    named = {name for moment, name, heard in plan.named if moment < at and who in heard}
+    assert {other.name for other in situation.acquaintances} <= (company | named) - {who}
+    assert all(not other.relations for other in situation.acquaintances)
+
+
+def test_of_a_death_only_those_who_know_it_are_told() -> None:
+    story = read("demo")
+
+    def told(name: str, moment: str) -> tuple[str, ...]:
+        acquaintances = situation_at(story, name, moment).acquaintances
+        return next(other.profile for other in acquaintances if other.name == "Ignace Bohm")
+
+    assert told("Zita Karst", "3.2") == told("Danilo Reuss", "3.3") == ()
+    assert "thirtieth of October" in told("Zita Karst", "3.3")[0]
+    assert "thirtieth of October" in told("Danilo Reuss", "3.4")[0]
+
+
+@settings(thorough, max_examples=60)
+@given(plan=plans(), data=st.data())
 def test_memory_never_holds_a_scene_the_character_was_absent_from(
     tmp_path: Path, plan: Plan, data: st.DataObject
 ) -> None:

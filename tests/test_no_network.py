@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import isolation
+from localmodel import MODEL, needs_model
 from understudy.libraries import SWITCHES
 
 pytestmark = pytest.mark.skipif(
@@ -80,6 +81,7 @@ COMMANDS = {
         "--store",
         "l.db",
     ],
+    "models": ["models"],
     "guess": ["guess", "demo", "--scene", "2.2.4"],
     "export": ["export", "demo", "--format", "jsonl", "-o", "exported.jsonl"],
     "export as parquet": ["export", "demo", "--format", "parquet", "-o", "exported.parquet"],
@@ -108,9 +110,15 @@ def run(tmp_path: Path) -> Callable[[list[str]], Run]:
     (work / "lines.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in LINES.splitlines()))
     (work / "script.txt").write_text("[Scene: A quay.]\nANN: Good evening.\nBEN: You are late.\n")
     switches = {variable for told in SWITCHES.values() for variable in told}
-    left_out = {*switches, "UNDERSTUDY_CACHE", "CI"}  # ONNX Runtime reports nothing where it sees CI, users have none
+    left_out = {
+        *switches,
+        "UNDERSTUDY_CACHE",
+        "UNDERSTUDY_CONFIG",
+        "CI",
+    }  # ONNX Runtime reports nothing where it sees CI, users have none
     kept = {name: value for name, value in os.environ.items() if name not in left_out}
-    environment = {**kept, **{name: str(folder) for name, folder in places.items()}, "PYTHONDONTWRITEBYTECODE": "1"}
+    others = {"OPENAI_API_KEY": "sk-of-another-program", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**kept, **{name: str(folder) for name, folder in places.items()}, **others}
 
     def run(argv: list[str]) -> Run:
         command = isolation.command(tmp_path / "reached.json", argv)
@@ -138,6 +146,24 @@ def test_a_command_reaches_nobody(run: Callable[[list[str]], Run], what: str) ->
 
 def test_a_server_reaches_nobody(run: Callable[[list[str]], Run]) -> None:
     done = run([sys.executable, "-c", SERVED])
+    assert done.status == 0, done.output
+    assert not done.reached
+    assert not done.written
+
+
+LOCAL_MODEL = """
+import sys
+from pathlib import Path
+from understudy.backends.llamacpp import LlamaCppBackend
+from understudy.dialogue import ChatMessage, Sampling
+backend = LlamaCppBackend(Path(sys.argv[1]), context_tokens=256, threads=1)
+assert backend.complete([ChatMessage("user", "Hello.")], Sampling(max_tokens=3))[0].text
+"""
+
+
+@needs_model
+def test_a_model_in_this_process_reaches_nobody(run: Callable[[list[str]], Run]) -> None:
+    done = run([sys.executable, "-c", LOCAL_MODEL, str(MODEL)])
     assert done.status == 0, done.output
     assert not done.reached
     assert not done.written

@@ -335,3 +335,36 @@ def test_no_embedded_story_leaks(name: str) -> None:
             except (Dead, Unborn):
                 continue
             assert_nothing_withheld_is_reached(story, situation)
+
+
+def test_what_the_one_faced_does_not_know_is_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text(
+        "Chapter One\n\nScene: A quay.\n\nANN: Hello.\nBOB: Hello.\nCAL: Hello.\n", encoding="utf-8"
+    )
+    (tmp_path / "cast.toml").write_text(
+        '[[character]]\nname = "ANN"\n[[character]]\nname = "BOB"\n[[character]]\nname = "CAL"\n'
+        '[[fact]]\nwho = "ANN"\nattribute = "belongings"\nvalue = "the brass key"\nfrom = "1"\nknown_to = ["BOB"]\n'
+        '[[fact]]\nwho = "ANN"\nattribute = "age"\nvalue = "forty"\nfrom = "1"\n',
+        encoding="utf-8",
+    )
+    story = read(tmp_path)
+    assert situation_at(story, "ANN", "end", "CAL").secrets == ("I have the brass key.",)
+    assert situation_at(story, "ANN", "end").secrets == ("I have the brass key.",)
+    assert situation_at(story, "ANN", "end", "BOB").secrets == ()
+
+
+def test_a_false_name_is_what_those_without_the_secret_know_one_by() -> None:
+    story = read("demo")
+    assert situation_at(story, "Danilo Reuss", "2.3", "Zita").known_as == "Aurel Benedek"
+    assert situation_at(story, "Danilo Reuss", "2.3").known_as == "Aurel Benedek"
+    assert situation_at(story, "Danilo Reuss", "2.3", "Gudrun Haake").known_as == ""
+    assert situation_at(story, "Zita", "2.3", "Danilo Reuss").known_as == ""
+
+
+def test_acquaintances_are_those_met_or_heard_named_under_the_names_they_are_known_by() -> None:
+    story = read("demo")
+    known = {other.name: other.aliases for other in situation_at(story, "Zita", "2.3").acquaintances}
+    assert "the Prior" in known["Casimir Ould"] and known["Aurel Benedek"] == ()
+    assert {"Danilo Reuss", "Zita Karst"}.isdisjoint(known)
+    early = {other.name for other in situation_at(story, "Zita", "1.1").acquaintances}
+    assert early < set(known)

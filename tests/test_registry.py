@@ -43,7 +43,7 @@ def test_needs_say_what_to_bring() -> None:
     assert AGENTS["starspace"].needs == Need.MODEL | Need.CANDIDATES
     assert {name for name, entry in METRICS.items() if entry.needs} == {"anachronism", "unwitnessed", "relation_fit"}
     assert set(DEFAULT_METRICS) <= METRICS.keys()
-    learned_from = Need.DIALOGUES | Need.NOVELS | Need.LINES | Need.SCENES
+    learned_from = Need.DIALOGUES | Need.NOVELS | Need.PAIRS | Need.LINES | Need.SCENES
     assert all(
         (entry.needs & learned_from) in learned_from and entry.needs & learned_from for entry in TRAINERS.values()
     )

@@ -134,3 +134,18 @@ def test_what_is_dated_later_changes_nothing_now(dated: list[Fact], numbers: lis
 def test_a_number_of_thousands_of_digits_is_no_moment() -> None:
     with pytest.raises(UnknownMoment, match=r"not 1\.\.\.\."):
         Moment((1, 10**5000))
+
+
+def test_one_can_have_many_secrets_and_each_is_learnt_in_its_time() -> None:
+    def secret(value: str, since: int, *known_to: str) -> Fact:
+        return Fact("Ines", "secret", (value,), Moment((since,)), known_to=known_to)
+
+    facts = [secret("the key", 1), secret("the lamp", 1, "Mara"), secret("the key", 2, "Tobias")]
+    assert {fact.values[0]: fact.known_to for fact in holding_at(facts, Moment((1, 1)))} == {
+        "the key": (),
+        "the lamp": ("Mara",),
+    }
+    assert {fact.values[0]: fact.known_to for fact in holding_at(facts, Moment((2,)))} == {
+        "the key": ("Tobias",),
+        "the lamp": ("Mara",),
+    }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.user_folders import cache_folder, data_folder, private_folder
+from understudy.user_folders import cache_folder, config_folder, data_folder, private_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
 
@@ -21,11 +21,13 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the paths of Linux")
 def test_the_platforms_folders_are_used_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for variable in ("UNDERSTUDY_CACHE", "UNDERSTUDY_DATA", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(variable, raising=False)
+    for kind in ("CACHE", "CONFIG", "DATA"):
+        monkeypatch.delenv(f"UNDERSTUDY_{kind}", raising=False)
+        monkeypatch.delenv(f"XDG_{kind}_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "understudy"
     assert data_folder() == tmp_path / ".local" / "share" / "understudy"
+    assert config_folder() == tmp_path / ".config" / "understudy"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "d"))
     assert cache_folder() == tmp_path / "c" / "understudy"
@@ -35,7 +37,8 @@ def test_the_platforms_folders_are_used_by_default(monkeypatch: pytest.MonkeyPat
 def test_environment_variables_take_precedence(monkeypatch: pytest.MonkeyPatch, caches: Path, tmp_path: Path) -> None:
     monkeypatch.setenv("UNDERSTUDY_DATA", str(tmp_path / "chats"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "d"))
-    assert (cache_folder(), data_folder()) == (caches, tmp_path / "chats")
+    monkeypatch.setenv("UNDERSTUDY_CONFIG", str(tmp_path / "settings"))
+    assert (cache_folder(), data_folder(), config_folder()) == (caches, tmp_path / "chats", tmp_path / "settings")
 
 
 def test_it_is_created_for_its_owner_alone(caches: Path) -> None:

@@ -84,8 +84,8 @@ class Walk:
         asked = {**here, **({"facing": facing} if facing else {})}
         model = f"{self.story}/{who}@{self.at}" + (f"#{facing}" if facing else "")
         one = "GET /api/stories/{story}/characters/{name}"
-        for what in ("", "/card.json", "/card.png", "/portrait.svg", "/relations.svg", "/course.svg"):
-            query = asked if what not in ("/portrait.svg",) else None
+        for what in ("", "/card.json", "/card.png", "/portrait.svg", "/portrait.png", "/relations.svg", "/course.svg"):
+            query = None if what.startswith("/portrait") else asked
             await self.ask(one + what, query, story=self.story, name=who)
         if facing:
             await self.ask(f"{one}/course.svg", {**here, "to": facing}, story=self.story, name=who)

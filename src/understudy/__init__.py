@@ -15,17 +15,23 @@ TYPE_CHECKING = False  # true to type checkers; importing it from typing would t
 if TYPE_CHECKING:
     from typing import Any
 
+    from understudy.cancellation import Cancellation
     from understudy.dialogue import (
         Agent,
         Candidate,
+        Draft,
+        Drafter,
         Evidence,
         Example,
         LanguageModel,
         Ranker,
         Reply,
+        Sampling,
         Score,
         Situation,
+        StreamingAgent,
         Turn,
+        Usage,
         situation_at,
     )
     from understudy.errors import UnderstudyError
@@ -38,8 +44,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agent",
+    "Cancellation",
     "Candidate",
     "Character",
+    "Draft",
+    "Drafter",
     "Evidence",
     "Example",
     "Fact",
@@ -51,12 +60,15 @@ __all__ = [
     "Ranker",
     "Relation",
     "Reply",
+    "Sampling",
     "Scene",
     "Score",
     "Situation",
     "Story",
+    "StreamingAgent",
     "Turn",
     "UnderstudyError",
+    "Usage",
     "__version__",
     "examples",
     "persona_at",
@@ -66,9 +78,10 @@ __all__ = [
 
 HOMES = {
     "understudy.dialogue": (
-        *("Agent", "Candidate", "Evidence", "Example", "LanguageModel", "Ranker", "Reply", "Score", "Situation"),
-        *("Turn", "situation_at"),
+        *("Agent", "Candidate", "Draft", "Drafter", "Evidence", "Example", "LanguageModel", "Ranker", "Reply"),
+        *("Sampling", "Score", "Situation", "StreamingAgent", "Turn", "Usage", "situation_at"),
     ),
+    "understudy.cancellation": ("Cancellation",),
     "understudy.errors": ("UnderstudyError",),
     "understudy.persona": ("Other", "Persona", "persona_at"),
     "understudy.readers": ("examples", "read"),

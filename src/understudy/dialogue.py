@@ -12,9 +12,19 @@ from typing import Protocol, runtime_checkable
 
 from understudy.cancellation import Cancellation
 from understudy.errors import StoryError
+from understudy.macros import fill_macros
 from understudy.names import character_at
 from understudy.outsiders import must_be_nobody, outsider
-from understudy.persona import Other, Persona, acquaintances_of, must_be_alive, other_at, persona_at, secrets_at
+from understudy.persona import (
+    Other,
+    Persona,
+    acquaintances_of,
+    false_names,
+    must_be_alive,
+    other_at,
+    persona_at,
+    secrets_at,
+)
 from understudy.story import Moment, Scene
 from understudy.storyfile import Story
 
@@ -62,6 +72,8 @@ class Situation:
     present: tuple[Other, ...] = ()
     secrets: tuple[str, ...] = ()
     """Sentences about the character that are true and that the one faced does not know."""
+    known_as: str = ""
+    """The false name that the one faced knows the character by; blank where it is its own."""
     acquaintances: tuple[Other, ...] = ()
     """Everybody the character has met or heard named: names and aliases only."""
 
@@ -263,12 +275,16 @@ def situation_at(
         raise StoryError(f"{facing} cannot stand before themselves: name somebody else")
     if faced is not None:
         must_be_alive(story.facts(faced), faced, at)
-    persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])])
+    user = stranger.name if stranger else "" if faced is None else false_names(story, who, at).get(faced, faced)
+    persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])], user=user)
+    if not setting:  # where a card says that the talk takes place
+        setting = fill_macros(story.card_texts(who).scenario, "", user, story.language)
     return Situation(
         persona=persona,
         setting=setting,
         faced=stranger if faced is None else other_at(story, faced, persona),
         present=tuple(other_at(story, other, persona) for other in company),
         secrets=secrets_at(story, who, at, faced),
+        known_as=false_names(story, faced, at).get(who, ""),
         acquaintances=acquaintances_of(story, persona),
     )

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from understudy.errors import Dead, Unborn
+from understudy.macros import fill_macros
 from understudy.names import character_at, people_at, shown_names
-from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene, holding_at
+from understudy.story import Exchange, Fact, Line, LoreEntry, Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
@@ -80,6 +81,10 @@ class Persona:
     language: str = "en"
     story: str = ""
     """The title of the story it is of; blank for somebody who is only a profile."""
+    greetings: tuple[str, ...] = ()
+    """How its card opens a talk; `{{user}}` in it is whoever it talks with (`cards.greetings_for`)."""
+    lore: tuple[LoreEntry, ...] = ()
+    """What a talk can bring up (`cards.lore_for`)."""
 
     def feelings(self) -> tuple[str, ...]:
         """The character's ties as sentences."""
@@ -97,8 +102,11 @@ class Other:
     """What else they may be called at the persona's moment."""
 
 
-def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = ()) -> Persona:
-    """Who a character is at a moment. `before` names those it stands before, known or not."""
+def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:
+    """Who a character is at a moment. `before` names those it stands before, known or not.
+
+    `user` is the one among them whom a card means by `{{user}}`; blank, they are 'you'.
+    """
     at = story.moment(moment) if isinstance(moment, str) else moment
     character = character_at(story, name, at)
     own = story.facts(character.name)
@@ -112,16 +120,29 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         for tie in holding_at(story.relations(of=character.name), at)
         if tie.to in facing
     )
+    card = story.card_texts(character.name)
+    to_name = {fill_macros(text, "", language=story.language): text for text in card.profile} if user else {}
+    profile = (fill_macros(to_name.get(text, text), "", user, story.language) for text in character.profile)
     return Persona(
         name=character.name,
         moment=at,
-        profile=(*character.profile, *(fact_sentence(fact, story.language) for fact in holding)),
-        attributes={fact.attribute: fact.values for fact in holding},
+        profile=(*profile, *(fact_sentence(fact, story.language) for fact in holding)),
+        attributes=_attributes(holding),
         relations=ties,
         past=story.past(character.name, at, shown_as),
         language=story.language,
         story=story.title,
+        greetings=card.greetings,
+        lore=story.lore(character.name),
     )
+
+
+def _attributes(holding: Sequence[Fact]) -> dict[str, tuple[str, ...]]:
+    """The values of each attribute; those of several secrets together."""
+    attributes = dict[str, tuple[str, ...]]()
+    for fact in holding:
+        attributes[fact.attribute] = (*attributes.get(fact.attribute, ()), *fact.values)
+    return attributes
 
 
 def other_at(story: Story, name: str, seen_by: Persona) -> Other:
@@ -145,13 +166,22 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
 def acquaintances_of(story: Story, persona: Persona) -> tuple[Other, ...]:
     """Everybody the persona has met or heard named: the name it knows, and what else they may be called by then.
 
-    Only names, without profiles and ties: there can be thousands of them.
+    Only names, without profiles and ties: there can be thousands of them. Of the dead it is told that they are.
     """
     at = persona.moment
     _, known = story.acquaintances(persona.name, at)
     shown = false_names(story, persona.name, at)
+    deaths = {
+        fact.who: fact
+        for fact in holding_at((fact for fact in story.facts() if fact.attribute == "died"), at)
+        if fact.known_to is None or persona.name in fact.known_to
+    }
     return tuple(
-        Other(name, aliases=tuple(alias for alias in person.known_as if alias != name and person.name not in shown))
+        Other(
+            name,
+            (about_other(deaths[person.name], name, story.language),) if person.name in deaths else (),
+            aliases=tuple(alias for alias in person.known_as if alias != name and person.name not in shown),
+        )
         for person in people_at(story, at)
         if person.name in known and person.name != persona.name
         for name in (shown.get(person.name, person.name),)
@@ -187,9 +217,13 @@ def must_be_alive(facts: Sequence[Fact], name: str, at: Moment) -> None:
         raise Dead(f"{name} is dead at {at.dotted} (since {death.since.dotted}): ask for an earlier moment")
 
 
-def false_names(story: Story, viewer: str, at: Moment) -> dict[str, str]:
-    """True name -> the name the viewer knows, for those who go by another and have not let the viewer in on it."""
-    confided = {tie.to for tie in holding_at(story.relations(of=viewer), at) if tie.kind == "confidant"}
+def false_names(story: Story, viewer: str | None, at: Moment) -> dict[str, str]:
+    """True name -> the name the viewer knows, for those who go by another and have not let the viewer in on it.
+
+    A viewer without a name is a stranger, who was let in on nothing.
+    """
+    ties = story.relations(of=viewer) if viewer else ()
+    confided = {tie.to for tie in holding_at(ties, at) if tie.kind == "confidant"}
     return {
         owner: shown for owner, shown in shown_names(story, at).items() if owner != viewer and owner not in confided
     }

@@ -44,8 +44,12 @@ class Need(Flag):
     """A folder of novels to learn from."""
     LINES = auto()
     """A character's lines to learn from."""
+    PAIRS = auto()
+    """A folder of labelled pairs of sentences to learn from."""
     SCENES = auto()
     """Scenes to learn from."""
+    BACKEND = auto()
+    """A language model that writes: set up or fetched by the user, or handed over through the argument `backend`."""
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,13 @@ from typing import NamedTuple, Protocol, TypeVar
 from understudy.errors import UnknownMoment
 
 __all__ = [
+    "SECRET",
     "Character",
     "Dated",
     "Exchange",
     "Fact",
     "Line",
+    "LoreEntry",
     "Moment",
     "Relation",
     "Scene",
@@ -182,6 +184,9 @@ class Character:
     profile: tuple[str, ...] = ()
 
 
+SECRET = "secret"  # noqa: S105  (the attribute of what one keeps to oneself)
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An attribute of a character from a moment on, until it ends or a newer one takes its place.
@@ -197,9 +202,9 @@ class Fact:
     known_to: tuple[str, ...] | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Facts of one key take each other's place."""
-        return self.who, self.attribute
+    def key(self) -> tuple[str, ...]:
+        """Facts of one key take each other's place. One can have many secrets: each is a key of its own."""
+        return (self.who, self.attribute, *(self.values if self.attribute == SECRET else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +223,39 @@ class Relation:
     def key(self) -> tuple[str, str, str]:
         """Ties of one key take each other's place."""
         return self.of, self.to, self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """Knowledge of a lorebook that its keys bring up; what the fields do is said in `cards.lorebook`.
+
+    Where a switch is None, whoever looks for keys decides.
+    """
+
+    content: str
+    keys: tuple[str, ...] = ()
+    secondary_keys: tuple[str, ...] = ()
+    logic: str = "and any"
+    is_enabled: bool = True
+    is_constant: bool = False
+    order: int = 100
+    position: str = "before"
+    depth: int = 4
+    scan_depth: int | None = None
+    is_case_sensitive: bool | None = None
+    matches_whole_words: bool | None = None
+    probability: float = 100.0
+    excludes_recursion: bool = False
+    prevents_recursion: bool = False
+    recursion_level: int = 0
+    delay: int = 0
+    group: str = ""
+    is_group_winner: bool = False
+    group_weight: int = 100
+    ignores_budget: bool = False
+    name: str = ""
+    book: str = ""
+    book_budget: int | None = None
 
 
 class Dated(Protocol):
@@ -257,6 +295,7 @@ class Schema:
         *("gender", "age", "lineage", "talents", "looks"),  # inborn
         *("achievement", "title", "belongings", "export", "hobby", "character", "spells", "nickname"),  # nurture
         *("affiliation", "goes by", "born", "died"),  # whom one belongs to, a false name, and the ends of a life
+        SECRET,
     )
     kinds: tuple[str, ...] = (
         *("friend", "classmate", "teacher", "family", "lover", "opponent", "teammate", "enemy"),

@@ -1,4 +1,4 @@
-"""Folders of the current user: caches, data (chats, uploads), and private folders that only the user can write to."""
+"""Folders of the current user: caches, data (chats, uploads), settings, and folders that only the user can write to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["cache_folder", "data_folder", "private_folder"]
+__all__ = ["cache_folder", "config_folder", "data_folder", "private_folder"]
 
 NAME = "understudy"
 WRITABLE_BY_OTHERS = 0o022
@@ -29,6 +29,15 @@ def data_folder() -> Path:
 
     folder = user_data_path(NAME, appauthor=False)
     return folder / "data" if sys.platform == "win32" else folder  # there the cache would lie inside the data
+
+
+def config_folder() -> Path:
+    """$UNDERSTUDY_CONFIG, else the platform's settings folder: ~/.config/understudy on Linux."""
+    if path := os.environ.get("UNDERSTUDY_CONFIG"):
+        return Path(path)
+    from platformdirs import user_config_path
+
+    return user_config_path(NAME, appauthor=False)
 
 
 def private_folder(name: str) -> Path | None:

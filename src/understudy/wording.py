@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from understudy.story import Fact, Relation
+from understudy.story import SECRET, Fact, Relation
 from understudy.text import known
 
-__all__ = ["about_other", "fact_sentence", "plain_lines", "speaker_words", "tie_sentence"]
+__all__ = [
+    "about_other",
+    "alias_sentence",
+    "fact_sentence",
+    "name_sentence",
+    "nickname_sentence",
+    "plain_lines",
+    "reported",
+    "speaker_words",
+    "tie_sentence",
+    "tie_to_faced",
+]
 
 FULL_STOPS = ".。 "
 
@@ -25,13 +37,18 @@ def _sentences(language: str) -> dict[str, Any]:
 def fact_sentence(fact: Fact, language: str) -> str:
     """'I have the brass key.' An attribute the language has no sentence for is said plainly: 'My wand: holly.'"""
     own = _sentences(language)["own"]
-    return _filled(own.get(fact.attribute, own["any"]), fact, language)
+    return _filled(own.get(_wording_key(fact), own["any"]), fact, language)
 
 
 def about_other(fact: Fact, name: str, language: str) -> str:
     """The same about somebody else: 'Ines has the brass key.'"""
     theirs = _sentences(language)["other"]
-    return _filled(theirs.get(fact.attribute, theirs["any"]), fact, language, name)
+    return _filled(theirs.get(_wording_key(fact), theirs["any"]), fact, language, name)
+
+
+def _wording_key(fact: Fact) -> str:
+    """A secret that everybody may know is one no longer."""
+    return "open secret" if fact.attribute == SECRET and fact.known_to is None else fact.attribute
 
 
 def tie_sentence(tie: Relation, language: str) -> str:
@@ -42,6 +59,39 @@ def tie_sentence(tie: Relation, language: str) -> str:
     else:
         sentence = sentences["kind"].get(tie.kind, sentences["kind"]["any"])
     return sentence.format(name=tie.to, kind=tie.kind)
+
+
+def tie_to_faced(tie: Relation, language: str) -> str:
+    """The same, said to the one it is about: 'You are my friend.'"""
+    sentences = _sentences(language)
+    said = tie_sentence(replace(tie, to=sentences.get("you", tie.to)), language)
+    for third, second in sentences.get("you_forms", {}).items():
+        said = said.replace(third, second)
+    return said[:1].upper() + said[1:]
+
+
+def name_sentence(name: str, language: str) -> str:
+    """'My name is Zita Karst.'"""
+    sentence: str = _sentences(language)["named"]
+    return sentence.format(name=name)
+
+
+def nickname_sentence(name: str, language: str) -> str:
+    """'I am Sparrow.'"""
+    sentence: str = _sentences(language)["nicknamed"]
+    return sentence.format(name=name)
+
+
+def alias_sentence(alias: str, name: str, language: str) -> str:
+    """'Sparrow is Pia Lenk.'"""
+    sentence: str = _sentences(language)["alias"]
+    return sentence.format(alias=alias[:1].upper() + alias[1:], name=name)
+
+
+def reported(name: str, text: str, language: str) -> str:
+    """What somebody else was heard to say."""
+    sentence: str = _sentences(language)["reported"]
+    return sentence.format(name=name, text=text)
 
 
 def plain_lines(language: str) -> tuple[str, ...]:

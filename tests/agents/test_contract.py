@@ -9,8 +9,9 @@ import pytest
 
 from models import tiny_model
 from people import hearing, situation, tie
-from understudy.agents import AGENTS, TRAINED
-from understudy.dialogue import Agent, Ranker, Situation, Turn
+from understudy.agents import AGENTS, TRAINED, WRITING
+from understudy.backends.scripted import ScriptedBackend
+from understudy.dialogue import Agent, Drafter, Ranker, Sampling, Situation, StreamingAgent, Turn
 
 LONG = " ".join(
     random.Random(0).choices(
@@ -48,6 +49,8 @@ SITUATIONS = {
 }
 CANDIDATES = ["In my pocket.", "", "The key? I lost it.", "🙂", "鍵はポケットの中だ。", "钥匙丢了。", "In my pocket."]
 
+WRITTEN = ['Tomas: "In my pocket."', "", "It was there. <|im_end|>", "No. Ask Ines, and then"]
+
 agents = pytest.mark.parametrize("name", AGENTS)
 situations = pytest.mark.parametrize("given", SITUATIONS.values(), ids=SITUATIONS.keys())
 
@@ -58,10 +61,16 @@ KINDS = {"profile", "relation", "memory", "exchange", "bank", "script", "notice"
 
 @pytest.fixture(scope="session")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Makes an agent by its name; one that needs a model gets a tiny one."""
+    """Makes an agent by its name; one that needs a model gets a tiny one, one that writes a script."""
     folder = tmp_path_factory.mktemp("models")
     models = {name: tiny_model(name, folder / name) for name in TRAINED}
-    return lambda name: AGENTS[name](model=models[name]) if name in models else AGENTS[name]()
+
+    def make(name: str) -> Agent:
+        if name in WRITING:
+            return AGENTS[name](backend=ScriptedBackend(WRITTEN))
+        return AGENTS[name](model=models[name]) if name in models else AGENTS[name]()
+
+    return make
 
 
 @agents
@@ -118,6 +127,37 @@ def test_a_score_does_not_depend_on_the_other_candidates(make: Make, name: str, 
 def test_any_message_can_be_ranked_against(make: Make, name: str, message: str) -> None:
     scores = ranker(make(name)).score(SITUATIONS["en"], hearing(message), CANDIDATES)
     assert all(score == score for score in scores)
+
+
+@agents
+@situations
+@pytest.mark.parametrize("message", ["", "Where is the key?", LONG], ids=["nothing", "a question", "a long one"])
+def test_the_pieces_of_a_stream_are_the_reply(make: Make, name: str, given: Situation, message: str) -> None:
+    agent = make(name)
+    if not isinstance(agent, StreamingAgent):
+        pytest.skip("does not stream")
+    stream, pieces = agent.stream(given, hearing(message)), list[str]()
+    while True:
+        try:
+            pieces.append(next(stream))
+        except StopIteration as stop:
+            reply = stop.value
+            break
+    assert "".join(pieces) == reply.text
+    assert reply.text == make(name).reply(given, hearing(message)).text
+    assert reply.usage.calls >= 1
+
+
+@agents
+@situations
+def test_drafts_can_all_be_said(make: Make, name: str, given: Situation) -> None:
+    agent = make(name)
+    if not isinstance(agent, Drafter):
+        pytest.skip("gives no drafts")
+    drafts, usage = agent.drafts(given, hearing("Where is the key?"), Sampling(n=4))
+    assert all(draft.text.strip() and draft.source for draft in drafts)
+    assert 0 < len(drafts) <= 4
+    assert usage.calls >= 1
 
 
 def ranker(agent: Agent) -> Ranker:

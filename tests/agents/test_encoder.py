@@ -11,7 +11,8 @@ from understudy.agents.bank import REGISTERS, bank_lines, register_of
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.fit import CachedEncoder, build_context, build_fits
 from understudy.dialogue import Situation, Turn
-from understudy.encoding import Context, SentenceEncoder
+from understudy.encoding import Context, SentenceEncoder, background, encoding_at_once
+from understudy.encoding.background import BackgroundQueue
 from understudy.encoding.multilingual import MultilingualEncoder
 from understudy.errors import InputError
 from understudy.persona import Other, Persona
@@ -218,3 +219,28 @@ def test_the_bank_has_three_registers_without_facts_or_repetition() -> None:
 )
 def test_the_register_is_that_of_the_character(lines: list[str], register: str) -> None:
     assert register_of(lines) == register
+
+
+def test_a_long_past_is_ranked_by_words_until_it_is_encoded(
+    agent: EncoderAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same question gets the same reply while nothing more is encoded, and then the one of the whole past."""
+    told = [("Ines", f"How deep is the water at pier {number}?", f"{number} feet, I think.") for number in range(900)]
+    told[100] = ("Ruy", "Where is the brass key?", "In my pocket.")
+    given = situation(*told)
+    monkeypatch.setattr(background, "BACKGROUND", BackgroundQueue())
+    with background.BACKGROUND.paused():
+        first = EncoderAgent(cache=False)
+        reply = first.reply(given, hearing("Where do you keep the brass key?"))
+        assert reply.text == "In my pocket."
+        assert "of 900 exchanges" in next(item.text for item in reply.evidence if item.kind == "notice")
+        assert first.reply(given, hearing("Where do you keep the brass key?")) == reply
+        newest = first.reply(given, hearing("Zzz?")).candidates[0].moment  # where no word is shared
+        assert newest is not None
+        assert newest > Moment((1, 800))
+    background.BACKGROUND.stop()
+    with encoding_at_once():
+        whole = EncoderAgent(cache=False).reply(given, hearing("Where do you keep the brass key?"))
+    assert whole.text == "In my pocket."
+    assert not [item for item in whole.evidence if item.kind == "notice"]
+    assert whole.candidates[0].score == pytest.approx(reply.candidates[0].score, abs=1e-6)

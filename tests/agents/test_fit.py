@@ -87,7 +87,7 @@ def test_threads_do_not_wait_while_another_text_is_encoded(encoder: SentenceEnco
 
     class Slow:
         width, weights, sharpness = encoder.width, encoder.weights, encoder.sharpness
-        encode_contexts = encoder.encode_contexts
+        encode_contexts, cached = encoder.encode_contexts, encoder.cached
 
         def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:
             if "slow" in texts:

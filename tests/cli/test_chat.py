@@ -5,10 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import Result
 
-from understudy.cli.chat import Conversation
+from understudy.cards import read_lore
+from understudy.cli.conversation import Conversation
 from understudy.cli.options import load_reply_agent
+from understudy.persona import persona_at
 from understudy.readers import read
 
 Run = Callable[..., Result]
@@ -146,3 +149,81 @@ def test_a_rule_that_cannot_be_is_an_error_before_anything_is_said(run: Run, sto
     chat = ("chat", story, "Ines", "--agent", "scripted", "--say", "Hello", "--rule")
     assert "did you mean 'anachronism'" in run(*chat, "anachronisms<=0", status=1).stderr
     assert "is not a rule" in run(*chat, "anachronism", status=1).stderr
+
+
+CARD = {
+    "spec": "chara_card_v2",
+    "spec_version": "2.0",
+    "data": {
+        "name": "Mira",
+        "description": "A pilot.",
+        "first_mes": "Well, {{user}}?\nSpeak.",
+        "alternate_greetings": ["{{char}} nods."],
+        "mes_example": "<START>\n{{user}}: Is there fog?\n{{char}}: Always.",
+        "character_book": {"entries": [{"keys": ["gate"], "content": "The gate is oak."}]},
+    },
+}
+LORE = {"entries": {"0": {"key": ["fog"], "content": "Fog kills."}}}
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> Path:
+    path = tmp_path / "mira.json"
+    path.write_text(json.dumps(CARD))
+    return path
+
+
+def test_a_greeting_of_the_card_opens_the_talk_where_it_is_asked_for(run: Run, document: Document, card: Path) -> None:
+    asked = ("chat", card, "Mira", "--agent", "scripted", "--say", "Hello")
+    assert run(*asked).stdout == "Line 1.\n"
+    assert run(*asked, "--greeting", "1").stdout == "Well, you? Speak.\nLine 2.\n"  # the agent sees that it has spoken
+    assert run(*asked, "--greeting", "2").stdout == "Mira nods.\nLine 2.\n"
+    assert run(*asked, "--greeting", "0").stdout == "Line 1.\n"
+    assert "choose from 1 to 2" in run(*asked, "--greeting", "3", status=1).stderr
+    assert "turns" not in document(*asked)
+    assert [turn["text"] for turn in document(*asked, "--greeting", "2")["turns"]] == ["Mira nods.", "Hello", "Line 2."]
+
+
+def test_without_a_card_there_is_no_greeting(run: Run, story: Path) -> None:
+    failed = run("chat", story, "Ines", "--greeting", "1", "--say", "Hello", status=1)
+    assert "has no card with greetings" in failed.stderr
+
+
+def test_another_greeting_can_be_chosen_until_something_was_said(run: Run, card: Path) -> None:
+    typed = "/greeting\n/greeting 2\n/greeting x\nHello\n/greeting 1\n/undo\n/greeting 1\n"
+    talk = run("chat", card, "Mira", "--agent", "scripted", stdin=typed)
+    assert talk.stdout == "Mira nods.\nLine 2.\nWell, you? Speak.\n"
+    assert "1  Well, you? Speak.\n2  Mira nods." in talk.stderr
+    assert "by its number" in talk.stderr
+    assert "the talk has begun" in talk.stderr
+
+
+def test_the_greeting_knows_whom_it_greets(card: Path) -> None:
+    conversation = Conversation(read(card), load_reply_agent("scripted"), "Mira", "end", "User")
+    conversation.open(1)
+    assert conversation.greeting is not None
+    assert conversation.greeting.text == "Well, User?\nSpeak."
+    conversation.say("Hello")
+    assert [turn["text"] for turn in conversation.turns()] == ["Well, User?\nSpeak.", "Hello", "Line 2."]
+
+
+def test_a_lorebook_is_added_to_what_a_talk_may_bring_up(run: Run, card: Path) -> None:
+    Path("fog.json").write_text(json.dumps(LORE))
+    conversation = Conversation(
+        read(card), load_reply_agent("scripted"), "Mira", "end", lore=read_lore(Path("fog.json"))
+    )
+    assert [entry.content for entry in conversation.situation.persona.lore] == ["The gate is oak.", "Fog kills."]
+    run("read", card, "--lore", "fog.json", "-o", "mira.story")
+    told = read("mira.story")
+    assert [entry.content for entry in persona_at(told, "Mira", "end").lore] == ["The gate is oak.", "Fog kills."]
+    assert [entry.content for entry in persona_at(told, "User", "end").lore] == ["Fog kills."]
+    assert run("chat", card, "Mira", "--agent", "scripted", "--lore", "fog.json", "--say", "Fog?").stdout == "Line 1.\n"
+    Path("none.json").write_text("{}")
+    assert "holds no lorebook" in run("chat", card, "Mira", "--lore", "none.json", "--say", "x", status=1).stderr
+
+
+@pytest.mark.parametrize("agent", ["encoder", "tfidf"])
+def test_a_greeting_answers_nothing(document: Document, card: Path, agent: str) -> None:
+    asked = ("chat", card, "Mira", "--agent", agent, "--greeting", "1", "--facing", "Tom: a sailor")
+    for message in ("Well? Speak.", "Nods?", "Is there fog?"):
+        assert "Speak" not in document(*asked, "--say", message)["reply"]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from understudy.cli.chat import Conversation, Prompt, print_why
+from understudy.cli.chat import Prompt, print_why
+from understudy.cli.conversation import Conversation
 from understudy.cli.show import Screen
 from understudy.dialogue import Candidate, Reply, Usage
 from understudy.documents import reply_document

@@ -19,7 +19,10 @@ from understudy.cli.show import CONTROL
 
 Run = Callable[..., Result]
 
-FILES = re.compile(r"^serve|friends|my[-.]story|zita\.png|data/|pc/|tvshowguess|\.json|sentences\.txt|--store|\| head")
+FILES = re.compile(
+    r"^serve|^models \w|friends|my[-.]story|zita\.png|data/|pc/|tvshowguess|\.json|sentences\.txt|--store|--url|--guard|"
+    r"\| head"
+)
 
 
 def commands(group: click.Group = understudy, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

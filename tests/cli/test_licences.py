@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
+from localmodel import needs_model
 from understudy.cli.licences import UNKNOWN, Installed, installed
 
 Run = Callable[..., Result]
@@ -61,3 +62,11 @@ def test_a_licence_that_would_is_recognised(licence: str) -> None:
     assert COPYLEFT.search(licence)
     assert not COPYLEFT.search("LGPL-2.1")
     assert LESSER_COPYLEFT.search("LGPL-2.1")
+
+
+@needs_model
+def test_a_model_that_is_there_is_listed(run: Run) -> None:
+    entries = json.loads(run("licences", "--json").stdout)["licences"]
+    [model] = [entry for entry in entries if entry["name"] == "smollm2 (model)"]
+    assert model["licence"] == "Apache-2.0"
+    assert model["needed_by"] == ["local"]

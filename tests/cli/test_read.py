@@ -10,6 +10,7 @@ from typing import Any
 
 from click.testing import Result
 
+from understudy.encoding import SentenceEncoder
 from understudy.storyfile import Story
 
 Run = Callable[..., Result]
@@ -125,3 +126,9 @@ def _wait_until(so: Callable[[], bool], patience: float = 120) -> None:
     while not so():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_lines_can_be_encoded_while_they_are_read(run: Run, story: Path) -> None:
+    run("read", story, "-o", "keys.story", "--encode")
+    said = [line.text for scene in Story.open(Path("keys.story")).scenes() for line in scene.lines if line.speaker]
+    assert SentenceEncoder().cached(said)[1].all()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans
-from understudy.cards.document import in_version, json_of
+from understudy.cards.document import card_from_text, in_version, json_of
 from understudy.cards.file import read_card, write_card
+from understudy.cards.lore_files import book_entries
 from understudy.dialogue import Situation, situation_at
 from understudy.export.card import EXCHANGES, card_at
 from understudy.persona import Other, Persona
+from understudy.readers import read
 from understudy.readers.card import READER
 from understudy.readers.events import CastEntry, Opening, Speech
 from understudy.readers.source import SourceFile
-from understudy.story import Exchange, Line, Moment, Relation, Scene
+from understudy.story import Exchange, Line, LoreEntry, Moment, Relation, Scene
 from understudy.wording import tie_sentence
 
 SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -162,3 +165,71 @@ def test_nothing_of_the_future_gets_in(tmp_path: Path, plan: Plan, data: st.Data
     for tie in plan.ties:
         if tie_sentence(tie, "en") not in held:
             assert tie_sentence(tie, "en") not in text
+
+
+def test_whoever_goes_by_other_names_is_found_by_them() -> None:
+    known = replace(SITUATION, acquaintances=(Other("Bastien", aliases=("Bas", "the carter")), Other("Nobody")))
+    assert [entry["keys"] for entry in card_at(known, "The Lock").book] == [
+        ["Bastien", "Bas", "the carter"],
+        ["Marguerite"],
+    ]
+
+
+def test_a_description_where_the_story_gives_none() -> None:
+    persona = replace(SITUATION.persona, profile=(), attributes={})
+    described = card_at(Situation(persona), "The Lock").text("description")
+    assert described.splitlines() == [
+        "Odile is one of the people of 'The Lock'.",
+        tie_sentence(TIE, "en"),
+        tie_sentence(FAR_TIE, "en"),
+        "Odile talks like this:",
+        '"It sticks when the water is low."',
+    ]
+    assert card_at(Situation(Persona("Odile")), "The Lock").text("description").startswith("Odile is one of")
+
+
+def test_greetings_and_lore_of_the_persona_are_in_its_card() -> None:
+    entry = LoreEntry("The gate is oak.", ("gate",), order=7)
+    card = card_at(
+        replace(SITUATION, persona=replace(SITUATION.persona, greetings=("Hm, {{user}}.", "You?"), lore=(entry,))),
+        "Lock",
+    )
+    assert (card.text("first_mes"), card.texts("alternate_greetings")) == ("Hm, {{user}}.", ("You?",))
+    assert [item["keys"] for item in card.book] == [["Bastien"], ["Marguerite"], ["gate"]]
+    assert book_entries(card.data["character_book"])[-1] == replace(entry, book="Lock")
+
+
+def test_from_a_card_to_a_story_and_back_nothing_is_lost(tmp_path: Path) -> None:
+    data = {
+        "name": "Odile", "description": "{{char}} waits.", "personality": "dry", "scenario": "A lock.",
+        "first_mes": "Hm, {{user}}.", "mes_example": "<START>\n{{user}}: Now?\n{{char}}: No.",
+        "alternate_greetings": ["You?"], "group_only_greetings": ["All?"], "nickname": "Odi",
+        "system_prompt": "Be {{char}}.", "post_history_instructions": "Stay.", "creator_notes": "Notes.",
+        "creator_notes_multilingual": {"fr": "Notes."}, "creator": "somebody", "character_version": "7", "tags": ["a"],
+        "source": ["somewhere"], "creation_date": 1, "modification_date": 2, "assets": [{"type": "icon", "uri": "x"}],
+        "extensions": {"depth_prompt": {"depth": 4}}, "odd": [1],
+        "character_book": {
+            "name": "Book", "scan_depth": 3, "token_budget": 9, "recursive_scanning": True, "extensions": {"x": 1},
+            "entries": [
+                {"keys": ["gate"], "content": "{{char}}'s gate.", "extensions": {"sticky": 2}, "enabled": True,
+                 "insertion_order": 1, "use_regex": False, "comment": "c"},
+                {"keys": [], "content": "", "extensions": {}, "enabled": True, "insertion_order": 1,
+                 "use_regex": False},
+            ],
+        },
+    }  # fmt: skip
+    document = {"spec": "chara_card_v3", "spec_version": "3.0", "data": data, "also": "odd"}
+    source = tmp_path / "odile.json"
+    source.write_text(json.dumps(document))
+    told = read(source, tmp_path / "odile.story", lore=[LoreEntry("Fog kills.", ("fog",))])
+    original = card_from_text(told.card("Odile"))
+    back = card_at(situation_at(told, "Odile", "end"), told.title, original=original).document
+    own = back["data"]["extensions"].pop("understudy")
+    assert own["character"] == "Odile"
+    added = back["data"]["character_book"]["entries"].pop()
+    assert (added["keys"], added["content"]) == (["fog"], "Fog kills.")
+    assert back == document
+    as_v2 = card_at(situation_at(told, "Odile", "end"), told.title, 2, original).data
+    assert {field: as_v2[field] for field in data if field not in ("extensions", "character_book")} == {
+        field: value for field, value in data.items() if field not in ("extensions", "character_book")
+    }

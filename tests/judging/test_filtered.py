@@ -108,3 +108,12 @@ def test_metrics_are_created_once_for_a_persona_and_again_for_another_reading_of
 def test_a_metric_that_does_not_exist_is_an_error_before_anything_is_said() -> None:
     with pytest.raises(InputError, match="did you mean 'anachronism'"):
         StoryMetrics(["anachronisms"], lambda _: [])
+
+
+def test_what_a_guard_kept_back_is_no_choice() -> None:
+    class Guarded:
+        def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+            kept_back = Candidate("secret", 2.0, rejected="not known yet")
+            return Reply("far too long a reply", (kept_back, Candidate("far too long a reply", 1.0)))
+
+    assert FilteredAgent(Guarded(), SHORT, length).reply(INES, ()).text not in ("secret", "")

@@ -19,6 +19,7 @@ from understudy.metrics.statistics import (
     ranks,
     spearman,
     spearman_p,
+    wilson,
 )
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -151,3 +152,11 @@ def test_holm_never_makes_anything_more_certain(p_values: list[float]) -> None:
     assert all(p <= a <= 1 for p, a in zip(p_values, adjusted))
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     assert [adjusted[index] for index in order] == sorted(adjusted)
+
+
+def test_the_wilson_interval_has_width_at_the_ends_and_narrows_with_more_items() -> None:
+    assert wilson(0.0, 10) == pytest.approx((0.0, 0.0, 0.2775), abs=1e-4)
+    assert wilson(1.0, 10) == pytest.approx((1.0, 0.7225, 1.0), abs=1e-4)
+    assert wilson(0.5, 100) == pytest.approx((0.5, 0.4038, 0.5962), abs=1e-4)
+    with pytest.raises(ValueError, match="share of nothing"):
+        wilson(0.0, 0)

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 
 from understudy.cards.document import CardNames, card_of, conversations, sentences
 from understudy.cards.file import png_of
-from understudy.errors import InputError
+from understudy.cards.greetings import greeting_number, greetings_for
+from understudy.dialogue import Situation, situation_at
+from understudy.errors import InputError, StoryError
+from understudy.persona import Other, persona_at
+from understudy.readers import read
 from understudy.readers.assembly import Assembly
 from understudy.readers.card import NO_TEXT, NOT_STORY, READER
 from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
@@ -110,8 +114,7 @@ def test_the_rest_is_listed(tmp_path: Path) -> None:
     events = list(READER.events(source))
     unread = of_kind(events, Unread)
     assert [one.text.split(":")[0] for one in unread] == [
-        "creator_notes", "tags", "creation_date", "extensions", "character_book",
-        "character_book entry 1", "character_book entry 2",
+        "creator_notes", "tags", "creation_date", "extensions", "character_book entry 2",
     ]  # fmt: skip
     assert {one.reason for one in unread} == {NOT_STORY}
     assert unread[0].text == "creator_notes: For patient people."
@@ -247,3 +250,38 @@ def test_hostile_prose_takes_no_time() -> None:
         names.filled(text)
         sentences(text)
         list(conversations(text, names))
+
+
+def test_greetings_lore_card_and_picture_are_kept_in_the_story(tmp_path: Path) -> None:
+    picture = png_of(card_of(CARD))
+    (tmp_path / "odile.png").write_bytes(picture)
+    told = story(SourceFile(tmp_path / "odile.png"))
+    persona = persona_at(told, "Odi", "end")
+    assert persona.greetings == ("*Odi looks up.*\n\nThe gate sticks, {{user}}.", "You again.")
+    (entry,) = persona.lore
+    assert (entry.keys, entry.content, entry.book) == (("gate",), "depth 2\nThe gate is oak.", "Verey")
+    assert persona_at(told, "User", "end").lore == ()
+    assert json.loads(told.card("Odile Marchetti") or "") == CARD
+    kept = told.picture("Odile Marchetti")
+    assert kept is not None
+    assert kept.startswith(b"\x89PNG")
+    assert b"ccv3" not in kept
+    assert png_of(card_of(CARD), kept) == picture
+    facing = Situation(persona, faced=Other("Tom"))
+    assert greetings_for(facing)[0].endswith("The gate sticks, Tom.")
+    assert greetings_for(Situation(persona))[0].endswith("The gate sticks, you.")
+    assert greeting_number(facing, 2) == "You again."
+    with pytest.raises(StoryError, match="choose from 1 to 2"):
+        greeting_number(facing, 3)
+
+
+def test_whoever_it_talks_with_is_named_in_profile_and_setting(tmp_path: Path) -> None:
+    path = tmp_path / "odile.json"
+    path.write_text(json.dumps(CARD), encoding="utf-8")
+    told = read(path)
+    facing = situation_at(told, "Odile", "end", "User")
+    assert facing.persona.profile[:2] == ("Odi keeps the lock at Verey.", "She owns User's old boat.")
+    assert facing.setting == "User waits at the lock with Odi."
+    alone = situation_at(told, "Odile", "end")
+    assert alone.persona.profile[1] == "She owns your old boat."
+    assert alone.setting == "You waits at the lock with Odi."

@@ -21,6 +21,27 @@ def test_an_answer_is_judged_by_whole_terms() -> None:
     assert Probe("澪", Moment((1,)), "?", must_not=("時計",)).violation("あの時計です") == "says '時計'"
 
 
+def test_an_apostrophe_is_one_however_it_is_written() -> None:
+    probe = Probe("Ann", Moment((1,)), "Where?", must_not=("I don't know", "it\u2019s mine"))
+    assert probe.violation("I don\u2019t know.") == "says 'I don't know'"
+    assert probe.violation("It's mine!") is not None
+
+
+def test_of_several_answers_none_may_say_what_is_forbidden_and_the_last_must_say_what_is_required() -> None:
+    probe = Probe("Ann", Moment((1,)), "Where?", must=("hook",), must_not=("lighthouse",), before=("Hello.",))
+    assert probe.violation("On the hook.", ["Good day."]) is None
+    assert probe.violation("On the hook.", ["By the lighthouse."]) == "says 'lighthouse'"
+    assert probe.violation("I forget.", ["On the hook."]) == "says none of 'hook'"
+    assert probe.says_required("On the hook.") and not probe.says_required("I forget.")
+
+
+def test_messages_may_be_put_in_turn(tmp_path: Path) -> None:
+    path = tmp_path / "probes.toml"
+    path.write_text('[[probe]]\nwho = "老葛"\nat = "1"\nask = ["一", "二"]\nmust = ["a"]\n', encoding="utf-8")
+    (probe,) = read_probes(path, read("demo-zh"))
+    assert (probe.before, probe.ask) == (("一",), "二")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -30,6 +51,8 @@ def test_an_answer_is_judged_by_whole_terms() -> None:
         ('[[probe]]\nwho = "老葛"\nask = "?"\nmust = ["a"]\n', "'at' is missing"),
         ('\n[[probe]]\nwho = "老葛"\nat = "1"\nask = "?"\nmust = "a"\n', r":2: 'must' must be a list"),
         ('[[probe]]\nwhat = "x"\n', "'what' is unknown"),
+        ('[[probe]]\nwho = "老葛"\nat = "1"\nask = []\nmust = ["a"]\n', ":1: 'ask' must be a text"),
+        ('[[probe]]\nwho = "老葛"\nat = "1"\nask = ["?", 1]\nmust = ["a"]\n', ":1: 'ask' must be a text"),
         ("[[probe", "is not TOML"),
         ("probe = 1", r"write \[\[probe\]\]"),
         ("probe = [1]", r"write \[\[probe\]\]"),

@@ -15,7 +15,7 @@ from reading import damage
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.readers import EMBEDDED, read
-from understudy.storyfile import Story, is_story_file, validate_story_file
+from understudy.storyfile import CardRecord, Story, is_story_file, validate_story_file
 from understudy.storyfile.database import address_of
 
 
@@ -50,7 +50,7 @@ def test_a_story_file_as_it_was_made_passes(made: Path) -> None:
         ),
         ("DROP INDEX lines_by_speaker", "tables that a story file does not have"),
         ("UPDATE migrations SET number = 99 WHERE number = 2", "newer Understudy"),
-        ("DELETE FROM migrations WHERE number = 2", "never finished"),
+        ("DELETE FROM migrations WHERE number >= 2", "never finished"),
         ("DELETE FROM about WHERE key = 'title'", "damaged"),
         ("UPDATE about SET value = '[[' WHERE key = 'levels'", "damaged"),
         ("UPDATE lines SET text = x'ff00' WHERE id = 1", "lines hold a text that is none"),
@@ -81,6 +81,13 @@ def test_a_story_file_as_it_was_made_passes(made: Path) -> None:
         ("UPDATE facts SET since = x'000000'", "fact's date is none"),
         ("UPDATE relations SET level = 2147483648 WHERE level IS NOT NULL", "out of range"),
         ("UPDATE acquaintance SET met = 2147483648", "met or was named at no line"),
+        ("INSERT INTO lore (entry) VALUES ('{}')", "entry of a lorebook is none"),
+        ("INSERT INTO lore (entry) VALUES ('[')", "entry of a lorebook is none"),
+        ("INSERT INTO cards VALUES (1, '[1]', '', '[]', '{}', NULL)", "no list of texts"),
+        ("INSERT INTO cards VALUES (1, '[]', '', '{}', '{}', NULL)", "no list of texts"),
+        ("INSERT INTO cards VALUES (1, '[]', '', '[]', '[]', NULL)", "a card is none"),
+        ("INSERT INTO cards VALUES (1, '[]', '', '[]', '{}', x'ff')", "picture is no PNG"),
+        ("INSERT INTO cards VALUES (999, '[]', '', '[]', '{}', NULL)", "refers to what is not there"),
         ("UPDATE about SET value = '[]' WHERE key = 'levels'", "two levels"),
         ("UPDATE about SET value = '[1, 2]' WHERE key = 'levels'", "no list of words"),
         ("UPDATE about SET value = 'xx' WHERE key = 'language'", "language is none"),
@@ -165,3 +172,12 @@ def test_damage_is_refused_or_harmless(made: Path, data: st.DataObject) -> None:
     harmed.write_bytes(data.draw(damage(whole)))
     with contextlib.suppress(InputError):
         validate_story_file(harmed)
+
+
+def test_a_file_from_before_there_were_cards_is_still_read(made: Path) -> None:
+    for statement in ("DROP TABLE cards", "DROP TABLE lore", "DELETE FROM migrations WHERE number > 2"):
+        changed(made, statement)
+    story = Story.open(made)
+    name = story.cast()[0].character.name
+    assert (story.card_texts(name), story.lore(name)) == (CardRecord(), ())
+    assert (story.card(name), story.picture(name)) == (None, None)

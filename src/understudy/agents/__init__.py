@@ -12,9 +12,10 @@ from understudy.registry import Imported, Need, RegistryEntry, import_factory
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
+    from understudy.agents.encoder import EncoderAgent
     from understudy.agents.pools import Candidates
 
-__all__ = ["AGENTS", "TRAINED", "agent_named", "draws_on_lines"]
+__all__ = ["AGENTS", "TRAINED", "WRITING", "agent_named", "draws_on_lines"]
 
 
 FROM_MODEL = Need.MODEL | Need.CANDIDATES
@@ -24,6 +25,9 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
     for entry in (
         RegistryEntry("encoder", Imported("understudy.agents.encoder", "EncoderAgent"), Need.CANDIDATES),
         RegistryEntry("tfidf", Imported("understudy.agents.tfidf", "TfIdfAgent"), Need.CANDIDATES),
+        RegistryEntry("llm", Imported("understudy.agents.writer", "llm_agent"), Need.BACKEND),
+        RegistryEntry("local", Imported("understudy.agents.writer", "local_agent"), Need.BACKEND),
+        RegistryEntry("writer", Imported("understudy.agents.writer", "writer_agent"), Need.BACKEND),
         RegistryEntry("scripted", Imported("understudy.agents.scripted", "Scripted")),
         RegistryEntry("starspace", Imported("understudy.agents.starspace", "Starspace"), FROM_MODEL),
         RegistryEntry("profile-memory", Imported("understudy.agents.profile_memory", "ProfileMemory"), FROM_MODEL),
@@ -35,23 +39,40 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
 TRAINED = frozenset(name for name, entry in AGENTS.items() if Need.MODEL in entry.needs)
 """Agents that need a trained model; they are selected by its folder."""
 
+WRITING = frozenset(name for name, entry in AGENTS.items() if Need.BACKEND in entry.needs)
+"""Agents that write with a language model."""
+
+WITH_MODEL = frozenset({"llm", "local"})
+"""Agents that take the name of a model after a colon: llm:MODEL, local:PATH."""
+
 
 def draws_on_lines(spec: str) -> bool:
     """Does the agent that a word means answer with lines, so that it can be given more than the character's own?"""
     if spec in AGENTS:
         return Need.CANDIDATES in AGENTS[spec].needs
+    if spec == "auto" or spec.partition(":")[0] == "guarded":  # see `judging.loading`
+        return True
     return bool(spec) and Path(spec).is_dir()
 
 
-def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
+def agent_named(spec: str, candidates: Candidates | None = None, encoder: EncoderAgent | None = None) -> Any:
     """The agent that a word on the command line means: a name, a model folder, or `module:factory`.
 
-    A model folder says which agent it is for. A factory of your own is imported (from the current folder too), called
-    without arguments, and gives an object with `reply` or `score`. `candidates` are for agents that draw on lines.
+    `llm` and `local` take a model after a colon: `llm:MODEL`, `local:PATH`. A model folder says which agent it is for.
+    A factory of your own is imported (from the current folder too), called without arguments, and gives an object with
+    `reply` or `score`. `candidates` are for agents that draw on lines; `encoder` is one whose encoded past an agent
+    that writes may share.
     """
-    extra = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
+    extra: dict[str, Any] = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
+    if encoder is not None and spec.partition(":")[0] in WRITING:
+        from understudy.agents.recall import Recall
+
+        extra["recall"] = Recall(encoder)
     if spec in AGENTS and spec not in TRAINED:
         return AGENTS[spec](**extra)
+    name, _, model = spec.partition(":")
+    if name in WITH_MODEL and model:
+        return AGENTS[name](model, **extra)
     if spec and Path(spec).is_dir():
         return _folder_agent(Path(spec), **extra)
     if spec in TRAINED:
@@ -64,7 +85,7 @@ def agent_named(spec: str, candidates: Candidates | None = None) -> Any:
     ready = ", ".join(name for name in AGENTS if name not in TRAINED)
     raise AgentError(
         f"there is no agent '{spec}'{did_you_mean(spec, AGENTS)}: choose from {ready}, "
-        f"a model folder ({', '.join(sorted(TRAINED))}: make one with "
+        f"llm:MODEL, local:MODEL, a model folder ({', '.join(sorted(TRAINED))}: make one with "
         "'understudy train'), or a factory of your own as module:factory"
     )
 

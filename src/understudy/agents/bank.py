@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["REGISTERS", "bank_lines", "register_of"]
+__all__ = ["REGISTERS", "bank_lines", "evasions", "lines_for", "register_of"]
 
 REGISTERS = ("plain", "formal", "rough")
 MARKED = 0.08
@@ -36,10 +36,24 @@ FORMAL = re.compile(
 
 
 @cache
+def _bank() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads(files("understudy").joinpath("agents", "bank.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def bank_lines(register: str) -> tuple[str, ...]:
     """All lines of a register, in the bank's order."""
-    text = files("understudy").joinpath("agents", "bank.toml").read_text(encoding="utf-8")
-    return tuple(line for lines in tomllib.loads(text)[register].values() for line in lines)
+    return tuple(line for lines in _bank()[register].values() for line in lines)
+
+
+def lines_for(purpose: str, register: str, language: str = "en") -> tuple[str, ...]:
+    """The lines of one purpose ('greeting', 'thanks', 'leaving', ...), in a register or in another language."""
+    return tuple(_bank()[register if language == "en" else language].get(purpose, ()))
+
+
+def evasions(register: str, language: str = "en") -> tuple[str, ...]:
+    """Ways of not answering."""
+    return tuple(_bank()["evasions"][register if language == "en" else language])
 
 
 def register_of(lines: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from understudy.dialogue import Turn
+from understudy.macros import fill_macros
 from understudy.persona import Persona
 from understudy.text import fold, stop_words, words
 from understudy.wording import speaker_words
@@ -21,9 +22,10 @@ def last_heard(persona: Persona, history: Sequence[Turn]) -> str:
 
 
 def said_before(persona: Persona, history: Sequence[Turn]) -> tuple[str, ...]:
-    """What the character has said in this conversation."""
+    """What the character has said in this conversation, after its greetings: they open a talk and answer nothing."""
     own = fold(persona.name)
-    return tuple(turn.text.strip() for turn in history if fold(turn.speaker) == own)
+    greetings = (" ".join(fill_macros(text, "", language=persona.language).split()) for text in persona.greetings)
+    return (*greetings, *(turn.text.strip() for turn in history if fold(turn.speaker) == own))
 
 
 def heard_words(persona: Persona, message: str) -> list[str]:

@@ -4,56 +4,94 @@
     memory(s)      = max over lines l of scene s of likeness(m, l)
 
 Lines are encoded once and cached: on disk by their text, here per persona. Of the lines a character only overheard the
-most recent are taken, so that a long story does not take long to encode.
+most recent are taken, so that a long story does not take long to encode. A long past is encoded in the background.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.pools import Candidates, KeyedCache, key_of
 from understudy.dialogue import Situation
-from understudy.encoding import Encoder, Floats
+from understudy.encoding import Encoder, Floats, TextVectors
 from understudy.lexical import TfIdf
 from understudy.persona import Past
 from understudy.story import Exchange, Line, Moment
 
-__all__ = ["EncodedMemories", "EncodedMemory"]
+__all__ = ["EncodedExchanges", "EncodedMemories", "EncodedMemory"]
 
 OVERHEARD = 2_000
 SCENES = 400  # searched for overheard lines; bounds the work on a long story
+FIRST_BY_WORDS, FIRST_RECENT = 96, 32  # exchanges that are ranked while the others are being encoded
+FIRST_LINES = 48  # overheard lines likewise
 LEAST_LINE = 12  # characters; 'Yes.' and 'What?' match everything and mean nothing
 
 
+@dataclass(frozen=True, slots=True)
+class EncodedExchanges:
+    """Those of a memory's exchanges that can be ranked now, by their places in it, with the vectors of both halves."""
+
+    places: NDArray[np.intp]
+    said: Floats
+    with_heard: NDArray[np.intp]
+    """Which of them answered something: indices into `places`."""
+    heard: Floats
+    is_complete: bool
+
+    def heard_likeness(self, message: Floats) -> Floats:
+        """How like the message what was heard before each exchange is; 0 where nothing was."""
+        likeness = np.zeros(len(self.places), np.float32)
+        likeness[self.with_heard] = self.heard @ message
+        return likeness
+
+
 class EncodedMemory:
-    """Exchanges in story order with the vectors of both halves; scenes by the vectors of their lines."""
+    """Exchanges in story order with the vectors of both halves; scenes by the vectors of their lines.
+
+    Where the past is long, its vectors are made in the background. Until they are there, what is ranked for a message
+    is decided by the message alone: the exchanges that share the most with it by tf-idf, and the most recent ones.
+    """
 
     def __init__(self, exchanges: Iterable[Exchange], past: Past, encoder: Encoder, language: str = "en") -> None:
         self.exchanges = tuple(exchange for exchange in exchanges if exchange.said.text.strip())
         self.distinct = len({exchange.said.text.strip() for exchange in self.exchanges})
-        self._encoder = encoder
-        self.said = encoder.encode([exchange.said.text for exchange in self.exchanges])
         heard = [index for index, exchange in enumerate(self.exchanges) if exchange.heard is not None]
         self._heard = np.array(heard, np.intp)
-        self._heard_vectors = encoder.encode([self._prompt(index) for index in heard])
+        self._words = TfIdf(
+            (f"{self._prompt(index)} {exchange.said.text}" for index, exchange in enumerate(self.exchanges)), language
+        )
         numbers: dict[str | None, int] = {None: 0}
         speakers = (None if exchange.heard is None else exchange.heard.speaker for exchange in self.exchanges)
         self._heard_from = np.array([numbers.setdefault(name, len(numbers)) for name in speakers], np.int32)
         self._numbers = numbers
-        self._words = TfIdf(
-            (f"{self._prompt(index)} {exchange.said.text}" for index, exchange in enumerate(self.exchanges)), language
+        self.lines, self._settings = _scene_lines(past)
+        self._line_words = TfIdf((line.text for line in self.lines), language)
+        self._line_vectors: TextVectors | None = None
+        self._vectors = TextVectors(
+            [*(exchange.said.text for exchange in self.exchanges), *(self._prompt(index) for index in heard)], encoder
         )
-        self._lines, self._settings = _scene_lines(past)
-        self._line_vectors: Floats | None = None
+        self._encoder = encoder
+        self._ranked: EncodedExchanges | None = None
 
-    def heard_likeness(self, message: Floats) -> Floats:
-        """How like the message what was heard before each exchange is; 0 where nothing was."""
-        likeness = np.zeros(len(self.exchanges), np.float32)
-        likeness[self._heard] = self._heard_vectors @ message
-        return likeness
+    def ranked_for(self, query: Mapping[str, float]) -> EncodedExchanges:
+        """What can be ranked for a message of these words: everything, or the best by words while that is encoded."""
+        if self._ranked is None and self._vectors.is_complete:
+            self._ranked = self._encoded(np.arange(len(self.exchanges)), is_complete=True)
+        if self._ranked is not None:
+            return self._ranked
+        recent = np.arange(len(self.exchanges))[-FIRST_RECENT:]
+        by_words = [place for place, _ in self._words.top(query, FIRST_BY_WORDS)]
+        return self._encoded(np.union1d(recent, np.array(by_words, np.intp)), is_complete=False)
+
+    def _encoded(self, places: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
+        with_heard = np.flatnonzero(np.isin(places, self._heard, assume_unique=True))
+        heard_places = len(self.exchanges) + np.searchsorted(self._heard, places[with_heard])
+        both = self._vectors.of(np.concatenate([places, heard_places]))
+        return EncodedExchanges(places, both[: len(places)], with_heard, both[len(places) :], is_complete)
 
     def shared_words(self, message: Mapping[str, float]) -> Floats:
         """The cosine of a message's words with those of each exchange, both halves together."""
@@ -63,18 +101,23 @@ class EncodedMemory:
         """For each exchange: was it somebody of that name who had spoken?"""
         return np.equal(self._heard_from, self._numbers.get(name, -1))
 
-    def memories(self, message: Floats, count: int, least: float) -> list[tuple[Line, str, float]]:
+    def memories(
+        self, message: Floats, query: Mapping[str, float], count: int, least: float
+    ) -> list[tuple[Line, str, float]]:
         """The scenes that bear most on the message: the line that does, the setting, how much."""
-        if not self._lines:
+        if not self.lines:
             return []
         if self._line_vectors is None:
-            self._line_vectors = self._encoder.encode([line.text for line in self._lines])
-        scores = self._line_vectors @ message
+            self._line_vectors = TextVectors([line.text for line in self.lines], self._encoder)
+        places = np.arange(len(self.lines))
+        if not self._line_vectors.is_complete:
+            places = np.sort(np.array([place for place, _ in self._line_words.top(query, FIRST_LINES)], np.intp))
+        scores = self._line_vectors.of(places) @ message
         best: dict[tuple[int, ...], tuple[Line, str, float]] = {}
         for index in np.argsort(-scores, kind="stable").tolist():
             if scores[index] < least or len(best) == count:
                 break
-            line = self._lines[index]
+            line = self.lines[places[index]]
             best.setdefault(_scene(line.moment), (line, self._settings[_scene(line.moment)], float(scores[index])))
         return list(best.values())
 

@@ -22,7 +22,7 @@ reply's evidence says which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,19 +31,19 @@ import numpy as np
 
 from understudy.agents.bank import bank_lines, register_of
 from understudy.agents.dialogue_context import content, heard_words, last_heard, said_before
-from understudy.agents.encoded_memory import EncodedMemories, EncodedMemory
+from understudy.agents.encoded_memory import EncodedExchanges, EncodedMemories, EncodedMemory
 from understudy.agents.fit import CachedEncoder, Fit, Hubness, SharedWords, build_context, build_fits
 from understudy.agents.pools import Candidates, own_past, said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
-from understudy.encoding import Floats, MultilingualEncoder, SentenceEncoder, shipped_model
+from understudy.encoding import BACKGROUND, Floats, MultilingualEncoder, SentenceEncoder, shipped_model
 from understudy.encoding.encoder import read_encoder_card
 from understudy.story import Moment
 from understudy.text import words
 from understudy.wording import plain_lines, tie_sentence
 
-__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "unsaid"]
+__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "memory_evidence", "unsaid"]
 
 SHOWN = 5
 HEARD = 0.5
@@ -55,6 +55,10 @@ FEW = 24
 MEMORIES, MEMORABLE = 2, 0.5
 SENTENCES, TELLING = 2, 0.5  # of the profile that are shown, and how like the reply they must be
 READ = "en"
+ENCODING = (
+    "chosen from the {ranked:,} of {all:,} exchanges that share most words with the message or are the newest: "
+    "the others are still being encoded"
+)
 FOREIGN = "the encoder that ships reads English; this was found by {how}"
 
 Question = tuple[Situation, Sequence[Turn], Sequence[str]]
@@ -112,11 +116,16 @@ class EncoderAgent:
         encoder = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
         return None if encoder is None else CachedEncoder(encoder)
 
-    def _encoder(self, language: str) -> CachedEncoder | None:
+    def encoder(self, language: str) -> CachedEncoder | None:
+        """The encoder of a language; None where none is installed."""
         return self._english if language == READ else self._multilingual
 
+    def memory(self, situation: Situation, cached: CachedEncoder) -> EncodedMemory:
+        """What the character may draw on, encoded."""
+        return self._memories.of(situation, cached.encoder)
+
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
-        cached = self._encoder(situation.persona.language)
+        cached = self.encoder(situation.persona.language)
         if cached is None:
             return self._by_words.score(situation, history, candidates)
         if not candidates:
@@ -127,7 +136,7 @@ class EncoderAgent:
 
     def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
         """`score` of many questions, encoded in batches and cached on disk."""
-        cached = self._encoder(READ)
+        cached = self.encoder(READ)
         if cached is None or any(situation.persona.language != READ for situation, _, _ in questions):
             return [self.score(*question) for question in questions]
         fits = build_fits(cached, [(situation, history) for situation, history, _ in questions], keep=True)
@@ -157,16 +166,27 @@ class EncoderAgent:
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         language = situation.persona.language
-        cached = self._encoder(language)
+        cached = self.encoder(language)
         if cached is None:
             reply = self._by_words.reply(situation, history)
             return replace(reply, evidence=(*reply.evidence, _notice("the words it shares with the message")))
+        with BACKGROUND.paused():
+            return self._reply(situation, history, cached)
+
+    def _reply(self, situation: Situation, history: Sequence[Turn], cached: CachedEncoder) -> Reply:
+        language = situation.persona.language
         message = last_heard(situation.persona, history)
         heard = cached.encode([message])[0]
         past = self._memories.of(situation, cached.encoder)
-        options = _options(situation, build_fits(cached, [(situation, history)])[0], message, heard, past, cached)
+        query = content(heard_words(situation.persona, message), language)
+        ranked = past.ranked_for(query)
+        fit = build_fits(cached, [(situation, history)])[0]
+        options = _options(situation, fit, query, heard, past, ranked, cached)
         shown = self._select(situation, history, options)
-        evidence = [*_evidence(shown[0], situation, message, past, cached), *_memories(past, heard, message)]
+        evidence = [*_evidence(shown[0], situation, message, past, cached)]
+        evidence += memory_evidence(past, heard, query, message)
+        if not ranked.is_complete:
+            evidence.append(Evidence("notice", ENCODING.format(ranked=len(ranked.places), all=len(past.exchanges))))
         if language != READ:
             evidence.append(_notice("a multilingual encoder"))
         return Reply(
@@ -181,17 +201,24 @@ class EncoderAgent:
 
 
 def _options(
-    situation: Situation, fit: Fit, message: str, heard: Floats, past: EncodedMemory, cached: CachedEncoder
+    situation: Situation,
+    fit: Fit,
+    query: Mapping[str, float],
+    heard: Floats,
+    past: EncodedMemory,
+    ranked: EncodedExchanges,
+    cached: CachedEncoder,
 ) -> Iterator[Option]:
     """What could be said, best first, ties in their order; never empty. Lazy, since a past can be long."""
-    query = content(heard_words(situation.persona, message), situation.persona.language)
-    scores = fit.scores(past.said) + HEARD * past.heard_likeness(heard) + WORDS * past.shared_words(query)
-    scores += RECENT * np.arange(len(scores), dtype=np.float32) / max(len(scores), LONG_PAST)
+    places = ranked.places
+    scores = fit.scores(ranked.said) + HEARD * ranked.heard_likeness(heard) + WORDS * past.shared_words(query)[places]
+    scores += RECENT * places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
     if situation.faced is not None:
-        scores[past.heard_from(situation.faced.name)] += FACED
+        scores[past.heard_from(situation.faced.name)[places]] += FACED
     own = (
-        Option(exchange.said.text.strip(), "exchange", float(scores[index]), index, said_at(exchange))
-        for index, exchange in ((index, past.exchanges[index]) for index in np.argsort(-scores, kind="stable").tolist())
+        Option(exchange.said.text.strip(), "exchange", float(scores[index]), place, said_at(exchange))
+        for index, place in ((index, int(places[index])) for index in np.argsort(-scores, kind="stable").tolist())
+        for exchange in (past.exchanges[place],)
     )
     if past.distinct >= FEW:
         return own
@@ -256,10 +283,11 @@ def _evidence(
             yield Evidence("relation", sentence)
 
 
-def _memories(past: EncodedMemory, heard: Floats, message: str) -> Iterator[Evidence]:
+def memory_evidence(past: EncodedMemory, heard: Floats, query: Mapping[str, float], message: str) -> Iterator[Evidence]:
+    """The scenes that bear on a message, as they are shown beside a reply."""
     if not message.strip():
         return
-    for line, setting, _ in past.memories(heard, MEMORIES, MEMORABLE):
+    for line, setting, _ in past.memories(heard, query, MEMORIES, MEMORABLE):
         text = f"{line.speaker}: {line.text}"
         yield Evidence("memory", f"{setting} ({text})" if setting else text, line.moment)
 

@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from understudy.backends.backend import Backend, Completion
 
-__all__ = ["Backend", "Completion"]
+__all__ = ["Backend", "Completion", "open_llm", "open_local"]
+
+
+def open_llm(name: str | None = None) -> Backend:
+    """The back end of an entry of models.toml, of a model on the server that is set up, or of the default."""
+    from understudy.backends.openai_api import OpenAIBackend  # HTTP and TLS are slow to import
+    from understudy.backends.prompt_log import logged
+    from understudy.backends.settings import llm_settings
+
+    return logged(OpenAIBackend(llm_settings(name)))
+
+
+def open_local(model: str, adapter: Path | None = None) -> Backend:
+    """The GGUF model of a name that `understudy models` knows, or of a path; one for all of this process.
+
+    :raises BackendError: it is not on this machine.
+    :raises MissingExtra: xllamacpp is not installed.
+    """
+    from understudy.backends.catalog import find_model
+    from understudy.backends.llamacpp import shared_backend
+    from understudy.backends.prompt_log import logged
+
+    return logged(shared_backend(find_model(model), adapter, model))

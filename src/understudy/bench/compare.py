@@ -59,13 +59,27 @@ def compare_runs(
             for name, was, now in zip(ours.names, ours.ranks, theirs.ranks)
             if was != now
         ]
+        moved += [
+            {**what, "item": name, "metric": metric, "first": float(was), "second": float(now)}
+            for metric in before
+            if metric in after and not ours.ranks
+            for name, was, now in zip(ours.names, before[metric], after[metric])
+            if was != now
+        ]
     for metric in {row["metric"] for row in rows}:
         family = [row for row in rows if row["metric"] == metric]
         for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
             row["p_adjusted"] = adjusted
-    moved.sort(key=lambda item: abs(1 / item["second_rank"] - 1 / item["first_rank"]), reverse=True)
+    moved.sort(key=_distance, reverse=True)
     manifest = {"bench": "compare", "first": str(first), "second": str(second), "seed": seed}
     return {"rows": rows, "differ_most": moved[:shown], "differ": len(moved), "manifest": manifest}
+
+
+def _distance(item: Row) -> float:
+    """How far an item has moved: by the reciprocal of its rank or, where nothing is ranked, by its mark."""
+    if "first_rank" in item:
+        return float(abs(1 / item["second_rank"] - 1 / item["first_rank"]))
+    return float(abs(item["second"] - item["first"]))
 
 
 def _paired(
@@ -107,7 +121,8 @@ def _picked(items: Items, order: Sequence[str]) -> Items:
     number_of = {name: number for number, name in enumerate(items.names)}
     at = np.array([number_of[name] for name in order])
     marks = {metric: [values[number] for number in at] for metric, values in items.marks.items()}
-    return replace(items, names=order, ranks=[items.ranks[number] for number in at], marks=marks)
+    ranks = [items.ranks[number] for number in at] if items.ranks else []
+    return replace(items, names=order, ranks=ranks, marks=marks)
 
 
 def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int = 0) -> list[Row]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from understudy.errors import InputError
+from understudy.macros import CHARACTER, USERS, fill_macros
 from understudy.text import fold
 
 __all__ = [
@@ -30,12 +31,14 @@ __all__ = [
     "CardNames",
     "ExampleTurn",
     "card_from_json",
+    "card_from_text",
     "card_of",
     "conversations",
     "in_version",
     "json_of",
     "one_line",
     "sentences",
+    "whole_characters",
 ]
 
 LARGEST_CARD = 16 * 1024 * 1024
@@ -130,6 +133,11 @@ def card_from_json(content: bytes, path: Path | None = None) -> Card:
     return card_of(document, path)
 
 
+def card_from_text(text: str | None) -> Card | None:
+    """A card that was kept as JSON text, if there is one."""
+    return None if text is None else card_of(json.loads(text))
+
+
 def json_of(card: Card, indent: int | None = 2) -> bytes:
     """The document as it is, in UTF-8."""
     try:
@@ -203,13 +211,7 @@ def _number(digits: str) -> float:
 
 USER = "User"
 
-YOU = {"en": "you", "ja": "あなた", "zh": "你"}
-CHARACTER = re.compile(r"\{\{\s*char\s*\}\}|<(?:bot|char)>", re.IGNORECASE)
-USERS = re.compile(r"(?:\{\{\s*user\s*\}\}|<user>)(?P<own>['’]s\b)?", re.IGNORECASE)
-COMMENT = re.compile(r"\{\{\s*(?://|comment\s*:|hidden_key\s*:)[^{}]*+\}\}", re.IGNORECASE)
-CHOICE = re.compile(r"\{\{\s*(?:random|pick)\s*:{1,2}(?P<first>(?:\\.|[^,{}:\\])*+)[^{}]*+\}\}", re.IGNORECASE)
 SURROGATE = re.compile("[\ud800-\udfff]")
-SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|\n\s*)[\"'“‘*(\[]*\Z")
 
 START = re.compile(r"<start>", re.IGNORECASE)
 COLON = re.compile("[:：]")
@@ -231,17 +233,8 @@ class CardNames:
     language: str = "en"
 
     def filled(self, text: str) -> str:
-        """The text with its macros filled in; one that draws lots gives its first choice, so that reading repeats."""
-        text = COMMENT.sub("", text)
-        text = CHOICE.sub(lambda match: match["first"].replace("\\,", ",").strip(), text)
-        return USERS.sub(self._you, CHARACTER.sub(lambda _: self.called, text))
-
-    def _you(self, match: re.Match[str]) -> str:
-        word = YOU.get(self.language, YOU["en"])
-        if self.language == "en" and match["own"]:
-            word = "your"
-        begins = SENTENCE_START.search(match.string[max(0, match.start() - 8) : match.start()])
-        return word.capitalize() if begins else word
+        """The text with its macros filled in; whoever reads is 'you'."""
+        return fill_macros(text, self.called, language=self.language)
 
     def speaker(self, label: str) -> str | None:
         """Who a label in front of a line stands for; None if it is no label but part of the line."""
@@ -297,4 +290,8 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def one_line(text: str) -> str:
     """A text as a story keeps it: no line ends, and no half characters, which files cannot hold."""
-    return " ".join(SURROGATE.sub("\ufffd", text).split())
+    return " ".join(whole_characters(text).split())
+
+
+def whole_characters(text: str) -> str:
+    return SURROGATE.sub("\ufffd", text)

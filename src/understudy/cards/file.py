@@ -27,7 +27,7 @@ from understudy.cards.png import (
 )
 from understudy.errors import InputError
 
-__all__ = ["LARGEST_FILE", "parse_card", "png_of", "read_card", "write_card"]
+__all__ = ["LARGEST_FILE", "parse_card", "picture_of", "png_of", "read_card", "write_card"]
 
 LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_TEXT = LARGEST_CARD * 4 // 3 + 4  # base64 writes three bytes as four
@@ -47,8 +47,8 @@ def parse_card(content: bytes, path: Path | None = None) -> Card:
     return card_from_json(content, path)
 
 
-def write_card(card: Card, path: Path, picture: Path | None = None, version: int | None = None) -> None:
-    """Write a card as the file's name says, `.json` or `.png`; a PNG into a copy of `picture`, or a drawn portrait.
+def write_card(card: Card, path: Path, picture: Path | bytes | None = None, version: int | None = None) -> None:
+    """Write a card as the file's name says, `.json` or `.png`; a PNG into a copy of `picture` (or a drawn portrait).
 
     A card stays in its version, but for V1, which becomes V2 unless version 1 is asked for.
     """
@@ -59,7 +59,8 @@ def write_card(card: Card, path: Path, picture: Path | None = None, version: int
     if form == ".json":
         content = json_of(card) + b"\n"
     else:
-        content = png_of(card, None if picture is None else _content(picture), picture)
+        place = picture if isinstance(picture, Path) else None
+        content = png_of(card, _content(picture) if isinstance(picture, Path) else picture, place)
     _replace(path, content)
 
 
@@ -76,6 +77,14 @@ def png_of(card: Card, picture: bytes | None = None, path: Path | None = None) -
     carried = [_carried(form) for form in forms]
     other_chunks = [chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values()]
     return bytes_of((*other_chunks[:-1], *carried, other_chunks[-1]), png.trailing)
+
+
+def picture_of(content: bytes, path: Path | None = None) -> bytes | None:
+    """The picture that a card came in, without the card; None for a card in JSON."""
+    if not content.startswith(SIGNATURE):
+        return None
+    png = parse_png(content, path)
+    return bytes_of(chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values())
 
 
 def _card_in(png: Png, path: Path | None) -> Card:

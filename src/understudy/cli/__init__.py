@@ -20,17 +20,21 @@ import click
 
 from understudy import __version__
 from understudy.cli.bench import bench
+from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
 from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
+from understudy.cli.check import check
 from understudy.cli.compare import compare
 from understudy.cli.demo import demo
 from understudy.cli.export import export
 from understudy.cli.filter import filter_
 from understudy.cli.guess import guess, voices
 from understudy.cli.licences import licences
+from understudy.cli.models import models
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
+from understudy.cli.prompt import prompt
 from understudy.cli.read import read
 from understudy.cli.score import score
 from understudy.cli.serve import serve
@@ -108,6 +112,8 @@ def understudy() -> None:
 
 
 train.add_command(guesser)
+bench.add_command(talk)
+bench.add_command(guard)
 for command in (
     demo,
     read,
@@ -115,6 +121,7 @@ for command in (
     scenes,
     persona,
     chat,
+    prompt,
     serve,
     score,
     filter_,
@@ -126,7 +133,9 @@ for command in (
     train,
     bench,
     compare,
+    check,
     profile,
+    models,
     licences,
 ):
     understudy.add_command(command)

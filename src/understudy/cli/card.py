@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from understudy.cards import Card, read_card, write_card
+from understudy.cards import Card, card_from_text, read_card, write_card
 from understudy.cli.options import at_option, existing_refused, facing_option, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
@@ -52,13 +52,16 @@ def card(
     if name is None and (story in EMBEDDED or Path(story).is_dir() or Path(story).suffix == ".story"):
         raise click.UsageError(f"{story} is a story: say whose card it should be, as in `card {story} NAME`")
     if name is None:
-        exported, source_picture = read_card(Path(story)), Path(story) if Path(story).suffix.lower() == ".png" else None
-        picture = picture or source_picture
+        exported = read_card(Path(story))
+        own_picture: Path | bytes | None = Path(story) if Path(story).suffix.lower() == ".png" else None
     else:
         opened = read_showing(story)
-        exported = card_at(situation_at(opened, name, at, facing), opened.title, int(spec or 3))
+        situation = situation_at(opened, name, at, facing)
+        who = situation.persona.name
+        exported = card_at(situation, opened.title, int(spec) if spec else None, card_from_text(opened.card(who)))
+        own_picture = opened.picture(who)
     if output is not None:
-        write_card(exported, output, picture, int(spec) if spec else None)
+        write_card(exported, output, picture or own_picture, int(spec) if spec else None)
     if as_json:
         print_json(
             {"output": str(output), "name": exported.name, "version": exported.version} if output else exported.document

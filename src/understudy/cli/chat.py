@@ -1,29 +1,29 @@
 """`understudy chat`: talk with a character as of a moment.
 
-What is typed is a message, or a command that begins with a slash. Agents keep no history; the conversation does.
+What is typed is a message, or a command that begins with a slash.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
 from click.core import ParameterSource
 from rich.text import Text
 
 from understudy.agents import draws_on_lines
+from understudy.cards import greetings_for, read_lore
+from understudy.cli.conversation import Conversation
 from understudy.cli.options import (
     agent_option,
     at_option,
     facing_option,
     json_option,
     load_reply_agent,
+    lore_option,
     name_argument,
     rule_option,
     story_argument,
@@ -31,31 +31,27 @@ from understudy.cli.options import (
 )
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, voice, when
-from understudy.cli.streaming import stream_in_thread
 from understudy.cli.utterances import opened_store, store_option_for
 from understudy.dialogue import (
-    USER_NAME,
-    Agent,
     Candidate,
     Evidence,
     Reply,
-    Situation,
     StreamingAgent,
-    Turn,
-    situation_at,
 )
 from understudy.documents import reply_document
-from understudy.errors import InputError, StoryError, UnderstudyError
+from understudy.errors import StoryError, UnderstudyError
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["AnsweredMessage", "Conversation", "Prompt", "chat", "print_why"]
+__all__ = ["Prompt", "chat", "print_why"]
 
 RUNNERS_UP = 3
+LONGEST_LISTED = 100
 COMMANDS = """\
 /why            what the last reply was made from, and what else was considered
 /at MOMENT      go to another moment; back there, what was said later is not known yet
 /facing NAME    stand before them as somebody else; '/facing Tom: a sailor' as somebody of your own
+/greeting [N]   open the talk with another greeting of the card; without N, list them
 /undo           take back the last message and its reply
 /save FILE      write the chat to FILE, one JSON object a line
 /quit           leave (also Ctrl-D); Ctrl-C stops a reply"""
@@ -68,6 +64,8 @@ COMMANDS = """\
 @facing_option
 @agent_option
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
+@click.option("--greeting", type=click.IntRange(min=0), metavar="N", help="Which greeting of the card opens; 0: none.")
+@lore_option
 @store_option_for("Lines approved in this utterance database may be said too, in their time.")
 @rule_option
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
@@ -75,12 +73,13 @@ COMMANDS = """\
 @click.pass_context
 def chat(
     ctx: click.Context, story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...],
-    store: str | None, rules: tuple[str, ...], why: bool, as_json: bool,
+    greeting: int | None, lore: tuple[Path, ...], store: str | None, rules: tuple[str, ...], why: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
     In the chat, /why shows what the last reply was made from, /at 3.1 moves through time, /help lists the rest.
-    Messages can also be piped in, one a line.
+    Messages can also be piped in, one a line. At a terminal a character from a card opens the talk with its greeting;
+    elsewhere it does where --greeting says which.
 
     \b
     Examples:
@@ -102,19 +101,26 @@ def chat(
             from understudy.judging.approved import ApprovedCandidates
 
             candidates = ApprovedCandidates(stack.enter_context(opened_store(store)))
-        reply_agent = load_reply_agent(agent, candidates)
+        opened_stories: list[Story] = []
+        reply_agent = load_reply_agent(agent, candidates, lambda _: opened_stories)
         opened = read_showing(story)
-        filtered = with_rules(reply_agent, rules, lambda _: [opened])
-        conversation = Conversation(opened, filtered, name, at, facing)
+        opened_stories.append(opened)
+        filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
+        entries = tuple(entry for file in lore for entry in read_lore(file))
+        conversation = Conversation(opened, filtered, name, at, facing, lore=entries)
+        is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json
+        conversation.open(int(is_person) if greeting is None else greeting, is_asked=greeting is not None)
         prompt = Prompt(screen(), conversation, why)
         if as_json:
             _print_document(conversation, messages)
         elif messages:
+            prompt.greet()
             for message in messages:
                 prompt.say(message)
         elif sys.stdin.isatty():
             prompt.talk()
         else:
+            prompt.greet()
             prompt.answer(sys.stdin)
 
 
@@ -126,106 +132,9 @@ def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> No
     for message in messages:
         conversation.say(message)
     document = reply_document(conversation.answered[-1].reply)
-    if len(messages) > 1:
+    if len(messages) > 1 or conversation.greeting is not None:
         document["turns"] = list(conversation.turns())
     print_json(document)
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredMessage:
-    """A message and its reply, with the situation it was given in."""
-
-    situation: Situation
-    message: Turn
-    reply: Reply
-
-
-@dataclass
-class Conversation:
-    """Keeps what was said while the moment and the person faced change.
-
-    After going back to an earlier moment, what was said at later ones is not part of the history.
-    """
-
-    story: Story
-    agent: Agent
-    name: str
-    moment: str
-    facing: str | None = None
-    answered: list[AnsweredMessage] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.situation = situation_at(self.story, self.name, self.moment, self.facing)
-        self.name = self.situation.persona.name
-
-    def say(self, text: str) -> Reply:
-        message = self._message(text)
-        reply = self.agent.reply(self.situation, (*self._history(), message))
-        self.answered.append(AnsweredMessage(self.situation, message, reply))
-        return reply
-
-    def stream(self, text: str) -> Generator[str, None, Reply]:
-        """The same piece by piece, where the agent writes so. What came before an error or a Ctrl-C is kept."""
-        if not isinstance(self.agent, StreamingAgent):
-            chosen = self.say(text)
-            yield chosen.text
-            return chosen
-        message, pieces = self._message(text), list[str]()
-        reply: Reply | None = None
-        try:
-            writing = stream_in_thread(self.agent, self.situation, (*self._history(), message))
-            while reply is None:
-                try:
-                    pieces.append(next(writing))
-                except StopIteration as end:
-                    reply = end.value
-                else:
-                    yield pieces[-1]
-        finally:
-            if reply is not None or pieces:
-                kept = reply or Reply("".join(pieces).rstrip())
-                self.answered.append(AnsweredMessage(self.situation, message, kept))
-        return reply
-
-    def _message(self, text: str) -> Turn:
-        return Turn(self.situation.faced.name if self.situation.faced else USER_NAME, text)
-
-    def move(self, at: str | None = None, facing: str | None = None) -> None:
-        """Go to another moment, or before somebody else."""
-        moment, faced = at or self.moment, facing or self.facing
-        self.situation = situation_at(self.story, self.name, moment, faced)
-        self.moment, self.facing = moment, faced
-
-    def undo(self) -> AnsweredMessage | None:
-        """Take back the last message and its reply."""
-        return self.answered.pop() if self.answered else None
-
-    def turns(self) -> Iterator[dict[str, Any]]:
-        for answered in self.answered:
-            message, persona = answered.message, answered.situation.persona
-            yield {"moment": persona.moment.dotted, "speaker": message.speaker, "text": message.text}
-            yield {"moment": persona.moment.dotted, "speaker": persona.name, "text": answered.reply.text}
-
-    def save(self, path: Path) -> int:
-        """Write the chat, one turn a line; returns how many."""
-        turns = list(self.turns())
-        try:
-            # bytes that are not UTF-8 are read as lone surrogates, which JSON writes as escapes
-            with path.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.writelines(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}; choose another name", path) from error
-        except ValueError as error:
-            raise InputError("that is no name of a file: choose another") from error
-        return len(turns)
-
-    def _history(self) -> Iterator[Turn]:
-        now = self.situation.persona.moment
-        for answered in self.answered:
-            persona = answered.situation.persona
-            if persona.moment <= now:
-                yield answered.message
-                yield Turn(persona.name, answered.reply.text)
 
 
 class Prompt:
@@ -237,6 +146,7 @@ class Prompt:
             "/why": self._why,
             "/at": self._at,
             "/facing": self._facing,
+            "/greeting": self._greeting,
             "/undo": self._undo,
             "/save": self._save,
             "/help": lambda _: self._note(COMMANDS),
@@ -247,12 +157,18 @@ class Prompt:
         with suppress(ImportError):
             import readline  # noqa: F401  (makes the arrow keys work in input())
         self._note(f"{self._situation_line()} /help lists what else you can do.")
+        self.greet(spoken=True)
         try:
             while self._handle(input("> ")):
                 pass
         except (EOFError, KeyboardInterrupt):
             self.out.print()
         self._note("Goodbye.")
+
+    def greet(self, spoken: bool = False) -> None:
+        """Print the greeting, if the talk opens with one."""
+        if self.conversation.greeting is not None:
+            self._print(self.conversation.greeting.text, spoken)
 
     def answer(self, messages: Iterable[str]) -> None:
         """Messages from a pipe: one reply a line, and nothing else on stdout."""
@@ -266,11 +182,14 @@ class Prompt:
             reply = self._stream(message)
         else:
             reply = self.conversation.say(message)
-            text = Text(clean(reply.text) if spoken else " ".join(clean(reply.text).split()))
-            text.stylize(voice(self.conversation.name))
-            self.out.print(text, soft_wrap=not spoken)
+            self._print(reply.text, spoken)
         if self.why:
             print_why(self.out, reply)
+
+    def _print(self, said: str, spoken: bool) -> None:
+        text = Text(clean(said) if spoken else " ".join(clean(said).split()))
+        text.stylize(voice(self.conversation.name))
+        self.out.print(text, soft_wrap=not spoken)
 
     def _stream(self, message: str) -> Reply:
         pieces, is_printed = self.conversation.stream(message), False
@@ -325,6 +244,17 @@ class Prompt:
             raise StoryError("say who, as in: /facing Ines")
         self.conversation.move(facing=name)
         self._note(self._situation_line())
+
+    def _greeting(self, number: str) -> None:
+        if number:
+            if not (number.isascii() and number.isdecimal()):
+                raise StoryError("say which greeting by its number, as in: /greeting 2")
+            self.conversation.open(int(number))
+            self.greet(spoken=self.out.is_terminal)
+            return
+        greetings = greetings_for(self.conversation.situation)
+        lines = [f"{index}  {' '.join(text.split())[:LONGEST_LISTED]}" for index, text in enumerate(greetings, 1)]
+        self._note("\n".join(lines) or f"{self.conversation.name} has no card with greetings.")
 
     def _undo(self, _: str) -> None:
         taken = self.conversation.undo()

@@ -14,6 +14,7 @@ from understudy.cli.show import Column, heading, indented, print_json, screen, t
 __all__ = ["compare"]
 
 RUN = click.Path(path_type=Path, exists=True, dir_okay=False)
+RANKS, MARKS = ("first_rank", "second_rank"), ("first", "second")
 
 
 @click.command(short_help="Compare two saved runs of a bench, item by item.")
@@ -65,9 +66,11 @@ def _print(document: dict[str, Any]) -> None:
         differing = (
             (
                 item["item"],
-                ", ".join(str(item[key]) for key in item if key not in ("item", "first_rank", "second_rank")),
-                f"{item['first_rank']} -> {item['second_rank']}",
+                ", ".join(str(item[key]) for key in item if key not in ("item", *RANKS, *MARKS)),
+                " -> ".join(f"{item[key]:g}" for key in (RANKS if "first_rank" in item else MARKS)),
             )
             for item in document["differ_most"]
         )
-        out.print(indented(table([("item", {"no_wrap": True}), ("judged", {}), ("place", RIGHT)], differing)))
+        is_ranked = "first_rank" in document["differ_most"][0]
+        columns = [("item", {"no_wrap": is_ranked}), ("judged", {}), ("place" if is_ranked else "", RIGHT)]
+        out.print(indented(table(columns, differing)))

@@ -51,6 +51,8 @@ class Installed:
 def licences(as_json: bool) -> None:
     """What is installed for Understudy and its optional parts, and under which licences, as its metadata say.
 
+    Language models that are on this machine are listed too.
+
     Tools that only its development needs are left out.
 
     \b
@@ -58,7 +60,7 @@ def licences(as_json: bool) -> None:
         understudy licences
         understudy licences --json
     """
-    distributions = installed()
+    distributions = [*installed(), *_models()]
     if as_json:
         documents: list[dict[str, Any]] = [
             {
@@ -99,6 +101,24 @@ def installed() -> list[Installed]:
             licence.needed_by.add(part)
         waiting.extend((needed, more, part) for needed, more in _requirements(package, extra))
     return [by_name[key] for key in sorted(by_name)]
+
+
+def _models() -> Iterator[Installed]:
+    """Language models on this machine, by the licence that is known or that their files state."""
+    from understudy.backends.catalog import local_models
+    from understudy.backends.gguf import GGUFModel
+    from understudy.errors import BackendError
+
+    for model in local_models():
+        if model.path is None:
+            continue
+        licence = model.licence
+        if not licence:
+            try:
+                licence = str(GGUFModel(model.path).fields.get("general.license", UNKNOWN))
+            except BackendError:
+                licence = UNKNOWN
+        yield Installed(f"{model.name} (model)", "", licence, {"local"})
 
 
 def _requirements(package: Distribution, extra: str) -> Iterator[tuple[str, str]]:

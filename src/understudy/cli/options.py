@@ -25,6 +25,7 @@ __all__ = [
     "json_option",
     "listed",
     "load_reply_agent",
+    "lore_option",
     "name_argument",
     "names_option",
     "rule_option",
@@ -43,14 +44,18 @@ at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
-DEFAULT_AGENT = "encoder"
+DEFAULT_AGENT = "auto"
 agent_option = click.option(
     "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True,
-    help="Reply agent: a name, a model folder, or module:factory.",
+    help="Reply agent: a name, llm:MODEL, local:MODEL, guarded:AGENT, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",
     help="Say only what passes, as in 'anachronism<=0'; may be repeated.",
+)  # fmt: skip
+lore_option = click.option(
+    "--lore", "lore", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
+    help="A lorebook (world info JSON, or a card): what a talk may bring up; may be repeated.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
@@ -73,11 +78,20 @@ def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> N
         raise InputError("is there already: say --force to replace it, or -o for another place", path)
 
 
-def load_reply_agent(spec: str, candidates: Candidates | None = None) -> Agent:
-    """The agent that `--agent` names, if it can reply."""
+def load_reply_agent(
+    spec: str, candidates: Candidates | None = None, stories: Callable[[str], Sequence[Story]] | None = None
+) -> Agent:
+    """The agent that `--agent` names, if it can reply. Guards judge within `stories`, which finds those of a title."""
     from understudy.agents import agent_named
     from understudy.dialogue import Agent
 
+    if spec == "auto" or spec.partition(":")[0] == "guarded":
+        from understudy.judging.loading import load_guarded
+
+        guarded = load_guarded(spec, stories or (lambda _: ()), candidates)
+        if guarded.notice:
+            click.echo(guarded.notice, err=True)
+        return guarded
     agent = agent_named(spec, candidates)
     if not isinstance(agent, Agent):
         raise AgentError(f"'{spec}' ranks replies but gives none of its own: choose an agent that has `reply`")

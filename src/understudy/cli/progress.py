@@ -12,21 +12,24 @@ from rich.console import Console
 
 from understudy.readers import read, sources_of
 from understudy.readers.source import Progress as BytesRead
+from understudy.story import LoreEntry
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
     from understudy.progress import Progress
 
-__all__ = ["read_showing", "watching", "working"]
+__all__ = ["downloading", "read_showing", "watching", "working"]
 
 SHORT = 1 << 20  # bytes that are read too fast for a bar
 STEP = 1 << 18  # bytes between two updates of the bar
 
 
-def read_showing(what: str | Path | Sequence[str | Path], into: Path | None = None) -> Story:
+def read_showing(
+    what: str | Path | Sequence[str | Path], into: Path | None = None, lore: Sequence[LoreEntry] = ()
+) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress)
+        return read(what, into, progress, lore)
 
 
 @contextmanager
@@ -49,6 +52,25 @@ def watching() -> Iterator[Progress]:
     with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Reading", total=None)
         yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total)
+
+
+@contextmanager
+def downloading() -> Iterator[Progress]:
+    """A progress bar for work that counts bytes; on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _doing, _done, _total: None
+        return
+    from rich import progress as rich
+
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.DownloadColumn(),
+        rich.TransferSpeedColumn(),
+    )
+    with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Looking", total=None)
+        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total or None)
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from understudy.cli.options import existing_refused, force_option, json_option
-from understudy.cli.progress import read_showing
+from understudy.cards import read_lore
+from understudy.cli.options import existing_refused, force_option, json_option, lore_option
+from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
 from understudy.documents import reading_document
 from understudy.readers import sources_of
@@ -33,9 +34,14 @@ MAIN_CAST = 8
     help="Story file to write (default: by the title).",
 )
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
+@click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
+@lore_option
 @force_option
 @json_option
-def read(paths: tuple[str, ...], output: Path | None, unread: int | None, force: bool, as_json: bool) -> None:
+def read(
+    paths: tuple[str, ...], output: Path | None, unread: int | None, encode: bool, lore: tuple[Path, ...], force: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Read scripts into one story file.
 
     PATHS are the scripts of one story, or one story folder (scripts and a cast.toml). Formats are recognised by
@@ -47,20 +53,37 @@ def read(paths: tuple[str, ...], output: Path | None, unread: int | None, force:
     Examples:
         understudy read friends/*.html -o friends.story
         understudy read my-story/ --unread 20
+        understudy read mira.png --lore harbour.json -o mira.story
     """
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
     into = output or Path(_file_name(title))
-    existing_refused(into, force, [*sources, *([cast_file] if cast_file else [])])
+    existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore])
+    entries = [entry for file in lore for entry in read_lore(file)]
     try:
-        story = read_showing(what, into)
+        story = read_showing(what, into, entries)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
+    if encode:
+        _encode(story, into)
     if as_json:
         print_json(reading_document(story, islice(story.unread(), unread)))
     else:
         _show(story, into, unread, named=output is None)
+
+
+def _encode(story: Story, into: Path) -> None:
+    """Fill the cache of encodings with the story's lines; what is done when somebody stops it is kept."""
+    from understudy.encoding import SentenceEncoder
+
+    texts = list({line.text: None for scene in story.scenes() for line in scene.lines if line.speaker is not None})
+    try:
+        with watching() as progress:
+            SentenceEncoder(progress=lambda done, total: progress("Encoding", done, total)).encode(texts)
+    except KeyboardInterrupt:
+        click.echo(f"\nStopped: {into} is written, its other lines will be encoded when needed.", err=True)
+        raise click.exceptions.Exit(STOPPED) from None
 
 
 def _file_name(title: str) -> str:

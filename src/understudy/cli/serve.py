@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
@@ -105,15 +105,17 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(private_files())
         lines = None if store is None else stack.enter_context(opened_store(store))
-        reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines))
-        listening = stack.enter_context(_listen(host, port))
-        opened = _open_stories(stories or EMBEDDED[:1])
-        registry = StoryRegistry(opened)
+        registries: list[StoryRegistry] = []  # filled once stories are open; a wrong agent is reported before that
 
         def stories_titled(title: str) -> list[Story]:
             """Called at each reply: stories come and go while the server runs."""
-            return [story for _, story in registry if story.title == title]
+            return [story for registry in registries for _, story in registry if story.title == title]
 
+        reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), stories_titled)
+        listening = stack.enter_context(_listen(host, port))
+        opened = _open_stories(stories or EMBEDDED[:1])
+        registry = StoryRegistry(opened)
+        registries.append(registry)
         filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
         with AppContext.open(registry, filtered, data or data_folder(), utterances=lines) as context:
             set_up_log(json_log)
@@ -134,14 +136,16 @@ def serve(
     click.echo("Stopped.")
 
 
-def _load_agents(specs: Sequence[str], candidates: Candidates | None) -> dict[str, Agent]:
+def _load_agents(
+    specs: Sequence[str], candidates: Candidates | None, stories: Callable[[str], Sequence[Story]]
+) -> dict[str, Agent]:
     """The agents that were named; else the default, and those of the others that can speak here."""
     if specs:
-        return {spec: load_reply_agent(spec, candidates) for spec in dict.fromkeys(specs)}
-    loaded = {DEFAULT_AGENT: load_reply_agent(DEFAULT_AGENT, candidates)}
+        return {spec: load_reply_agent(spec, candidates, stories) for spec in dict.fromkeys(specs)}
+    loaded = {DEFAULT_AGENT: load_reply_agent(DEFAULT_AGENT, candidates, stories)}
     for spec in OTHER_AGENTS:
         with suppress(UnderstudyError):  # it is not set up
-            loaded.setdefault(spec, load_reply_agent(spec, candidates))
+            loaded.setdefault(spec, load_reply_agent(spec, candidates, stories))
     return loaded
 
 

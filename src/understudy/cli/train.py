@@ -103,8 +103,8 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
-    dialogues; voice from novels; causal and masked are language models of a character's lines; guesser learns who is
-    speaking in scenes of shows or of a story.
+    dialogues; voice from novels; writer from both; contradiction from pairs of sentences; causal and masked are
+    language models of a character's lines; guesser learns who is speaking in scenes of shows or of a story.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -117,6 +117,7 @@ def train() -> None:
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
         understudy train voice --data data/personaclr --out my-voice
+        understudy train writer --data pc/ --novels pdnc/ --out my-writer
         understudy train causal --story friends.story --as Joey --at S05E01 \\
             --base SmolLM2/ --out joey
         understudy train guesser --data tvshowguess --out who --device cuda
@@ -204,6 +205,41 @@ def voice(**options: Any) -> None:
     _train_on_folder("voice", **options)
 
 
+@train.command(short_help="Whether one sentence contradicts another, from pairs.")
+@training_options("data", "width", "epochs", "batch")
+def contradiction(**options: Any) -> None:
+    """Contradiction: two layers over the shipped encoder's vectors, from nli-train.txt of Dialogue NLI; the figures
+    are of nli-valid.txt.
+
+    \b
+    Example:
+        understudy train contradiction --data data/dnli --out my-contradiction
+    """
+    _train_on_folder("contradiction", **options)
+
+
+@train.command(short_help="An adapter that writes, from dialogues and novels.")
+@training_options("data", "epochs")
+@click.option(
+    "--novels", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR", required=True,
+    help="The folder of PDNC's novels.",
+)  # fmt: skip
+@click.option(
+    "--base", type=click.Path(path_type=Path, exists=True), metavar="MODEL",
+    help="The model to adapt, a .gguf file or a folder (default: the installed SmolLM2).",
+)  # fmt: skip
+def writer(**options: Any) -> None:
+    """Writer: a low-rank adapter for SmolLM2-135M-Instruct that answers as a character.
+
+    It learns from PersonaChat's train_*.txt files, from PDNC's novels, and from people who were made up for it.
+
+    \b
+    Example:
+        understudy train writer --data pc/ --novels pdnc/ --out my-writer
+    """
+    _train_on_folder("writer", **options)
+
+
 @train.command(short_help="A causal language model of a character.")
 @training_options(*LINE_OPTIONS)
 @character_option
@@ -245,6 +281,10 @@ def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options:
         print_json({"model": str(out), **model.card})
     elif name == "voice":
         _show_voice(out, model.card)
+    elif name == "contradiction":
+        _show_contradiction(out, model.card)
+    elif name == "writer":
+        _show_writer(out, model.card)
     else:
         _show_ranker(out, model.card)
 
@@ -269,6 +309,25 @@ def _show_voice(out: Path, card: Mapping[str, Any]) -> None:
     show, figures = screen(), card["figures"]
     show.print(f"Trained voice on {card['novels']:,} novels: {out}")
     show.print(f"AUC {figures['auc']:.3f}, calibration error {figures['calibration_error']:.3f} on novels left out.")
+
+
+def _show_contradiction(out: Path, card: Mapping[str, Any]) -> None:
+    show, figures = screen(), card["figures"]
+    show.print(f"Trained contradiction on {card['pairs']:,} pairs: {out}")
+    shown = {name: figures[name]["value"] for name in ("accuracy", "precision", "recall") if figures[name]}
+    listed = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
+    show.print(f"On {figures['pairs']:,} other pairs: {listed} (precision and recall of contradictions).")
+
+
+def _show_writer(out: Path, card: Mapping[str, Any]) -> None:
+    show = screen()
+    show.print(f"Trained writer on {card['data']['examples']:,} replies: {out}")
+    for name, figures in card["figures"]["perplexity_per_word"].items():
+        show.print(
+            f"Perplexity per word of {figures['replies']:,} held-back replies ({name}): {figures['untrained']:,.1f} "
+            f"before, {figures['trained']:,.1f} after."
+        )
+    show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
 
 
 def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Sentences as vectors: the encoder, the cache of what it has encoded, and search among vectors."""
 
+from understudy.encoding.background import BACKGROUND, TextVectors, encoding_at_once
 from understudy.encoding.cache import EncodingCache
 from understudy.encoding.encoder import SentenceEncoder, shipped_model
 from understudy.encoding.index import ExactIndex, GraphIndex, Index, build_index, search_exactly
@@ -7,6 +8,7 @@ from understudy.encoding.multilingual import MultilingualEncoder
 from understudy.encoding.sequences import Context, Encoder, Floats
 
 __all__ = [
+    "BACKGROUND",
     "Context",
     "Encoder",
     "EncodingCache",
@@ -16,7 +18,9 @@ __all__ = [
     "Index",
     "MultilingualEncoder",
     "SentenceEncoder",
+    "TextVectors",
     "build_index",
+    "encoding_at_once",
     "search_exactly",
     "shipped_model",
 ]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.encoding.cache import EncodingCache, cache_key
 from understudy.encoding.sequences import PROCESSING, ROLES, Context, Floats, SequenceFormat, Sequencer
@@ -154,6 +155,12 @@ class SentenceEncoder:
         )
         rows = {text: row for row, text in enumerate(distinct)}
         return vectors[[rows[text] for text in texts]] if len(distinct) < len(texts) else vectors
+
+    def cached(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+        """The vectors of replies that are in the cache, and which are; the others are zero."""
+        if self._cache is None:
+            return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
+        return self._cache.get([cache_key("reply", text) for text in texts])
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         """A vector for each context. Chats are not cached; the questions of a benchmark may be."""

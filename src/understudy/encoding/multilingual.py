@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.encoding.cache import EncodingCache, cache_key
 from understudy.encoding.sequences import Context, Floats
@@ -94,6 +95,11 @@ class MultilingualEncoder:
             cache.add([keys[index] for index in missing], vectors[missing])
         rows = {text: row for row, text in enumerate(distinct)}
         return vectors[[rows[text[:MAX_CHARACTERS]] for text in texts]]
+
+    def cached(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+        if self._cache is None:
+            return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
+        return self._cache.get([cache_key(text[:MAX_CHARACTERS]) for text in texts])
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         joined = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)

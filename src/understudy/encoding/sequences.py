@@ -105,6 +105,8 @@ class Encoder(Protocol):
 
     `weights` says how much each part of a context counts in a score: 'query' (all of it as one), 'history' (its turns),
     'last' (the last thing heard), 'persona' (the best fitting profile sentence, softened by `sharpness`).
+
+    `cached` looks replies up without encoding any: their vectors, zero where they are missing, and which are there.
     """
 
     @property
@@ -114,6 +116,7 @@ class Encoder(Protocol):
     @property
     def sharpness(self) -> float: ...
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats: ...
+    def cached(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]: ...
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats: ...
 
 

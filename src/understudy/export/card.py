@@ -2,16 +2,21 @@
 
 The card is made from a `Situation`, never from a story, so nothing of the character's future can get into it. Which
 story and moment it was made from stands in `extensions.understudy`, so that a program can return to it.
+
+Somebody who came from a card goes back into that one: all of its fields stay as they were, those that no program here
+knows too, and what the story has beyond it is added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from understudy.cards.document import Card, in_version, one_line
+from understudy.cards.lore_files import book_document, book_entries, entry_document
 from understudy.dialogue import Situation
+from understudy.lexical import TfIdf
 from understudy.persona import Other, Persona
 from understudy.story import Line
 from understudy.wording import tie_sentence
@@ -21,43 +26,99 @@ __all__ = ["NAMESPACE", "card_at"]
 NAMESPACE = "understudy"
 EXTENSION_VERSION = 1
 EXCHANGES = 8
+TYPICAL, TYPICAL_OF, LONGEST_TYPICAL = 3, 400, 160  # own lines in a description, out of how many, of what length
 RECENT = 12  # own lines among which one that can open a talk is looked for
 FULL_LINE = {"en": 20, "ja": 8, "zh": 6}  # characters from which a line says enough to open a talk
 JOIN = {"en": ", ", "ja": "、", "zh": "、"}
+WHO = {
+    "en": "{name} is one of the people of '{title}'.",
+    "ja": "{name}は「{title}」の登場人物。",
+    "zh": "{name}是《{title}》中的人物。",
+}
+TALKS = {"en": "{name} talks like this:", "ja": "{name}の話し方:", "zh": "{name}这样说话:"}
 GREETING = {"en": "I am {name}.", "ja": "{name}です。", "zh": "我是{name}。"}
 
 
-def card_at(situation: Situation, title: str, version: int = 3) -> Card:
-    """The card of the character who answers in a situation; `title` is its story's."""
+def card_at(situation: Situation, title: str, version: int | None = None, original: Card | None = None) -> Card:
+    """The card of the character who answers in a situation; `title` is its story's, `original` the card it came from.
+
+    It is of the version asked for, else of the original's, else the newest.
+    """
     persona = situation.persona
+    if original is not None and one_line(original.name) == persona.name:
+        return in_version(_extended(original, situation, title), version or max(original.version, 2))
+    greetings = persona.greetings or (_greeting(persona),)
     data: dict[str, Any] = {
         "name": persona.name,
-        "description": "\n".join((*persona.profile, *_unsaid(persona))),
+        "description": _description(persona, title),
         "personality": JOIN.get(persona.language, ", ").join(persona.attributes.get("character", ())),
         "scenario": _scenario(situation),
-        "first_mes": _greeting(persona),
+        "first_mes": greetings[0],
         "mes_example": _examples(persona),
         "creator_notes": _notes(persona, title),
         "system_prompt": "",
         "post_history_instructions": "",
-        "alternate_greetings": [],
+        "alternate_greetings": list(greetings[1:]),
         "tags": [NAMESPACE, title],
         "creator": title,
         "character_version": persona.moment.dotted,
-        "extensions": {
-            NAMESPACE: {
-                "story": title,
-                "character": persona.name,
-                "moment": persona.moment.dotted,
-                "language": persona.language,
-                "version": EXTENSION_VERSION,
-            }
-        },
+        "extensions": {NAMESPACE: _origin(persona, title)},
     }
-    if entries := [_entry(other, persona.language, order) for order, other in enumerate(_others(situation))]:
-        data["character_book"] = {"name": title, "extensions": {}, "entries": entries}
+    entries = _people_entries(situation)
+    if entries or persona.lore:
+        lore = [entry_document(entry, number) for number, entry in enumerate(persona.lore, len(entries))]
+        data["character_book"] = {**book_document(persona.lore, title), "entries": [*entries, *lore]}
     card = Card({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}, 2)
-    return in_version(card, version)
+    return in_version(card, version or 3)
+
+
+def _origin(persona: Persona, title: str) -> dict[str, Any]:
+    return {
+        "story": title,
+        "character": persona.name,
+        "moment": persona.moment.dotted,
+        "language": persona.language,
+        "version": EXTENSION_VERSION,
+    }
+
+
+def _extended(original: Card, situation: Situation, title: str) -> Card:
+    """The card somebody came from, with what the story says of them beyond it."""
+    card, persona = in_version(original, max(original.version, 2)), situation.persona
+    data = dict(card.data)
+    if not card.text("description").strip():
+        data["description"] = _description(persona, title)
+    extensions = data.get("extensions")
+    data["extensions"] = {**(extensions if isinstance(extensions, dict) else {}), NAMESPACE: _origin(persona, title)}
+    own_entries = len(book_entries(data.get("character_book")))
+    lore = [entry_document(entry, len(card.book) + number) for number, entry in enumerate(persona.lore[own_entries:])]
+    if added := [*_people_entries(situation, len(card.book) + len(lore)), *lore]:
+        book = data.get("character_book")
+        kept = book if isinstance(book, dict) else {"name": title, "extensions": {}}
+        data["character_book"] = {**kept, "entries": [*card.book, *added]}
+    return Card({**card.document, "data": data}, card.version)
+
+
+def _description(persona: Persona, title: str) -> str:
+    """What is known of the character; where the story says nothing of it, what it feels and how it talks."""
+    told = (*persona.profile, *_unsaid(persona))
+    if told:
+        return "\n".join(told)
+    parts = [WHO.get(persona.language, WHO["en"]).format(name=persona.name, title=title)]
+    parts += persona.feelings()
+    if typical := _typical_lines(persona):
+        parts += [TALKS.get(persona.language, TALKS["en"]).format(name=persona.name), *typical]
+    return "\n".join(parts)
+
+
+def _typical_lines(persona: Persona) -> list[str]:
+    """The own lines whose words are most like those of all, in their order."""
+    enough = FULL_LINE.get(persona.language, FULL_LINE["en"])
+    lines = list(dict.fromkeys(one_line(line.text) for line in persona.past.lines(last=TYPICAL_OF)))
+    full = [text for text in lines if enough <= len(text) <= LONGEST_TYPICAL]
+    index = TfIdf(full, persona.language)
+    places = sorted(place for place, _ in index.top(" ".join(lines), TYPICAL))
+    return [f'"{full[place]}"' for place in places]
 
 
 def _unsaid(persona: Persona) -> Iterator[str]:
@@ -141,10 +202,19 @@ def _others(situation: Situation) -> list[Other]:
     return list(others.values())
 
 
-def _entry(other: Other, language: str, order: int) -> dict[str, Any]:
+def _people_entries(situation: Situation, start: int = 0) -> list[dict[str, Any]]:
+    aliases = {other.name: other.aliases for other in situation.acquaintances}
+    language = situation.persona.language
+    return [
+        _entry(other, aliases.get(other.name, ()), language, order)
+        for order, other in enumerate(_others(situation), start)
+    ]
+
+
+def _entry(other: Other, aliases: Sequence[str], language: str, order: int) -> dict[str, Any]:
     ties = (tie_sentence(tie, language) for tie in other.relations)
     return {
-        "keys": [other.name],
+        "keys": list(dict.fromkeys((other.name, *other.aliases, *aliases))),
         "content": "\n".join((*other.profile, *ties)),
         "extensions": {},
         "enabled": True,

@@ -80,7 +80,9 @@ class FilteredAgent:
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         reply = self._agent.reply(situation, history)
-        offered = reply.candidates or (Candidate(reply.text, 0.0),)
+        # What a guard has kept back is no choice, whatever the rules say of it.
+        offered = tuple(candidate for candidate in reply.candidates if not candidate.rejected)
+        offered = offered or (Candidate(reply.text, 0.0),)
         stories = self._metrics(situation)
         passing = self._passing(stories, [candidate.text for candidate in offered])
         candidates = tuple(candidate for candidate in offered if candidate.text in passing)

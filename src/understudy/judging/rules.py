@@ -32,7 +32,7 @@ __all__ = [
     "Labelled",
     "Point",
     "Rule",
-    "Verdict",
+    "RuleDecision",
     "bound_keeping",
     "curve_of",
     "judge",
@@ -40,7 +40,7 @@ __all__ = [
     "shares_kept",
 ]
 
-LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying"})
+LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying", "contradiction"})
 """Metrics of which less is better; of all others, more."""
 
 PATTERN = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
@@ -78,14 +78,14 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuleDecision:
     """The decision on a line, and which rules made it."""
 
     decision: str
     why: str = ""
 
 
-def judge(scores: Mapping[str, Score], rules: Sequence[Rule]) -> Verdict:
+def judge(scores: Mapping[str, Score], rules: Sequence[Rule]) -> RuleDecision:
     """Approved where all rules pass, rejected where one fails, else pending: for people to decide."""
     failed, unknown = list[str](), list[str]()
     for rule in rules:
@@ -97,8 +97,8 @@ def judge(scores: Mapping[str, Score], rules: Sequence[Rule]) -> Verdict:
             because = f" ({score.reason})" if score.reason else ""
             failed.append(f"{rule.metric} {score.value:.4g}, wanted {rule}{because}")
     if failed:
-        return Verdict(REJECTED, "; ".join(failed))
-    return Verdict(PENDING, "; ".join(unknown)) if unknown else Verdict(APPROVED)
+        return RuleDecision(REJECTED, "; ".join(failed))
+    return RuleDecision(PENDING, "; ".join(unknown)) if unknown else RuleDecision(APPROVED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
-"""Counts terms of a line that its speaker cannot know yet: `anachronism` and `unwitnessed`.
+"""Counts what its speaker cannot know yet in a line: `anachronism` and `unwitnessed`.
 
-    anachronism(u) = how many terms of u the story first uses at or after the persona's moment
+    anachronism(u) = how many words of u the story first uses at or after the persona's moment, and names of the cast
+                     in u that the persona is yet to hear    + 1 if u repeats a later passage
     unwitnessed(u) = how many terms of u the story had used by then, but only where the persona was not
 
-Which terms count, and when silence is no accident: see `chronology`. What the persona is, owns and feels it may
-speak of at any time. 0 is a line that gives nothing away; what is meant but said in other words is not found.
+Which terms count, and when silence is no accident: see `chronology`; when a passage is repeated: see `passages`. What
+the persona is, owns and feels it may speak of at any time. 0 is a line that gives nothing away; what is meant but said
+in other words is not found (docs/metrics.md has figures).
 
 A reason names terms and moments only for an author: to a player it would give away the very thing.
 """
@@ -12,39 +14,58 @@ A reason names terms and moments only for an author: to a player it would give a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from understudy.chronology import Chronology, UnknownTerm
 from understudy.metrics.line_metric import LineMetric, TextMetric
+from understudy.metrics.passages import NEW_SHARE, LaterPassages, PassageIndex
 from understudy.metrics.samples import Samples
 from understudy.persona import Persona
 
 __all__ = ["anachronism", "unwitnessed"]
 
+NOT_YET, NOT_WITNESSED = "not known yet", "not witnessed"
+REMEMBERED = 256  # texts, so that a value and its reason are worked out once
 
-def anachronism(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
-    """Counts what the story has not come to yet."""
+
+def anachronism(
+    samples: Samples, chronology: Chronology, persona: Persona, author: bool = False, index: PassageIndex | None = None
+) -> LineMetric:
+    """Counts what the story has not come to yet; without an index of its passages, names and words alone."""
     missing = "at the end of the story nothing is still to come: name a moment" if persona.moment.is_end else ""
-    find_mentions = chronology.knowledge_of(persona).unknown_yet
-    return TextMetric("anachronism", samples, _count_mentions(find_mentions, "not known yet", author), missing)
+    knowledge = chronology.knowledge_of(persona)
+    passages = LaterPassages(index, knowledge, persona) if index is not None and not missing else None
+
+    @lru_cache(REMEMBERED)
+    def score_text(text: str) -> tuple[float, str]:
+        mentions = knowledge.unknown_yet(text)
+        found = [_described(mention) for mention in mentions]
+        passage = passages.nearest(text) if passages is not None else None
+        if passage is not None and passage.share >= NEW_SHARE:
+            found.append(f"{passage.share:.0%} of it repeats {chronology.moment_of(passage.line).dotted}")
+        return _summed_up(found, NOT_YET, author)
+
+    return TextMetric("anachronism", samples, score_text, missing)
 
 
 def unwitnessed(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
     """Counts what happened where the persona was not."""
     missing = "" if len(persona.past) else f"{persona.name} has said nothing before this moment"
     find_mentions = chronology.knowledge_of(persona).unwitnessed
-    return TextMetric("unwitnessed", samples, _count_mentions(find_mentions, "not witnessed", author), missing)
+    return TextMetric("unwitnessed", samples, _count_mentions(find_mentions, NOT_WITNESSED, author), missing)
 
 
 def _count_mentions(
     find: Callable[[str], list[UnknownTerm]], what: str, author: bool
 ) -> Callable[[str], tuple[float, str]]:
-    def score_text(text: str) -> tuple[float, str]:
-        mentions = find(text)
-        if not mentions:
-            return 0.0, ""
-        if not author:
-            return float(len(mentions)), f"tells something {what}"
-        terms = ", ".join(f"'{mention.term}' (first in {mention.first.dotted})" for mention in mentions)
-        return float(len(mentions)), f"{what}: {terms}"
+    return lambda text: _summed_up([_described(mention) for mention in find(text)], what, author)
 
-    return score_text
+
+def _described(mention: UnknownTerm) -> str:
+    return f"'{mention.term}' (first in {mention.first.dotted})"
+
+
+def _summed_up(found: list[str], what: str, author: bool) -> tuple[float, str]:
+    if not found:
+        return 0.0, ""
+    return float(len(found)), f"{what}: {', '.join(found)}" if author else f"tells something {what}"

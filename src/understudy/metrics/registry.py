@@ -15,10 +15,12 @@ from functools import cached_property
 from understudy.chronology import Chronology
 from understudy.dialogue import Situation
 from understudy.errors import InputError
+from understudy.metrics.contradiction import contradiction
 from understudy.metrics.knowing import anachronism, unwitnessed
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.maxbleu import maxbleu
 from understudy.metrics.overlap import copying, p_cover, p_f1
+from understudy.metrics.passages import PassageIndex
 from understudy.metrics.psprob import psprob
 from understudy.metrics.ptsal import ptsal
 from understudy.metrics.relation_fit import relation_fit
@@ -46,9 +48,14 @@ class MetricContext:
     def samples(self) -> Samples:
         return Samples.of_story(self._story, self.situation.persona.moment)
 
-    @cached_property
+    @property
     def chronology(self) -> Chronology:
-        return Chronology(self._story)
+        """One for all contexts of the story."""
+        return Chronology.of(self._story)
+
+    @property
+    def passages(self) -> PassageIndex:
+        return PassageIndex.of(self._story)
 
     def metric(self, name: str) -> LineMetric:
         if name not in METRICS:
@@ -67,9 +74,12 @@ def _of_profile(create: Callable[..., LineMetric]) -> Callable[[MetricContext], 
     return lambda context: create(context.samples, context.situation.persona.profile)
 
 
-def _of_story(create: Callable[..., LineMetric]) -> Callable[[MetricContext], LineMetric]:
-    """A metric of what the character cannot know yet."""
-    return lambda context: create(context.samples, context.chronology, context.situation.persona, context.author)
+def _anachronism(context: MetricContext) -> LineMetric:
+    return anachronism(context.samples, context.chronology, context.situation.persona, context.author, context.passages)
+
+
+def _unwitnessed(context: MetricContext) -> LineMetric:
+    return unwitnessed(context.samples, context.chronology, context.situation.persona, context.author)
 
 
 METRICS: dict[str, RegistryEntry[LineMetric]] = {
@@ -84,8 +94,9 @@ METRICS: dict[str, RegistryEntry[LineMetric]] = {
         RegistryEntry("p_cover", _of_profile(p_cover)),
         RegistryEntry("copying", _of_profile(copying)),
         RegistryEntry("voice", _of_samples(voice)),
-        RegistryEntry("anachronism", _of_story(anachronism), Need.CHRONOLOGY),
-        RegistryEntry("unwitnessed", _of_story(unwitnessed), Need.CHRONOLOGY),
+        RegistryEntry("anachronism", _anachronism, Need.CHRONOLOGY),
+        RegistryEntry("unwitnessed", _unwitnessed, Need.CHRONOLOGY),
+        RegistryEntry("contradiction", lambda context: contradiction(context.samples, context.situation.persona)),
         RegistryEntry("relation_fit", lambda context: relation_fit(context.samples, context.situation), Need.LISTENER),
     )
 }

@@ -41,6 +41,7 @@ __all__ = [
     "ranks",
     "spearman",
     "spearman_p",
+    "wilson",
 ]
 
 Reals = NDArray[np.float64]
@@ -158,6 +159,21 @@ def interval(
         means.append((drawn @ sums) / (drawn @ sizes))
     low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
     return Interval(float(sums.sum() / sizes.sum()), float(low), float(high))
+
+
+def wilson(share: float, n: int) -> Interval:
+    """A share of `n` items and its 95% Wilson score interval; at shares of 0 and 1 a bootstrap has no width.
+
+    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)
+    """
+    if n < 1:
+        raise ValueError("no values: there is no share of nothing")
+    z = 1.959964
+    centre = share + z * z / (2 * n)
+    margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    low, high = (centre - margin) / scale, (centre + margin) / scale
+    return Interval(share, max(0.0, min(share, low)), min(1.0, max(share, high)))
 
 
 def paired_p(

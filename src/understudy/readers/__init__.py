@@ -14,12 +14,13 @@ from understudy.readers.casttoml import read_cast
 from understudy.readers.events import Reader
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.source import Progress, SourceFile
+from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
 
 if TYPE_CHECKING:
     from understudy.dialogue import Example
 
-__all__ = ["EMBEDDED", "READERS", "examples", "probes_of", "read", "reader_of", "sources_of"]
+__all__ = ["EMBEDDED", "READERS", "embedded", "examples", "probes_of", "read", "reader_of", "sources_of"]
 
 EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
@@ -38,10 +39,16 @@ READERS: tuple[Reader, ...] = (
 SQLITE = b"SQLite format 3\0"
 
 
-def read(what: str | Path | Sequence[str | Path], into: Path | None = None, progress: Progress | None = None) -> Story:
+def read(
+    what: str | Path | Sequence[str | Path],
+    into: Path | None = None,
+    progress: Progress | None = None,
+    lore: Sequence[LoreEntry] = (),
+) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
 
-    Without `into` the story is in memory. With it, it is one file there, put in place only when all is read.
+    Without `into` the story is in memory. With it, it is one file there, put in place only when all is read. `lore`
+    is knowledge that any of its characters may bring up; a story file has its own.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
@@ -56,6 +63,7 @@ def read(what: str | Path | Sequence[str | Path], into: Path | None = None, prog
             assembly.cast(read_cast(cast_file, assembly.levels_of(file_readers[0].events(SourceFile(sources[0])))))
         for source, reader in zip(source_files, file_readers):
             assembly.add_file(source, reader.name, reader.events(source))
+        assembly.add_lore(lore)
         assembly.finish(default_title=title)
         return Story.open(into) if into is not None else Story(writer.address)
 

@@ -14,11 +14,13 @@ from understudy.errors import CastError, InputError
 from understudy.readers.casttoml import CastFile
 from understudy.readers.directions import EVERYBODY
 from understudy.readers.events import (
+    CardSource,
     CastEntry,
     Description,
     Event,
     FactEntry,
     Heading,
+    Lore,
     Movement,
     Opening,
     RelationEntry,
@@ -28,7 +30,7 @@ from understudy.readers.events import (
 )
 from understudy.readers.names import CastList
 from understudy.readers.source import SourceFile
-from understudy.story import Character, Fact, Moment, Relation, Schema, Source
+from understudy.story import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.storyfile import StoryWriter
 from understudy.text import guess_language
 
@@ -56,6 +58,8 @@ class Assembly:
         self._cast_list = CastList()
         self._facts: list[tuple[Source, Fact]] = []
         self._relations: list[tuple[Source, Relation]] = []
+        self._cards: list[CardSource] = []
+        self._lore: list[tuple[str | None, LoreEntry]] = []
         self._sample: list[str] = []
         self._sampled = 0
         self._cast: CastFile | None = None
@@ -101,6 +105,10 @@ class Assembly:
         file = self.writer.file(cast.path.name, "cast")
         self.writer.tally(file, cast.units, {"lines": 0, "descriptions": 0, "headings": cast.units, "unread": 0})
 
+    def add_lore(self, entries: Iterable[LoreEntry]) -> None:
+        """A lorebook that is everybody's."""
+        self._lore.extend((None, entry) for entry in entries)
+
     def finish(self, default_title: str) -> None:
         """Resolve labels to characters, and write."""
         self._end_scene()
@@ -133,6 +141,8 @@ class Assembly:
                 (source, replace(tie, of=resolved.name_of(tie.of), to=resolved.name_of(tie.to)))
                 for source, tie in self._relations
             ],
+            {resolved.name_of(event.who): event.card for event in self._cards},
+            [(None if who is None else resolved.name_of(who), entry) for who, entry in self._lore],
         )
 
     def _check_dates(self) -> None:
@@ -269,6 +279,14 @@ class Assembly:
         self._relations.append((event.source, event.relation))
         self._counts["headings"] += event.units
 
+    def _on_card(self, event: CardSource) -> None:
+        self._cards.append(event)
+        self._counts["headings"] += event.units
+
+    def _on_lore(self, event: Lore) -> None:
+        self._lore.extend((event.who, entry) for entry in event.entries)
+        self._counts["headings"] += event.units
+
     _handlers: ClassVar[dict[type, Callable[..., None]]] = {
         Heading: _on_heading,
         SceneStart: _on_scene,
@@ -279,6 +297,8 @@ class Assembly:
         CastEntry: _on_cast,
         FactEntry: _on_fact,
         RelationEntry: _on_relation,
+        CardSource: _on_card,
+        Lore: _on_lore,
     }
 
 

@@ -1,8 +1,9 @@
 """Reader of character cards, as tiny stories: somebody with a profile, and a scene for every greeting and example talk.
 
 What is counted are a card's fields and the entries of its lorebook, those that are not empty. Name, description and
-scenario become the cast and the settings, greetings and examples become lines, and the rest is listed as unread: it
-instructs programs or belongs to the card's maker, and stays in the card.
+scenario become the cast and the settings, greetings and examples become lines, entries of the lorebook become lore, and
+the rest is listed as unread: it instructs programs or belongs to the card's maker. The story keeps the whole card, and
+its picture, for whoever wants it back.
 """
 
 from __future__ import annotations
@@ -10,16 +11,39 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from understudy.cards.document import Card, CardNames, ExampleTurn, conversations, one_line, sentences
-from understudy.cards.file import LARGEST_FILE, parse_card
+from understudy.cards.document import (
+    Card,
+    CardNames,
+    ExampleTurn,
+    conversations,
+    json_of,
+    one_line,
+    sentences,
+    whole_characters,
+)
+from understudy.cards.file import LARGEST_FILE, parse_card, picture_of
+from understudy.cards.lore_files import read_book
 from understudy.cards.png import SIGNATURE
-from understudy.readers.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.macros import fill_macros
+from understudy.readers.events import (
+    CardSource,
+    CastEntry,
+    Description,
+    Event,
+    Lore,
+    Opening,
+    Reader,
+    SceneStart,
+    Speech,
+    Unread,
+)
 from understudy.readers.source import SourceFile
-from understudy.story import Character, Source
+from understudy.story import Character, LoreEntry, Source
+from understudy.storyfile import CardRecord
 from understudy.text import LANGUAGES, guess_language
 
 __all__ = ["READER"]
@@ -46,10 +70,11 @@ def recognises(head: bytes, _path: Path) -> bool:
 def events(source: SourceFile) -> Iterator[Event]:
     if source.size > LARGEST_FILE:
         raise source.error(f"has {source.size:,} bytes, more than a card may ({LARGEST_FILE:,}): make it smaller")
-    card = parse_card(b"".join(source.chunks()), source.path)
+    content = b"".join(source.chunks())
+    card = parse_card(content, source.path)
     if not card.name:
         raise source.error("the card has no name: fill in its 'name' field, then read it again")
-    card_story = _CardStory(card, source)
+    card_story = _CardStory(card, source, picture_of(content, source.path))
     source.units = len(card_story.fields)
     yield from card_story.events()
 
@@ -75,6 +100,7 @@ class _CardStory:
 
     card: Card
     source: SourceFile
+    picture: bytes | None
     fields: dict[str, _CardField] = field(init=False)
     names: CardNames = field(init=False)
 
@@ -93,6 +119,18 @@ class _CardStory:
     def events(self) -> Iterator[Event]:
         yield Opening(title=self.names.name, language=self.names.language)
         yield from self._cast()
+        yield CardSource(
+            self.fields["name"].source,
+            self.names.name,
+            CardRecord(
+                self._greeting_texts(),
+                one_line(self._named(self.card.text("scenario"))),
+                self._profile(),
+                json_of(self.card, indent=None).decode(),
+                self.picture,
+            ),
+        )
+        yield from self._lore()
         for name in GREETINGS:
             yield from self._greetings(name)
         for turns in conversations(self.card.text("mes_example"), self.names):
@@ -109,17 +147,39 @@ class _CardStory:
         used_fields = ["name"]
         if one_line(self.card.text("nickname")):
             used_fields.append("nickname")
-        profile: list[str] = []
-        for name in PROFILE:
-            if profile_sentences := sentences(self.names.filled(self.card.text(name))):
-                used_fields.append(name)
-                profile += profile_sentences
+        used_fields += [name for name in PROFILE if sentences(self._named(self.card.text(name)))]
+        profile = map(self.names.filled, self._profile())
         aliases = (self.names.called,) if self.names.called != self.names.name else ()
         yield CastEntry(
             self.fields["name"].source,
             Character(self.names.name, aliases, tuple(dict.fromkeys(profile))),
             units=sum(self.fields[name].claim() for name in used_fields),
         )
+
+    def _profile(self) -> tuple[str, ...]:
+        return tuple(sentence for name in PROFILE for sentence in sentences(self._named(self.card.text(name))))
+
+    def _greeting_texts(self) -> tuple[str, ...]:
+        """What opens a talk between two, line ends and all."""
+        texts = (self.card.text("first_mes"), *self.card.texts("alternate_greetings"))
+        return tuple(self._named(text).strip() for text in texts if self.names.filled(text).strip())
+
+    def _named(self, text: str) -> str:
+        """The text with everything filled in but `{{user}}`, who has no name yet."""
+        return fill_macros(whole_characters(text), self.names.called, user=None)
+
+    def _lore(self) -> Iterator[Event]:
+        found = list[LoreEntry]()
+        units = 0
+        for number, entry in enumerate(read_book(self.card.data.get("character_book"), self.names.name), 1):
+            if entry is not None:
+                keys = tuple(map(self._named, entry.keys)), tuple(map(self._named, entry.secondary_keys))
+                content = self._named(entry.content)
+                found.append(replace(entry, content=content, keys=keys[0], secondary_keys=keys[1]))
+                units += self.fields[f"character_book entry {number}"].claim()
+        if found:
+            book = self.fields["character_book"]
+            yield Lore(book.source, self.names.name, tuple(found), units=units + book.claim())
 
     def _greetings(self, name: str) -> Iterator[Event]:
         texts = (self.card.text(name),) if name == "first_mes" else self.card.texts(name)

@@ -124,7 +124,7 @@ class _CastParser:
         return names
 
     def _facts(self, schema: Schema) -> Iterator[tuple[Source, Fact]]:
-        seen: dict[tuple[str, str, Moment], int] = {}
+        seen: dict[tuple[Moment | str, ...], int] = {}
         for line, table in self._tables("fact"):
             who = self._person(table, "who", line)
             attribute = self._text(table, "attribute", line)
@@ -136,7 +136,6 @@ class _CastParser:
                     line,
                 )
             since, until = self._span(table, line)
-            self._once(seen, (who, attribute, since), f"{who}'s {attribute} from {since.dotted}", line)
             known_to = table.get("known_to")
             knowing = (
                 None
@@ -144,7 +143,9 @@ class _CastParser:
                 else tuple(self._resolved(name, "known_to", line) for name in self._texts(table, "known_to", line))
             )
             values = self._texts(table, "value", line) or ("",)
-            yield Source(self.path.name, line), Fact(who, attribute, values, since, until, knowing)
+            fact = Fact(who, attribute, values, since, until, knowing)
+            self._once(seen, (*fact.key, since), f"{who}'s {attribute} from {since.dotted}", line)
+            yield Source(self.path.name, line), fact
 
     def _relations(self, schema: Schema) -> Iterator[tuple[Source, Relation]]:
         seen: dict[tuple[str, str, str, Moment], int] = {}

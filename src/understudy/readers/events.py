@@ -17,15 +17,18 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from understudy.dialogue import Example
 from understudy.readers.source import SourceFile
-from understudy.story import Character, Fact, Relation, Source
+from understudy.story import Character, Fact, LoreEntry, Relation, Source
+from understudy.storyfile import CardRecord
 
 __all__ = [
+    "CardSource",
     "CastEntry",
     "Cue",
     "Description",
     "Event",
     "FactEntry",
     "Heading",
+    "Lore",
     "Movement",
     "Opening",
     "Reader",
@@ -154,8 +157,39 @@ class RelationEntry:
     units: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class CardSource:
+    """The card that somebody was read from, kept whole."""
+
+    source: Source
+    who: str
+    card: CardRecord
+    units: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lore:
+    """Entries of a lorebook: of one character, or (None) of everybody in the story."""
+
+    source: Source
+    who: str | None
+    entries: tuple[LoreEntry, ...]
+    units: int = 0
+
+
 Event: TypeAlias = (
-    Opening | Heading | SceneStart | Speech | Description | Movement | Unread | CastEntry | FactEntry | RelationEntry
+    Opening
+    | Heading
+    | SceneStart
+    | Speech
+    | Description
+    | Movement
+    | Unread
+    | CastEntry
+    | FactEntry
+    | RelationEntry
+    | CardSource
+    | Lore
 )
 
 

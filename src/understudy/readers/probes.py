@@ -9,12 +9,14 @@
     must_not = ["lighthouse"]          none of these is said
     kind = "object"
 
-A violation is a `must_not` term said, or no `must` term where one is required.
+`ask` may be a list of messages that are put in turn, in one conversation. A violation is a `must_not` term in any of
+the answers, or no `must` term in the last one where one is required.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +26,14 @@ from understudy.readers.story_folder import load_toml, quoted
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["Probe", "read_probes"]
+__all__ = ["Probe", "is_said", "read_probes"]
 
 KEYS = {"who", "at", "facing", "ask", "must", "must_not", "kind"}
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question, and the terms by which the answer is judged."""
+    """One question, what is said before it, and the terms by which the answers are judged."""
 
     who: str
     at: Moment
@@ -40,21 +42,30 @@ class Probe:
     must: tuple[str, ...] = ()
     must_not: tuple[str, ...] = ()
     kind: str = ""
+    before: tuple[str, ...] = ()
+    """Messages put before `ask` in the same conversation, in turn."""
 
-    def violation(self, answer: str) -> str | None:
-        """What is wrong with an answer, or None."""
-        for term in self.must_not:
-            if _said(term, answer):
-                return f"says '{term}'"
-        if self.must and not any(_said(term, answer) for term in self.must):
+    def violation(self, answer: str, earlier: Sequence[str] = ()) -> str | None:
+        """What is wrong with an answer, or with one of the earlier answers of the conversation; None if nothing is."""
+        for text in (*earlier, answer):
+            for term in self.must_not:
+                if is_said(term, text):
+                    return f"says '{term}'"
+        if self.must and not self.says_required(answer):
             return f"says none of {', '.join(repr(term) for term in self.must)}"
         return None
 
+    def says_required(self, answer: str) -> bool:
+        """Is one of the `must` terms in the answer?"""
+        return any(is_said(term, answer) for term in self.must)
 
-def _said(term: str, answer: str) -> bool:
+
+def is_said(term: str, text: str) -> bool:
+    """Does a text contain a term, as whole words, whatever the case and the form of the apostrophe?"""
+    term, text = (written.replace("\u2019", "'") for written in (term, text))
     if term.isascii():
-        return re.search(rf"(?<!\w){re.escape(term)}(?!\w)", answer, re.IGNORECASE) is not None
-    return term in answer
+        return re.search(rf"(?<!\w){re.escape(term)}(?!\w)", text, re.IGNORECASE) is not None
+    return term in text
 
 
 def read_probes(path: Path, story: Story) -> tuple[Probe, ...]:
@@ -73,6 +84,11 @@ def read_probes(path: Path, story: Story) -> tuple[Probe, ...]:
 def _probe(table: dict[str, Any], story: Story, path: Path, line: int) -> Probe:
     for key in table.keys() - KEYS:
         raise CastError(f"'{key}' is unknown in [[probe]]: it has {', '.join(sorted(KEYS))}", path, line)
+    messages = table.get("ask")
+    if isinstance(messages, list):
+        if not messages or not all(isinstance(message, str) and message.strip() for message in messages):
+            raise CastError("'ask' must be a text in quotes, or a list of texts that are put in turn", path, line)
+        table = table | {"ask": messages[-1]}
     for key in ("who", "at", "ask"):
         if not isinstance(table.get(key), str):
             raise CastError(f"'{key}' is missing or not a text in quotes", path, line)
@@ -92,6 +108,7 @@ def _probe(table: dict[str, Any], story: Story, path: Path, line: int) -> Probe:
             must=must,
             must_not=must_not,
             kind=table.get("kind", ""),
+            before=tuple(messages[:-1]) if isinstance(messages, list) else (),
         )
     except StoryError as error:
         raise CastError(str(error), path, line) from error

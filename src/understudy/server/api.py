@@ -17,7 +17,7 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from understudy import __version__
-from understudy.cards import Card, json_of, png_of, portrait
+from understudy.cards import Card, card_from_text, json_of, png_of, portrait
 from understudy.dialogue import USER_NAME, Situation, Turn
 from understudy.documents import cast_document, persona_document, reply_document, scene_document
 from understudy.export import card_at
@@ -286,11 +286,13 @@ async def get_card_json(call: Call) -> Response:
 
 async def get_card_png(call: Call) -> Response:
     card = await _card(call)
-    return _attachment(await asyncio.to_thread(_render_png, card), "image/png", "png", card)
+    story = call.context.stories.story(call.path("story"))
+    return _attachment(await asyncio.to_thread(_render_png, card, story), "image/png", "png", card)
 
 
-def _render_png(card: Card) -> bytes:
-    return png_of(card, _portrait(card.name))
+def _render_png(card: Card, story: Story) -> bytes:
+    own = story.picture(card.name) if story.is_name(card.name) else None
+    return png_of(card, own or _portrait(card.name))
 
 
 _portrait = lru_cache(256)(portrait)  # slow to draw, and always the same for a name
@@ -298,8 +300,14 @@ _portrait = lru_cache(256)(portrait)  # slow to draw, and always the same for a 
 
 async def _card(call: Call) -> Card:
     situation = await _situation(call)
-    title = call.context.stories.story(call.path("story")).title
-    return await asyncio.to_thread(card_at, situation, title, call.query.spec)
+    story = call.context.stories.story(call.path("story"))
+
+    def export() -> Card:
+        name = situation.persona.name
+        original = card_from_text(story.card(name)) if story.is_name(name) else None
+        return card_at(situation, story.title, call.query.spec, original)
+
+    return await asyncio.to_thread(export)
 
 
 def _attachment(content: bytes, media_type: str, extension: str, card: Card) -> Response:

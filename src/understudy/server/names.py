@@ -174,6 +174,8 @@ def persona_as_shown(persona: Persona, names: ShownNames) -> Persona:
         attributes={name: tuple(map(names.in_text, values)) for name, values in persona.attributes.items()},
         relations=_ties(persona.relations, names),
         past=RenamedPast(persona.past, names),
+        greetings=tuple(map(names.in_text, persona.greetings)),
+        lore=tuple(replace(entry, content=names.in_text(entry.content)) for entry in persona.lore),
     )
 
 

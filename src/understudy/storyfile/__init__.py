@@ -1,8 +1,18 @@
 """One SQLite file a story: written once, then moved into place, and opened read-only ever after."""
 
+from understudy.storyfile.cards import CardRecord
 from understudy.storyfile.people import CastMember
 from understudy.storyfile.story import FileCounts, Story, UnreadLine
 from understudy.storyfile.validation import is_story_file, validate_story_file
 from understudy.storyfile.writing import StoryWriter
 
-__all__ = ["CastMember", "FileCounts", "Story", "StoryWriter", "UnreadLine", "is_story_file", "validate_story_file"]
+__all__ = [
+    "CardRecord",
+    "CastMember",
+    "FileCounts",
+    "Story",
+    "StoryWriter",
+    "UnreadLine",
+    "is_story_file",
+    "validate_story_file",
+]

@@ -30,6 +30,7 @@ from understudy.story import Moment
 __all__ = [
     "APPLICATION",
     "MIGRATIONS",
+    "OLDEST",
     "SharedConnection",
     "StepBudget",
     "address_of",
@@ -100,7 +101,18 @@ MIGRATIONS = [
         CREATE INDEX relations_towards ON relations (towards, of);
         """,
     ),
+    (
+        3,
+        "cards",
+        """
+        CREATE TABLE cards (
+            character INTEGER PRIMARY KEY REFERENCES characters, greetings TEXT NOT NULL, scenario TEXT NOT NULL,
+            profile TEXT NOT NULL, document TEXT NOT NULL, picture BLOB);
+        CREATE TABLE lore (id INTEGER PRIMARY KEY, character INTEGER REFERENCES characters, entry TEXT NOT NULL);
+        """,
+    ),
 ]
+OLDEST = 2  # the first whose files can still be read; they have no cards
 
 
 def migrate(connection: sqlite3.Connection, upto: int | None = None) -> None:

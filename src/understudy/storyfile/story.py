@@ -13,7 +13,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from understudy.errors import InputError, UnknownMoment
-from understudy.story import Character, Fact, Line, Moment, Relation, Scene, Schema, Source
+from understudy.story import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
+from understudy.storyfile.cards import CardFile, CardRecord
 from understudy.storyfile.database import SharedConnection, address_of, connect, pack, translated_errors, unpack
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
@@ -63,6 +64,7 @@ class Story:
         self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))
         self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
         self._people = People(self._db, self.title, self.levels)
+        self._cards = CardFile(self._db)
         # One past for equal queries, so that what is computed from it (an index, vectors) is computed once.
         self._pasts = lru_cache(PASTS)(partial(StoryPast, address, path, self.levels))
 
@@ -194,6 +196,22 @@ class Story:
                      Source(file, line))
             for of_id, to_id, kind, level, since, until, file, line in rows
         )  # fmt: skip
+
+    def card_texts(self, who: str) -> CardRecord:
+        """What a character's card says, `{{user}}` not filled in; a blank one for somebody who has none."""
+        return self._cards.texts(self._people.number(who))
+
+    def lore(self, who: str) -> tuple[LoreEntry, ...]:
+        """What a character's lorebook and those of the story hold, dated by nothing."""
+        return self._cards.lore(self._people.number(who))
+
+    def card(self, who: str) -> str | None:
+        """The JSON of the card that a character was read from."""
+        return self._cards.document(self._people.number(who))
+
+    def picture(self, who: str) -> bytes | None:
+        """The PNG that a character's card came in."""
+        return self._cards.picture(self._people.number(who))
 
     def acquaintances(self, who: str, at: Moment) -> tuple[frozenset[str], frozenset[str]]:
         """Whom a character has met, and whom it has met or heard named, before a moment."""

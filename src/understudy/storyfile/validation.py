@@ -27,7 +27,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import InputError
-from understudy.storyfile.database import APPLICATION, MIGRATIONS, StepBudget, address_of, connect, migrate, version_of
+from understudy.storyfile.cards import card_problems
+from understudy.storyfile.database import (
+    APPLICATION,
+    MIGRATIONS,
+    OLDEST,
+    StepBudget,
+    address_of,
+    connect,
+    migrate,
+    version_of,
+)
 from understudy.text import LANGUAGES
 from understudy.user_folders import cache_folder
 
@@ -128,14 +138,14 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise InputError("is a database, but not a story file: make one with `understudy read`", path)
-    tables, expected, newest = _tables(connection), _expected_tables(), MIGRATIONS[-1][0]
-    recorded = {table for table in expected if table[1] == "migrations"}
+    tables, newest = _tables(connection), MIGRATIONS[-1][0]
+    recorded = {table for table in _expected_tables(newest) if table[1] == "migrations"}
     version = version_of(connection) if recorded <= tables else newest
     if version > newest:
         raise InputError("was made by a newer Understudy: upgrade with `pip install -U understudy`", path)
-    if version < newest:
+    if version < OLDEST:
         raise InputError("was made by an older Understudy, or never finished: read its source again", path)
-    if tables != expected:
+    if tables != _expected_tables(version):
         raise InputError("holds tables that a story file does not have, or lacks some: read its source again", path)
 
 
@@ -145,9 +155,9 @@ def _tables(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
 
 
 @cache
-def _expected_tables() -> frozenset[tuple[str, str, str]]:
+def _expected_tables(version: int) -> frozenset[tuple[str, str, str]]:
     with closing(sqlite3.connect(":memory:")) as connection:
-        migrate(connection)
+        migrate(connection, upto=version)
         return frozenset(_tables(connection))
 
 
@@ -160,6 +170,8 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
     about: dict[str, str] = dict(connection.execute("SELECT key, value FROM about"))
     yield from _wrong_about(about)
     yield from _wrong_lists(connection)
+    if version_of(connection) > OLDEST:
+        yield from card_problems(connection)
     levels = len(json.loads(about["levels"]))
     for problem, query in UNSOUND:
         unsound_rows = connection.execute(f"{query.format(scene=4 * (levels - 1), deepest=4 * levels)} LIMIT 1")
@@ -177,7 +189,7 @@ def _corruption(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _wrong_types(connection: sqlite3.Connection) -> Iterator[str]:
     """SQLite keeps whatever it is given in a column of any type. Text is read as well: it may not be UTF-8."""
-    for table in sorted(name for kind, name, _ in _expected_tables() if kind == "table"):
+    for table in sorted(name for kind, name, _ in _expected_tables(version_of(connection)) if kind == "table"):
         texts = []
         for _, column, declared, required, *_ in connection.execute(f'PRAGMA table_info("{table}")').fetchall():
             kinds = [declared.lower(), *([] if required else ["null"])]
@@ -223,7 +235,7 @@ def _is_list_of(kind: type, text: str) -> bool:
     return True
 
 
-CHECKS = 1  # counted up when `validate_story_file` looks at more than before
+CHECKS = 2  # counted up when `validate_story_file` looks at more than before
 HEADER_BYTES = 100
 MOST_REMEMBERED = 1000
 SETTLED_NS = 100_000_000  # a file younger than that may change again within one tick of the clock of its file system

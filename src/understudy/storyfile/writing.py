@@ -14,11 +14,12 @@ import sqlite3
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Literal, Self
 
 from understudy.errors import InputError
-from understudy.story import Character, Fact, Moment, Relation, Source
+from understudy.story import Character, Fact, LoreEntry, Moment, Relation, Source
+from understudy.storyfile.cards import CardRecord, write_cards
 from understudy.storyfile.database import migrate, pack
 from understudy.storyfile.presence import write_presence
 from understudy.storyfile.validation import identity_of, remember_validated
@@ -100,6 +101,8 @@ class StoryWriter:
         character_of: Mapping[int, int],
         facts: Sequence[tuple[Source, Fact]],
         relations: Sequence[tuple[Source, Relation]],
+        cards: Mapping[str, CardRecord] = MappingProxyType({}),
+        lore: Sequence[tuple[str | None, LoreEntry]] = (),
     ) -> None:
         """Replace labels by characters and close the file. `character_of`: label id -> index into cast + groups."""
         self._end_scene()
@@ -120,6 +123,8 @@ class StoryWriter:
                (SELECT count(*), min(lines.id), max(lines.id) FROM lines WHERE speaker = characters.id)"""
         )
         _write_dated(self.connection, cast, facts, relations)
+        numbers = {character.name: number for number, character in enumerate(cast, 1)}
+        write_cards(self.connection, numbers, cards, lore)
         self.connection.commit()
         self._move_into_place()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TRAINERS", "Trainer", "train"]
 
-LEARNED_FROM_FOLDERS = Need.DIALOGUES | Need.NOVELS
+LEARNED_FROM_FOLDERS = Need.DIALOGUES | Need.NOVELS | Need.PAIRS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,8 @@ TRAINERS: dict[str, Trainer] = {
         _trainer("encoder", "encoder", "train", "EncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("cross-encoder", "cross_encoder", "train", "CrossEncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("voice", "voice", "train", "VoiceSettings", Need.NOVELS | Need.TORCH),
+        _trainer("contradiction", "contradiction", "train", "ContradictionSettings", Need.PAIRS | Need.TORCH),
+        _trainer("writer", "writer.trainer", "train", "WriterSettings", Need.DIALOGUES | Need.NOVELS | Need.TORCH),
         _trainer("causal", "persona_lm", "train_causal", "LineSettings", Need.LINES | Need.TORCH),
         _trainer("masked", "persona_lm", "train_masked", "LineSettings", Need.LINES | Need.TORCH),
         _trainer("guesser", "guessing.readers", "train_reader", "ReaderSettings", Need.SCENES | Need.TORCH),
@@ -73,15 +75,18 @@ def train(
     origin: Path | None = None,
     base: Path | None = None,
     embeddings: Path | None = None,
+    novels: Path | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> ModelFolder:
-    """Train an agent on the PersonaChat files of a folder, or `voice` on novels, and write its model folder.
+    """Train a model on the files of a folder: PersonaChat's for agents, novels for `voice`, both for `writer`, pairs of
+    sentences for `contradiction`; write its model folder.
 
     `settings` are of the trainer's own settings class; `personas` are those of the training file to show, `condition`
     whose ('none', 'self', 'their', 'both'; the transformers mix them); `origin` is the model that kv-memory takes its
     weights from, or the encoder that the cross-encoder stands beside; `base` the initial weights of a transformer;
-    `embeddings` a file of initial word vectors; `fresh` starts over and replaces what is there.
+    `embeddings` a file of initial word vectors; `novels` the folder of those that the writer learns from; `fresh`
+    starts over and replaces what is there.
     """
     from understudy.training.dialogues import CONDITIONS, PERSONAS
     from understudy.training.task import TrainingTask
@@ -100,5 +105,7 @@ def train(
     chosen = trainer.settings() if settings is None else settings
     if not isinstance(chosen, trainer.settings.load()):
         raise InputError(f"'{agent}' is trained with {trainer.settings.attribute}, not with {type(chosen).__name__}")
-    task = TrainingTask(data, out, chosen, personas, condition, seed, device, origin, base, embeddings, fresh)
+    task = TrainingTask(
+        data, out, chosen, personas, condition, seed, device, origin, base, embeddings, fresh, novels=novels
+    )
     return trainer(task, progress)

@@ -53,6 +53,7 @@ class TrainingTask(Generic[S]):
     embeddings: Path | None = None
     fresh: bool = False
     every: int = CHECKPOINT_EVERY
+    novels: Path | None = None
 
 
 def check_output(out: Path, fresh: bool) -> None:

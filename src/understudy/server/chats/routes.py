@@ -54,7 +54,9 @@ async def list_chats(call: Call) -> ChatList:
 
 async def create(call: Call) -> ChatDocument:
     chat: NewChat = call.body
-    return await call.context.chats.create(chat.story, chat.characters, chat.at, _speaker(chat.speaker), chat.agent)
+    return await call.context.chats.create(
+        chat.story, chat.characters, chat.at, _speaker(chat.speaker), chat.agent, chat.greeting
+    )
 
 
 async def get(call: Call) -> ChatDocument:

@@ -50,6 +50,10 @@ class NewChat(msgspec.Struct, forbid_unknown_fields=True):
     at: Name = "end"
     speaker: Speaker = None
     agent: AgentName = None
+    greeting: Annotated[
+        Number,
+        msgspec.Meta(description="which greeting of the character's card opens the chat, if it has one; 0: none"),
+    ] = 1
 
 
 class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):

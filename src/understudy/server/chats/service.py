@@ -24,6 +24,7 @@ import msgspec
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
 from understudy.server.chats.answering import Answering, cut_live
+from understudy.server.chats.greetings import greeting_messages
 from understudy.server.chats.replies import ReplyGenerator
 from understudy.server.chats.scene import ResolvedScene, differences, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
@@ -137,6 +138,7 @@ class ChatService:
         at: str,
         speaker: str | OwnPersona | None = None,
         agent: str | None = None,
+        greeting: int = 1,
     ) -> ChatDocument:
         opened = self._stories.story(story)
         self._executor.named(agent)
@@ -152,7 +154,16 @@ class ChatService:
                 db, story, scene.characters, scene.speaker, moment.dotted, agent=agent, persona=scene.persona
             )
 
-        return await self.get((await self._database.run(write)).id)
+        chat = await self._database.run(write)
+        await self._greet(chat, greeting)
+        return await self.get(chat.id)
+
+    async def _greet(self, chat: Chat, number: int) -> None:
+        """Open a new chat with the character's greetings, one of them shown; more than there are is the last one."""
+        greetings = await asyncio.to_thread(greeting_messages, self._stories.story(chat.story), chat)
+        if greetings and number:
+            shown = min(number, len(greetings)) - 1
+            await self._database.run(lambda db: store.open_with(db, chat.id, greetings, shown))
 
     async def update(
         self,
@@ -314,6 +325,8 @@ class ChatService:
                 siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
                 return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
 
+            if old.parent is None:
+                raise Refused("a greeting is no reply: choose another one, or say something", 409)
             tries, path = await self._database.run(read)
             await self._answering.alternative(then, old, tries, path, stream)
 

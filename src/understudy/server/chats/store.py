@@ -20,8 +20,8 @@ from understudy.server.problems import Refused
 __all__ = [
     "AGENTS_AND_PERSONAS", "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "OwnPersona", "append", "as_of",
     "branch", "children", "create", "delete", "delete_persona", "get_chat", "get_message", "keep_persona", "list_chats",
-    "list_personas", "path", "remove", "reserve_ids", "rewrite", "set_unanswered", "show_branch", "texts", "truncate",
-    "update",
+    "list_personas", "open_with", "path", "remove", "reserve_ids", "rewrite", "set_unanswered", "show_branch", "texts",
+    "truncate", "update",
 ]  # fmt: skip
 
 # A chat's title is its first words, unless it was renamed. `tip` is the last message of the branch that is shown, and
@@ -210,6 +210,12 @@ def append(
     assert cursor.lastrowid is not None
     update(db, chat_id, tip=cursor.lastrowid, title=title)
     return get_message(db, chat_id, cursor.lastrowid)
+
+
+def open_with(db: sqlite3.Connection, chat_id: str, greetings: Sequence[Message], shown: int) -> Chat:
+    """Store greetings as the alternatives that begin an empty chat, and show one of them by its place."""
+    ids = [append(db, chat_id, None, greeting).id for greeting in greetings]
+    return update(db, chat_id, tip=ids[shown])
 
 
 def reserve_ids(db: sqlite3.Connection, count: int) -> list[int]:

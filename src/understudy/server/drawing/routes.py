@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 from anyio import to_thread
 from markupsafe import Markup
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from understudy.names import shown_names_at
 from understudy.server.drawing.portrayal import LEVELS, portray
@@ -20,7 +20,8 @@ from understudy.storyfile import Story
 
 __all__ = ["OPERATIONS"]
 
-SVG = "image/svg+xml"
+SVG, PNG = "image/svg+xml", "image/png"
+SHORTLY_CACHED = {"Cache-Control": "private, max-age=300"}  # the story may be read again
 CACHED = {"Cache-Control": "private, max-age=86400"}  # a portrait depends on the name alone
 
 Name = Annotated[str, msgspec.Meta(max_length=200)]
@@ -38,8 +39,23 @@ class CourseQuery(msgspec.Struct):
 
 
 async def draw_portrait(call: Call) -> Response:
-    call.context.stories.story(call.path("story"))
-    return Response(portrait(call.path("name")), media_type=SVG, headers=CACHED)
+    story, name = call.context.stories.story(call.path("story")), call.path("name")
+    if await to_thread.run_sync(_picture, story, name) is not None:
+        address = f"/api/stories/{quote(call.path('story'), safe='')}/characters/{quote(name, safe='')}/portrait.png"
+        return RedirectResponse(address, headers=SHORTLY_CACHED)
+    return Response(portrait(name), media_type=SVG, headers=CACHED)
+
+
+async def get_picture(call: Call) -> Response:
+    story, name = call.context.stories.story(call.path("story")), call.path("name")
+    picture = await to_thread.run_sync(_picture, story, name)
+    if picture is None:
+        raise Refused(f"there is no picture of {name[:80]}: portrait.svg draws one", 404, "name")
+    return Response(picture, media_type=PNG, headers=SHORTLY_CACHED)
+
+
+def _picture(story: Story, name: str) -> bytes | None:
+    return story.picture(name) if story.is_name(name) else None
 
 
 async def draw_ties(call: Call) -> Response:
@@ -85,7 +101,12 @@ def _course(story: Story, name: str, query: CourseQuery) -> Markup:
 OPERATIONS = (
     Operation(
         "GET", "/api/stories/{story}/characters/{name}/portrait.svg", draw_portrait,
-        "A portrait drawn from a name's initials", media=SVG, refuses=(404,), tag="pictures",
+        "A portrait drawn from a name's initials, or the way to the picture of the card",
+        media=SVG, refuses=(404,), tag="pictures",
+    ),
+    Operation(
+        "GET", "/api/stories/{story}/characters/{name}/portrait.png", get_picture,
+        "The picture that a character's card came in", media=PNG, refuses=(404,), tag="pictures",
     ),
     Operation(
         "GET", "/api/stories/{story}/characters/{name}/relations.svg", draw_ties,

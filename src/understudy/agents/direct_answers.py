@@ -1,0 +1,185 @@
+"""Answers to plain questions about oneself and others, from attributes, profile and ties: nothing in them is made up.
+
+    'How old are you?'             the attribute asked for              'Twenty-seven.'
+    'Do you trust the Prior?'      yes or no by the tie, then the tie   'No. I despise the Prior.'
+    'Are you my friend?'           the tie, said to their face          'Yes. You are my friend.'
+    'What is your name?'           the name the one faced knows         'Aurel Benedek.'
+
+A question is recognised by its form, so this is for English. People are called what the character itself calls them
+most often, where that is nobody else's name too. What the question does not ask is left out; where nothing is known of
+it, there is no answer here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from understudy.agents.profile_replies import ties_to_faced
+from understudy.dialogue import Draft, Evidence, Situation
+from understudy.persona import Other, Persona
+from understudy.story import Relation
+from understudy.storyfile.name_finder import TITLES
+from understudy.text import fold
+from understudy.wording import tie_sentence
+
+__all__ = ["direct_answers", "people_asked_about", "spoken_name"]
+
+LIKED, DISLIKED = 3, -1  # levels of affection from which somebody is liked, or is not
+KNOWN, UNKNOWN = 3, 1  # levels of familiarity from which somebody is known, or is not
+LINES_READ = 2_000  # own lines that are looked through for what people are called
+
+ATTRIBUTES = frozenset(
+    "age title belongings hobby looks lineage talents export achievement character nickname affiliation gender".split()
+)
+FRIENDSHIP = frozenset({"friend", "enemy", "opponent", "lover"})
+SENTENCE = frozenset({"age", "title", "gender"})  # also said with 'I am' before it
+
+
+@cache
+def _forms(name: str) -> re.Pattern[str]:
+    """The pattern of a kind of question; attributes are named as in 'attribute.age'."""
+    table = tomllib.loads(files("understudy").joinpath("agents", "questions.toml").read_text(encoding="utf-8"))
+    section, _, attribute = name.partition(".")
+    return re.compile("|".join(table[section][attribute] if attribute else table[section]), re.IGNORECASE)
+
+
+def _asks(name: str, message: str) -> bool:
+    return _forms(name).search(message) is not None
+
+
+def direct_answers(situation: Situation, message: str) -> list[Draft]:
+    """What can be answered from attributes and ties alone; empty where the question is of another kind."""
+    if situation.persona.language != "en" or not message.strip():
+        return []
+    answers = [*_names(situation, message), *_attributes(situation.persona, message), *_ties(situation, message)]
+    return list({draft.text: draft for draft in answers}.values())
+
+
+def people_asked_about(situation: Situation, message: str) -> list[Other]:
+    """Those whom a message names by any of their names, the longest name first, and the one faced for 'me'."""
+    text, matches = message, list[Other]()
+    everybody = {other.name: other for other in (*situation.acquaintances, *situation.present)}
+    names = [
+        (name, other) for other in everybody.values() for name in (other.name, *other.aliases, *other.name.split()[:1])
+    ]
+    for name, other in sorted(names, key=lambda item: -len(item[0])):
+        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
+        if re.search(pattern, text, re.IGNORECASE):
+            text = re.sub(pattern, " ", text, flags=re.IGNORECASE)
+            if other not in matches and other.name != situation.persona.name:
+                matches.append(other)
+    faced = situation.faced
+    if faced is not None and faced not in matches and _asks("of_speaker", message):
+        matches.append(faced)
+    return matches
+
+
+def spoken_name(situation: Situation, other: Other) -> str:
+    """What the character calls somebody most often in its own lines; their name where it never did."""
+    persona = situation.persona
+    others = {alias for someone in situation.acquaintances if someone.name != other.name for alias in someone.aliases}
+    others |= set(persona.attributes.get("nickname", ()))
+    forms = sorted({other.name, *other.aliases} - others, key=len, reverse=True)
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms), re.IGNORECASE)
+    canonical = {fold(form): form for form in reversed(forms)}
+    counts: dict[str, int] = {}
+    for line in persona.past.lines(LINES_READ):
+        for match in pattern.finditer(line.text):
+            form = canonical.get(fold(match[0]), other.name)
+            counts[form] = counts.get(form, 0) + 1
+    counts = {form: count for form, count in counts.items() if form[:4] == "the " or f"the {form}" not in forms}
+    if not counts:
+        return other.name
+    form = max(counts, key=lambda form: counts[form])
+    return f"the {form}" if fold(form) in TITLES else form  # 'I like the Captain', who is called 'Captain'
+
+
+def _names(situation: Situation, message: str) -> Iterator[Draft]:
+    if _asks("name", message):
+        name = situation.known_as or situation.persona.name
+        yield Draft(f"{name}.", "profile", evidence=(Evidence("profile", name),))
+        titles = situation.persona.attributes.get("title", ())
+        if titles and _asks("who", message):
+            sentence = f"{name}, {titles[0].rstrip('.')}."
+            yield Draft(sentence, "profile", evidence=(Evidence("profile", sentence),))
+
+
+def _attributes(persona: Persona, message: str) -> Iterator[Draft]:
+    for attribute, values in persona.attributes.items():
+        if attribute not in ATTRIBUTES or not values or not _asks(f"attribute.{attribute}", message):
+            continue
+        listed = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+        listed = listed.rstrip(". ")
+        evidence = (Evidence("profile", listed),)
+        yield Draft(f"{_capital(listed)}.", "profile", evidence=evidence)
+        if attribute in SENTENCE:
+            yield Draft(f"I am {listed}.", "profile", evidence=evidence)
+
+
+def _ties(situation: Situation, message: str) -> Iterator[Draft]:
+    if _asks("unanswerable", message):
+        return
+    for other in people_asked_about(situation, message):
+        for tie in _asked_ties(_ties_to(situation, other), message):
+            yield _tie_answer(situation, other, tie, message)
+
+
+def _asked_ties(ties: Sequence[Relation], message: str) -> list[Relation]:
+    """Those of the ties to somebody that the message asks after."""
+    feelings = [tie for tie in ties if tie.kind == "affection"]
+    kinds = [tie for tie in ties if tie.level is None]
+    if _asks("known", message):
+        return [tie for tie in ties if tie.kind == "familiarity"]
+    if _asks("friendship", message):
+        return [tie for tie in kinds if tie.kind in FRIENDSHIP] or feelings
+    if _asks("feeling", message):
+        return feelings
+    return (kinds or feelings) if _asks("relation", message) else []
+
+
+def _ties_to(situation: Situation, other: Other) -> list[Relation]:
+    faced = situation.faced
+    if faced is not None and other.name == faced.name:
+        return list(ties_to_faced(situation))
+    return [tie for tie in situation.persona.relations if tie.to == other.name]
+
+
+def _tie_answer(situation: Situation, other: Other, tie: Relation, message: str) -> Draft:
+    language = situation.persona.language
+    if situation.faced is not None and other.name == situation.faced.name:
+        sentence = to_their_face(tie_sentence(replace(tie, to="you"), language))
+    else:
+        sentence = tie_sentence(replace(tie, to=spoken_name(situation, other)), language)
+    verdict = "" if _asks("open", message) else _yes_or_no(tie, message)
+    return Draft(
+        f"{verdict}{_capital(sentence)}", "relation", evidence=(Evidence("relation", tie_sentence(tie, language)),)
+    )
+
+
+def to_their_face(sentence: str) -> str:
+    """A sentence about 'you' in good English: 'you is my friend' as 'you are my friend'."""
+    for wrong, right in (("you is ", "you are "), ("you seems ", "you seem "), ("you has ", "you have ")):
+        sentence = re.sub(rf"\b{wrong}", right, sentence, flags=re.IGNORECASE)
+    return re.sub(r"\b(for|of|to) them\b", r"\1 you", sentence)
+
+
+def _yes_or_no(tie: Relation, message: str) -> str:
+    asks_against = _asks("against", message)
+    if tie.kind == "affection" and tie.level is not None:
+        holds = None if DISLIKED < tie.level < LIKED else tie.level >= LIKED
+    elif tie.kind == "familiarity" and tie.level is not None:
+        holds = None if UNKNOWN < tie.level < KNOWN else tie.level >= KNOWN
+    else:
+        holds = tie.kind not in ("enemy", "opponent")
+    if holds is None:
+        return ""
+    return "Yes. " if holds is not asks_against else "No. "
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,332 @@
+"""Drafts from what is there already: own lines and their sentences, what was heard, profile and ties.
+
+    bearing(e) = 0.35 likeness(m, heard(e)) + 0.35 words(m, e) + 0.5 covered(m, e) + 0.1 age(e)      of an exchange e
+    bearing(s) = 0.35 words(m, s) + 0.5 covered(m, s)                                 of a profile sentence s
+    bearing(l) = 0.35 likeness(m, l) + 0.35 covered(m, l) + 0.1 age(l) - 0.25         of a line that somebody else said
+
+`words` is a tf-idf cosine, `covered` the share of the message's words of meaning that the text has, rare ones counting
+more. Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else
+said is told as such. A question for a name, or for who is behind one, gets it. Nothing here is judged: see
+`judging.guarded`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from understudy.agents.dialogue_context import content, heard_words, last_heard, own_names
+from understudy.agents.encoded_memory import EncodedMemory
+from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
+from understudy.agents.fit import CachedEncoder
+from understudy.agents.pools import said_at, taken_from
+from understudy.agents.profile_replies import ties_to_faced
+from understudy.agents.tfidf import TfIdfAgent
+from understudy.agents.word_roots import roots
+from understudy.cancellation import Cancellation
+from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
+from understudy.lexical import TfIdf
+from understudy.persona import Other, Persona
+from understudy.story import Line, Relation
+from understudy.text import words
+from understudy.wording import (
+    alias_sentence,
+    name_sentence,
+    nickname_sentence,
+    reported,
+    speaker_words,
+    tie_sentence,
+    tie_to_faced,
+)
+
+__all__ = ["OldLines", "RecalledDraft"]
+
+MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
+HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20
+SAME, SURELY_SAME = 0.4, 0.92  # what was answered to the very same is the answer
+NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
+HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
+DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
+LONG_LINE = 2  # sentences
+LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
+CUT, COVERED = 0.1, 0.5
+TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
+SECOND_PERSON = re.compile(r"\byou(?:'re|'ve|'ll|r|rs)?\b", re.IGNORECASE)
+TO_ANOTHER = 0.08
+FATE = re.compile(
+    r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b",
+    re.IGNORECASE,
+)
+WHO_ARE_YOU = re.compile(
+    r"\b(?:who are you|your name|are you called|call you|introduce yourself)\b|名前|叫什么|你是谁|誰", re.IGNORECASE
+)
+WHO_IS = re.compile(r"\b(?:who|what) (?:is|was|are)\b|\breally\b|誰|谁", re.IGNORECASE)
+FEELING_ASKED = re.compile(
+    r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|"
+    r"fond|forgive|to you|to each other)\b|好き|嫌い|友|喜欢|恨|朋友",
+    re.IGNORECASE,
+)
+KNOWS = re.compile(r"\b(?:know|knew|met)\b|知|认识", re.IGNORECASE)
+IDENTITY, FATE_KNOWN = 1.4, 0.6
+IN_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledDraft(Draft):
+    """A draft with how much it bears on the message, beyond how well it would fit."""
+
+    bearing: float = 0.0
+
+
+class OldLines:
+    """Offers what the character has said, heard, and is."""
+
+    def __init__(self, agent: EncoderAgent) -> None:
+        self.agent = agent
+        self._by_words = TfIdfAgent()
+
+    def drafts(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,  # noqa: ARG002
+        cancellation: Cancellation | None = None,  # noqa: ARG002
+    ) -> tuple[list[Draft], Usage]:
+        persona = situation.persona
+        message = last_heard(persona, history)
+        people = _mentioned(situation, message)
+        bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
+        asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
+        drafts: list[Draft] = [*_facts(situation, message, asked, people)]
+        cached = self.agent.encoder(persona.language)
+        if cached is None:
+            drafts += _from_words(self._by_words, situation, history)
+        else:
+            memory = self.agent.memory(situation, cached)
+            drafts += _own_lines(situation, message, asked, memory, cached, people)
+            drafts += _heard(situation, message, asked, memory, cached, people)
+        return drafts, Usage()
+
+
+def _own_lines(
+    situation: Situation,
+    message: str,
+    asked: Mapping[str, float],
+    memory: EncodedMemory,
+    cached: CachedEncoder,
+    people: Sequence[Other],
+) -> Iterator[Draft]:
+    if not memory.exchanges:
+        return
+    vector = cached.encode([message])[0]
+    language, faced = situation.persona.language, situation.faced.name if situation.faced else ""
+    query = content(heard_words(situation.persona, message), language)
+    ranked = memory.ranked_for(query)
+    exchanges = [memory.exchanges[place] for place in ranked.places]
+    likeness = ranked.heard_likeness(vector)
+    bearing = HEARD * likeness + SAME * (likeness > SURELY_SAME) + WORDS * memory.shared_words(query)[ranked.places]
+    bearing += RECENT * ranked.places / max(len(memory.exchanges), LONG_PAST)
+    bearing += COVERED * np.array([_coverage(asked, e.said.text, language) for e in exchanges], np.float32)
+    order = np.argsort(-(bearing + ranked.said @ vector), kind="stable")[:MOST_LINES].tolist()
+    named = _pattern(people)
+    ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))
+    beside = (*ties, *memory_evidence(memory, vector, query, message))
+    for index in order:
+        exchange = exchanges[index]
+        text = exchange.said.text.strip()
+        source = "exchange" if exchange.approved is None else "approved"
+        prompt = exchange.heard or exchange.said
+        evidence = (taken_from(exchange, _shared(message, prompt.text, language)), *beside)
+        moment = said_at(exchange)
+        own = float(bearing[index])
+        if SECOND_PERSON.search(text) and (exchange.heard is None or exchange.heard.speaker != faced):
+            own -= TO_ANOTHER
+        about = NAMED if named is not None and named.search(text) else 0.0
+        too_long = TOO_LONG if len(text.split()) > LONG_ENOUGH else 0.0
+        yield RecalledDraft(text, source, moment, evidence, None, own + about - too_long)
+        own -= COVERED * _coverage(asked, text, language)
+        parts = [part.strip() for part in SENTENCE_END.split(text) if part.strip()]
+        for part in _runs(parts) if len(parts) >= LONG_LINE else ():
+            if len(content(words(part, language), language)) >= LEAST_MEANT:
+                about = NAMED if named is not None and named.search(part) else 0.0
+                covered = COVERED * _coverage(asked, part, language)
+                yield RecalledDraft(part, source, moment, evidence, None, own - CUT + covered + about)
+
+
+def _own_roots(persona: Persona) -> frozenset[str]:
+    return roots(" ".join(own_names(persona)), persona.language)
+
+
+def _rarities(asked: Iterable[str], bags: Sequence[frozenset[str]]) -> dict[str, float]:
+    """How much each word of a message says: the rarer in the character's own lines, the more."""
+    return {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in asked}
+
+
+def _coverage(asked: Mapping[str, float], text: str, language: str) -> float:
+    """How much of what a message asks for a text speaks of."""
+    total = sum(asked.values())
+    found = roots(text, language)
+    return sum(weight for word, weight in asked.items() if word in found) / total if total else 0.0
+
+
+def _runs(parts: Sequence[str]) -> Iterator[str]:
+    """One and two sentences of a longer line, side by side."""
+    for first in range(len(parts)):
+        for size in (1, 2, 3):
+            if first + size <= len(parts) and size < len(parts):
+                yield " ".join(parts[first : first + size])
+
+
+def _heard(
+    situation: Situation,
+    message: str,
+    asked: Mapping[str, float],
+    memory: EncodedMemory,
+    cached: CachedEncoder,
+    people: Sequence[Other],
+) -> Iterator[Draft]:
+    """Sentences of others that bear on a question, told as theirs."""
+    persona = situation.persona
+    lines = [line for line in memory.lines if line.speaker not in (None, persona.name)]
+    query = content(heard_words(persona, message), persona.language)
+    if not lines or not query or not message.rstrip().endswith(("?", "？", "吗", "か")):
+        return
+    index = TfIdf((line.text for line in lines), persona.language)
+    scores = index.scores(query)
+    best = np.argsort(-scores, kind="stable")[: 8 * MOST_HEARD].tolist()
+    vector = cached.encode([message])[0]
+    named = _pattern(people)
+    found = list[RecalledDraft]()
+    faced = situation.faced.name if situation.faced else ""
+    own = _names_pattern([*own_names(persona), *persona.attributes.get("nickname", ())])
+    for place in best:
+        line = lines[place]
+        if line.speaker == faced or line.speaker is None:
+            continue
+        parts = [part.strip() for part in SENTENCE_END.split(DIRECTION.sub("", line.text)) if part.strip()]
+        parts = [part for part in parts if _can_be_told(part) and not own.search(part)]
+        covered = [_coverage(asked, part, persona.language) for part in parts]
+        if not parts or max(covered) < HALF:
+            continue
+        which = covered.index(max(covered))
+        bearing = HEARD * float(cached.encode([parts[which]])[0] @ vector) + WORDS * covered[which] - HEARSAY
+        bearing += RECENT * place / max(len(lines), LONG_PAST)
+        bearing += NAMED if named is not None and named.search(parts[which]) else 0.0
+        found.append(_quoted(line, parts[which], persona.language, bearing))
+    yield from sorted(found, key=lambda draft: -draft.bearing)[:MOST_HEARD]
+
+
+def _can_be_told(sentence: str) -> bool:
+    """A statement, and not one about whoever heard it."""
+    return not sentence.endswith(("?", "？", "—")) and len(sentence) > 12 and SECOND_PERSON.search(sentence) is None
+
+
+def _quoted(line: Line, text: str, language: str, bearing: float) -> RecalledDraft:
+    evidence = Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
+    return RecalledDraft(
+        reported(line.speaker or "", text, language), "memory", line.moment, (evidence,), None, bearing
+    )
+
+
+def _facts(situation: Situation, message: str, asked: Mapping[str, float], people: Sequence[Other]) -> Iterator[Draft]:
+    """Profile sentences that are no secret from the one faced, ties to them, and to whom the message is about."""
+    persona, language = situation.persona, situation.persona.language
+    kept = set(situation.secrets)
+    sentences = [
+        text.strip()
+        for text in persona.profile
+        if text.strip() and text not in kept and (language != READ or IN_FIRST_PERSON & set(words(text, READ)))
+    ]
+    query = content(heard_words(persona, message), language)
+    shared = TfIdf(sentences, language).scores(query).tolist() if sentences else []
+    named = _pattern(people)
+    for text, score in zip(sentences, shared):
+        about = NAMED if named is not None and named.search(text) else 0.0
+        bearing = WORDS * score + COVERED * _coverage(asked, text, language) + about
+        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
+    yield from _identities(situation, message, people)
+    of_speaker = not speaker_words(language).isdisjoint(words(message, language))
+    for tie in ties_to_faced(situation):
+        text = tie_to_faced(tie, language)
+        bearing = _tie_bearing(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
+        yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+    meant = {other.name: other for other in people}
+    for tie in persona.relations:
+        if tie.to in meant and (situation.faced is None or tie.to != situation.faced.name):
+            called = _as_called(meant[tie.to], message)
+            text = _capitalised(tie_sentence(replace(tie, to=called), language))
+            bearing = _tie_bearing(tie, message)
+            yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+
+
+def _tie_bearing(tie: Relation, message: str) -> float:
+    """A tie answers what somebody is to the character, and how well they are known only where that is asked."""
+    if tie.kind == "familiarity":
+        return ASKED_TIE if KNOWS.search(message) else 0.0
+    return ASKED_TIE if FEELING_ASKED.search(message) else TIE
+
+
+def _identities(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
+    """The own name, who is meant by another name, and the fate of those asked after."""
+    persona, language = situation.persona, situation.persona.language
+
+    def known(text: str, bearing: float) -> RecalledDraft:
+        return RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
+
+    if WHO_ARE_YOU.search(message):
+        yield known(name_sentence(persona.attributes.get("goes by", (persona.name,))[0], language), IDENTITY)
+    for nickname in persona.attributes.get("nickname", ()):
+        if WHO_IS.search(message) and _names_pattern([nickname]).search(message):
+            yield known(nickname_sentence(nickname, language), IDENTITY)
+    for other in people:
+        alias = next((name for name in other.aliases if _names_pattern([name]).search(message)), None)
+        if alias is not None and other.name not in message and WHO_IS.search(message):
+            yield known(alias_sentence(alias, other.name, language), IDENTITY)
+        for told in other.profile:
+            text = _capitalised(told.replace(other.name, _as_called(other, message)))
+            yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
+
+
+def _as_called(other: Other, message: str) -> str:
+    """The name by which a message calls somebody: 'the Prior', 'Dr Bohm'."""
+    match = _names_pattern([other.name, *other.aliases]).search(message)
+    if match is None:
+        return other.name
+    has_article = match[0].startswith("the ") or message[: match.start()].lower().endswith("the ")
+    return ("the " if has_article else "") + match[0].removeprefix("the ")
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:
+    reply = agent.reply(situation, history)
+    for candidate in reply.candidates:
+        source = "exchange" if candidate.moment is not None else "profile"
+        yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, candidate.score)
+
+
+def _mentioned(situation: Situation, message: str) -> list[Other]:
+    """Those whom a message names, by whatever name."""
+    return [other for other in situation.acquaintances if (p := _pattern([other])) is not None and p.search(message)]
+
+
+def _pattern(people: Iterable[Other]) -> re.Pattern[str] | None:
+    names = {name for other in people for name in (other.name, *other.aliases)}
+    return _names_pattern(names) if names else None
+
+
+def _names_pattern(names: Iterable[str]) -> re.Pattern[str]:
+    ordered = sorted(names, key=len, reverse=True)
+    return re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" if n.isascii() else re.escape(n) for n in ordered))
+
+
+def _shared(message: str, text: str, language: str) -> tuple[str, ...]:
+    known = content(words(text, language), language)
+    return tuple(word for word in content(words(message, language), language) if word in known)

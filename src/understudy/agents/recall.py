@@ -1,0 +1,263 @@
+"""What of a character's past and profile bears on a message: for the prompt of a writer.
+
+    fact(f)  = cos(m, f) + 0.5 words(m, f) + 0.4 [f is a tie to somebody m is about]
+    own(e)   = the encoder agent's score of an exchange: fit + 0.5 likeness of what was heard + 0.5 words + age
+    other(l) = cos(m, l) + 0.5 words(m, l)
+
+words(a, b) is the cosine of two sets of words of meaning, without their endings; of Japanese and Chinese texts, of
+pairs of characters, so that no tokenizer is needed. A person is meant by any of the names the character knows them by.
+Three own exchanges are found by own(e), three more by the likeness of what was heard alone. Without an encoder for the
+story's language cosines are left out.
+
+Long lines are shown by the sentences that bear on the message. The voice is shown by lines spread over the past, the
+same for every message, so that the beginning of the prompt does not change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.dialogue_context import content, heard_words, last_heard
+from understudy.agents.encoded_memory import EncodedMemory
+from understudy.agents.encoder import HEARD, LONG_PAST, READ, RECENT, WORDS, EncoderAgent
+from understudy.agents.fit import CachedEncoder, build_fits
+from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms, word_overlap
+from understudy.agents.pools import KeyedCache, key_of
+from understudy.dialogue import Situation, Turn
+from understudy.encoding import BACKGROUND, Floats
+from understudy.persona import Persona
+from understudy.prompting import PastExchange, PastLine, Recalled
+from understudy.story import Exchange, Line, Moment
+from understudy.text import words
+from understudy.wording import speaker_words, tie_sentence
+
+__all__ = ["Recall"]
+
+FACTS, OWN, OTHERS, VOICE = 4, 3, 4, 8
+OWN_WORDS, HEARD_WORDS, OTHERS_WORDS = 40, 25, 30  # of a line that is shown
+LEAST_FACT, LEAST_HEARD, LEAST_OTHER = 0.15, 0.5, 0.45
+ABOUT, NOT_ABOUT, FAMILIARITY = 0.4, -0.3, -0.15
+ALIAS = 0.5  # weight of the words of a name beside those the message has
+ABOUT_ONESELF = re.compile(r"\b(?:who are you|your name|yourself|introduce)\b", re.IGNORECASE)
+COMPARED = 40  # best own exchanges, of which one may have taken back another
+SCENES = 200  # searched for what others said; bounds the work on a long story
+OVERHEARD = 800
+SHORTLIST = 60  # lines of others that are encoded for a message, those that share most words with it
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A character's past as it is searched: exchanges, others' lines with their terms, lines that show the voice."""
+
+    exchanges: tuple[Exchange, ...]
+    overheard: tuple[Line, ...]
+    overheard_terms: tuple[frozenset[str], ...]
+    voice: tuple[str, ...]
+    present: Mapping[tuple[int, ...], frozenset[str]]
+    """Who was in the most recent scenes, by the numbers of their moments."""
+
+    def was_without(self, faced: str | None, moment: Moment | None) -> bool:
+        """Was the one faced away when a line was said?"""
+        there = None if moment is None else self.present.get(moment.numbers[:-1])
+        return faced is not None and there is not None and faced not in there
+
+
+class Recall:
+    """Finds what bears on a message. The encoded past is the encoder agent's, and shared with it."""
+
+    def __init__(self, encoder: EncoderAgent | None = None) -> None:
+        self._encoder = encoder or EncoderAgent()
+        self._memories = KeyedCache[Memory](32)
+
+    def recall(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
+        with BACKGROUND.paused():  # what is asked for now goes before the rest of a long past
+            return self._recalled(situation, history)
+
+    def _recalled(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
+        persona = situation.persona
+        message = last_heard(persona, history)
+        cached = self._encoder.encoder(persona.language)
+        past = None if cached is None else self._encoder.memory(situation, cached)
+        memory = self._memories.get_or_create(key_of(iter(()), persona), persona, lambda: _read_memory(persona, past))
+        query = _Query(situation, message, cached)
+        if cached is None or past is None:
+            own = list(_own_by_words(memory, query))
+        else:
+            own = list(_own(situation, history, query, cached, past))
+        others = _others(memory, query, {exchange.heard for exchange in own})
+        faced = None if situation.faced is None else situation.faced.name
+        return Recalled(
+            tuple(_facts(situation, query)),
+            tuple(exchange._replace(is_private=memory.was_without(faced, exchange.moment)) for exchange in own),
+            tuple(line._replace(is_private=memory.was_without(faced, line.moment)) for line in others),
+            memory.voice,
+        )
+
+
+class _Query:
+    """A message with its terms, the names it means, and its vector where there is an encoder."""
+
+    def __init__(self, situation: Situation, message: str, cached: CachedEncoder | None) -> None:
+        self.message, self.language, self.cached = message, situation.persona.language, cached
+        self.said = terms(message, self.language)
+        self.people = frozenset(_people_meant(situation, message, self.said))
+        self.terms = self.said.union(*(terms(name, self.language) for name in self.people))
+        self.vector: Floats | None = None if cached is None else cached.encode([message])[0]
+
+    def scores(self, texts: Sequence[str], overlaps: Sequence[float]) -> NDArray[np.float64]:
+        """cos + 0.5 words of each text; words alone, at full weight, without an encoder."""
+        shared = np.asarray(overlaps, np.float64)
+        if self.cached is None or self.vector is None:
+            return shared
+        return np.asarray(self.cached.encode(texts) @ self.vector, np.float64) + WORDS * shared
+
+
+def _own(
+    situation: Situation, history: Sequence[Turn], query: _Query, cached: CachedEncoder, past: EncodedMemory
+) -> Iterator[PastExchange]:
+    """What would answer the message, then what was said to something like it."""
+    if not past.exchanges or query.vector is None:
+        return
+    bag = content(heard_words(situation.persona, query.message), query.language)
+    names = (word for name in query.people for word in words(name, query.language))
+    asked = {**dict.fromkeys(names, ALIAS), **bag}
+    ranked = past.ranked_for(asked)
+    heard = ranked.heard_likeness(query.vector)
+    scores = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
+    scores = scores + HEARD * heard + WORDS * past.shared_words(asked)[ranked.places]
+    scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
+    exchanges = [past.exchanges[place] for place in ranked.places.tolist()]
+    seen = set[str]()
+    order = np.argsort(-scores, kind="stable").tolist()
+    outdated = _outdated(exchanges, order[:COMPARED], query)
+    yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen)
+    alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
+    # 'What?' is like any question, and says nothing of what was answered.
+    meant = (
+        index
+        for index in alike
+        if index not in outdated and terms(getattr(exchanges[index].heard, "text", ""), query.language)
+    )
+    yield from _distinct(exchanges, (index for index in meant if index not in outdated), query, seen)
+
+
+def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _Query) -> frozenset[int]:
+    """Of exchanges that say all the words of the message, all but the newest: minds change, and the last word holds."""
+    if len(query.said) < 2:
+        return frozenset()
+    same = sorted(index for index in indices if query.said <= terms(exchanges[index].said.text, query.language))
+    return frozenset(same[:-1])
+
+
+def _own_by_words(memory: Memory, query: _Query) -> Iterator[PastExchange]:
+    """The same for a language without an encoder."""
+    scores = np.array([word_overlap(query.terms, _exchange_terms(item, query)) for item in memory.exchanges])
+    order = [index for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > 0]
+    yield from _distinct(memory.exchanges, order, query, set())
+
+
+def _people_meant(situation: Situation, message: str, said: frozenset[str]) -> Iterator[str]:
+    """Those a message speaks of, by any of their names; the one faced where it says 'me'."""
+    language, faced = situation.persona.language, situation.faced
+    own = terms(situation.persona.name, language)
+    for person in situation.acquaintances:
+        if any(names <= said for name in (person.name, *person.aliases) if (names := terms(name, language) - own)):
+            yield person.name
+    known = {person.name for person in situation.acquaintances}
+    for name in dict.fromkeys(tie.to for tie in situation.persona.relations):
+        if name not in known and terms(name, language) & said:
+            yield name
+    if faced is not None and _speaks_of_speaker(message, language):
+        yield faced.name
+
+
+def _speaks_of_speaker(message: str, language: str) -> bool:
+    """'Do you trust me?' Japanese and Chinese are searched as they are, without being split into words."""
+    if language == READ:
+        return not {*speaker_words(language), "us"}.isdisjoint(words(message, language))
+    return any(word in message for word in speaker_words(language))
+
+
+def _facts(situation: Situation, query: _Query) -> list[str]:
+    """Sentences of the profile and ties that bear on the message, best first; none that is kept from the one faced."""
+    persona, language = situation.persona, query.language
+    sentences = {text: 0.0 for text in persona.profile if text.strip() and text not in situation.secrets}
+    profile = len(sentences)
+    for tie in persona.relations:
+        bonus = (ABOUT if tie.to in query.people else NOT_ABOUT) + (FAMILIARITY if tie.kind == "familiarity" else 0)
+        sentences.setdefault(tie_sentence(tie, language), bonus)
+    texts = list(sentences)
+    if not texts or not query.message.strip():
+        return []
+    scores = query.scores(texts, [word_overlap(query.terms, terms(text, language)) for text in texts])
+    scores = scores + np.array(list(sentences.values()))
+    if ABOUT_ONESELF.search(query.message):
+        scores[: min(3, profile)] += 0.5
+    return [texts[index] for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > LEAST_FACT][:FACTS]
+
+
+def _others(memory: Memory, query: _Query, shown: set[str]) -> Iterator[PastLine]:
+    """What others said in the character's hearing; those that share words first, so that few have to be encoded."""
+    overlaps = np.array([word_overlap(query.terms, told) for told in memory.overheard_terms])
+    shortlist = [index for index in np.argsort(-overlaps, kind="stable")[:SHORTLIST].tolist() if overlaps[index] > 0]
+    if not shortlist:
+        return
+    texts = [plain_line(memory.overheard[index].text) for index in shortlist]
+    scores = query.scores(texts, overlaps[shortlist].tolist())
+    found = 0
+    for position in np.argsort(-scores, kind="stable").tolist():
+        if scores[position] < LEAST_OTHER or found == OTHERS:
+            return
+        line = memory.overheard[shortlist[position]]
+        text = bearing_part(texts[position], query.terms, OTHERS_WORDS, query.language)
+        if text not in shown:
+            shown.add(text)
+            found += 1
+            yield PastLine(line.speaker or "", text, line.moment)
+
+
+def _distinct(
+    exchanges: Sequence[Exchange], order: Iterable[int], query: _Query, seen: set[str]
+) -> Iterator[PastExchange]:
+    """The first few exchanges that say something, each text once."""
+    found = 0
+    for index in order:
+        if found == OWN:
+            return
+        exchange = exchanges[index]
+        said = plain_line(exchange.said.text)
+        if said in seen or len(terms(said, query.language)) < 2:
+            continue
+        seen.add(said)
+        found += 1
+        heard = exchange.heard
+        asked = "" if heard is None else bearing_part(plain_line(heard.text), query.terms, HEARD_WORDS, query.language)
+        speaker = heard.speaker if heard is not None and asked and heard.speaker else ""
+        moment = None if exchange.approved is not None else exchange.said.moment
+        yield PastExchange(speaker, asked, bearing_part(said, query.terms, OWN_WORDS, query.language), moment)
+
+
+def _exchange_terms(exchange: Exchange, query: _Query) -> frozenset[str]:
+    heard = "" if exchange.heard is None else exchange.heard.text
+    return terms(f"{heard} {exchange.said.text}", query.language)
+
+
+def _read_memory(persona: Persona, past: EncodedMemory | None) -> Memory:
+    read = persona.past.exchanges() if past is None else past.exchanges
+    exchanges = tuple(exchange for exchange in read if exchange.said.text.strip())
+    scenes = list(persona.past.scenes(SCENES))
+    overheard = [line for scene in scenes for line in scene.lines if line.speaker and line.speaker != persona.name][
+        -OVERHEARD:
+    ]
+    return Memory(
+        exchanges,
+        tuple(overheard),
+        tuple(terms(plain_line(line.text), persona.language) for line in overheard),
+        spread_lines([plain_line(exchange.said.text) for exchange in exchanges], VOICE, persona.language),
+        {scene.moment.numbers: frozenset(scene.present) for scene in scenes},
+    )

@@ -1,0 +1,126 @@
+"""From what a language model writes to what a character says: labels, quotation marks and special tokens taken off.
+
+Nothing is judged here. What is left of a text that ran into its limit ends with its last whole sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["ReplyCleaner", "ReplyStream"]
+
+THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]")
+PERHAPS_SPECIAL = re.compile(r"(?:<[|/\w]{0,40}|\[/?I?N?S?T?)\Z")
+QUOTES = {'"': '"', "“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "'": "'"}
+SENTENCE_END = re.compile(r"[.!?…。！？](?:[\"'”’」』)*]*)(?=\s|\Z|(?<=[。！？」』]))")
+SAID_BY_ME = ("Me", "Assistant")
+SAID_BY_USER = ("You", "User")
+NEAR_LIMIT = 40  # tokens before the limit from which on only whole sentences are let through
+LETTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCleaner:
+    """`names` are those the character goes by, `others` those it talks to."""
+
+    names: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    def clean(self, text: str, finish_reason: str = "stop") -> str:
+        said = self._until_other_speaks(self._spoken(SPECIAL.sub("", THOUGHT.sub("", text)))).strip()
+        if len(said) > 1 and QUOTES.get(said[0]) == said[-1] and said[-1] not in said[1:-1]:
+            said = said[1:-1].strip()
+        return _whole_sentences(said) if finish_reason == "length" else said
+
+    def settled(self, text: str) -> str:
+        """The beginning of the cleaned text that no further piece can change."""
+        text = SPECIAL.sub("", THOUGHT.sub("", text))
+        text = PERHAPS_SPECIAL.sub("", text)
+        said = self._spoken(text)
+        if self._may_become_label(said) or (said[:1] in QUOTES and not _continues_after_quote(said)):
+            return ""
+        before, newline, last = said.rpartition("\n")
+        if newline and any(label.startswith(last.strip().casefold()) for label in self._other_labels()):
+            said = before
+        return self._until_other_speaks(said).rstrip()
+
+    def _spoken(self, text: str) -> str:
+        """Without the name of the one who speaks."""
+        text = text.lstrip()
+        for name in sorted((*self.names, *SAID_BY_ME), key=len, reverse=True):
+            if match := re.match(rf"[*_\[]*{re.escape(name)}[*_\]]*\s*[:：][*_]*\s*", text, re.IGNORECASE):
+                return text[match.end() :]
+        return text
+
+    def _may_become_label(self, text: str) -> bool:
+        """Is this the beginning of 'Name:', with nothing after it yet?"""
+        start = text.lstrip("*_[ ").rstrip("*_] ").casefold()
+        return not start or any(f"{name.casefold()}:".startswith(start) for name in (*self.names, *SAID_BY_ME))
+
+    def _until_other_speaks(self, text: str) -> str:
+        """What comes before a line that begins with somebody else's name and a colon."""
+        labels = "|".join(re.escape(name) for name in (*self.others, *SAID_BY_USER) if name)
+        match = re.search(rf"\n\s*[*_]*(?:{labels})[*_]*\s*[:：]", text)
+        return text if match is None else text[: match.start()]
+
+    def _other_labels(self) -> list[str]:
+        return [f"{name.casefold()}:" for name in (*self.others, *SAID_BY_USER) if name]
+
+
+class ReplyStream:
+    """Cleans a reply while it is being written: each piece goes in, what can be shown of it comes out."""
+
+    def __init__(self, cleaner: ReplyCleaner, max_tokens: int | None = None) -> None:
+        self.text = ""
+        self._cleaner, self._max_tokens = cleaner, max_tokens
+        self._raw, self._pieces = "", 0
+
+    def feed(self, piece: str) -> str:
+        self._raw += piece
+        self._pieces += 1
+        settled = self._cleaner.settled(self._raw)
+        if self._is_near_limit():  # the sentence that is being written may have to be taken back
+            settled = _sentences_only(settled)
+        return self._release(settled)
+
+    def finish(self, finish_reason: str) -> str:
+        """The rest of the reply, once nothing more comes."""
+        final = self._cleaner.clean(self._raw, finish_reason)
+        if not final.startswith(self.text):  # its last sentence was shown before it broke off
+            final = f"{self.text.rstrip(' ,;:-')}..." if finish_reason == "length" else self.text
+            final = final if final.startswith(self.text) else self.text
+        return self._release(final)
+
+    def _release(self, text: str) -> str:
+        if not text.startswith(self.text):
+            return ""
+        released, self.text = text[len(self.text) :], text
+        return released
+
+    def _is_near_limit(self) -> bool:
+        written = max(self._pieces, len(self._raw) // LETTERS_PER_TOKEN)
+        return self._max_tokens is not None and written > self._max_tokens - NEAR_LIMIT
+
+
+def _whole_sentences(text: str) -> str:
+    """A text that broke off, without its last sentence; one that is all there is ends in dots."""
+    return _sentences_only(text) or (f"{text.rstrip(' ,;:-')}..." if text else "")
+
+
+def _sentences_only(text: str) -> str:
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    return text[: ends[-1]] if ends else ""
+
+
+def _continues_after_quote(text: str) -> bool:
+    closing = text.find(QUOTES[text[0]], 1)
+    return closing > 0 and bool(text[closing + 1 :].strip())
+
+
+def join_names(*groups: Sequence[str]) -> tuple[str, ...]:
+    """Names without blanks and repetitions, each with its first and last part."""
+    names = [name for group in groups for name in group if name.strip()]
+    return tuple(dict.fromkeys(part for name in names for part in (name, name.split()[0], name.split()[-1])))

@@ -1,0 +1,270 @@
+"""Agents that write: what bears on the message is recalled, a prompt is made of it, and a language model answers.
+
+    llm      any OpenAI-compatible server          prompt of style 'instructions'
+    local    a GGUF model in this process          prompt of style 'instructions'
+    writer   SmolLM2 with the shipped adapter      prompt of style 'compact', the one it was trained on
+
+Nothing that is written is judged here. The same history has the same reply, as far as the back end honours seeds: the
+seed is made from the prompt.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from understudy.agents.dialogue_context import said_before
+from understudy.agents.profile_replies import plainly
+from understudy.agents.recall import Recall
+from understudy.agents.reply_text import ReplyCleaner, ReplyStream, join_names
+from understudy.backends import Backend, Completion
+from understudy.cancellation import Cancellation
+from understudy.cards import lore_for
+from understudy.dialogue import (
+    DEFAULT_SAMPLING,
+    USER_NAME,
+    Candidate,
+    Draft,
+    Evidence,
+    Reply,
+    Sampling,
+    Situation,
+    Turn,
+    Usage,
+)
+from understudy.errors import InputError
+from understudy.prompting import BUDGET, Prompt, build_prompt, introduced_name
+from understudy.registry import Imported
+
+__all__ = ["WriterAgent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
+
+SAMPLING = {
+    "compact": Sampling(temperature=0.8, top_p=0.95, max_tokens=80),
+    "instructions": Sampling(temperature=0.8, top_p=0.95, max_tokens=300),
+}
+LORE = 0.25  # share of a prompt that lore may have
+LEAST_PROMPT = 256  # tokens, whatever the context
+BASE_MODEL = "smollm2"
+ADAPTER = "writer.gguf"
+CANNOT = "the model wrote nothing that could be said"
+
+
+class WriterAgent:
+    """Answers with what a language model writes; also gives drafts of an answer, and the answer piece by piece."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        recall: Recall | None = None,
+        style: str = "instructions",
+        budget: int | None = None,
+        sampling: Sampling = DEFAULT_SAMPLING,
+    ) -> None:
+        """`budget` is the length of a prompt in tokens; `sampling` holds where a request leaves a value open."""
+        self.backend = backend
+        self.style = style
+        self._given_recall = recall
+        self._budget = BUDGET[style] if budget is None else budget
+        self._sampling = _filled(sampling, SAMPLING[style])
+
+    @cached_property
+    def _recall(self) -> Recall:
+        return self._given_recall or Recall()
+
+    def prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling = DEFAULT_SAMPLING) -> Prompt:
+        """What the model is told, for the last turn of the history."""
+        room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
+        budget, count = min(self._budget, max(room, LEAST_PROMPT)), self.backend.count_tokens
+        persona, recalled = situation.persona, self._recall.recall(situation, history)
+        lore = lore_for(
+            persona.lore, history, count,
+            char=persona.name, user=_other_name(situation, history), language=persona.language,
+            budget=int(LORE * budget),
+        )  # fmt: skip
+        return build_prompt(situation, history, recalled, budget, count, self.style, lore)
+
+    def reply(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> Reply:
+        prompt = self.prompt(situation, history, sampling)
+        settings = self._settings(situation, prompt, replace(sampling, n=1))
+        cleaner = _cleaner(situation, history)
+        completion = self._complete(prompt, settings, cancellation)[0]
+        text, usage = cleaner.clean(completion.text, completion.finish_reason), completion.usage
+        if not text and completion.finish_reason != "cancelled":
+            text, more = self._again(prompt, settings, cleaner, cancellation)
+            usage += more
+        reply = self._reply(situation, history, prompt, text, usage)
+        return replace(reply, log_probs=_log_probs(completion, reply.text))
+
+    def stream(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> Generator[str, None, Reply]:
+        prompt = self.prompt(situation, history, sampling)
+        settings = self._settings(situation, prompt, replace(sampling, n=1))
+        cleaner = _cleaner(situation, history)
+        shown = ReplyStream(cleaner, settings.max_tokens)
+        pieces = self.backend.stream(prompt.messages, settings, cancellation)
+        completion = yield from _feeding(pieces, shown)
+        if rest := shown.finish(completion.finish_reason):
+            yield rest
+        if shown.text or completion.finish_reason == "cancelled":
+            reply = self._reply(situation, history, prompt, shown.text, completion.usage, shown.text == "")
+            return replace(reply, log_probs=_log_probs(completion, shown.text))
+        text, more = self._again(prompt, settings, cleaner, cancellation)
+        reply = self._reply(situation, history, prompt, text, completion.usage + more)
+        yield reply.text
+        return reply
+
+    def drafts(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> tuple[list[Draft], Usage]:
+        """`sampling.n` drafts of one prompt, those that are blank or said twice left out."""
+        prompt = self.prompt(situation, history, sampling)
+        settings = self._settings(situation, prompt, sampling)
+        cleaner, evidence = _cleaner(situation, history), tuple(_evidence(prompt, self.backend.name))
+        drafts, usage = dict[str, Draft](), Usage()
+        for completion in self._complete(prompt, settings, cancellation):
+            usage += completion.usage
+            text = cleaner.clean(completion.text, completion.finish_reason)
+            if text:
+                log_probs = _log_probs(completion, text)
+                drafts.setdefault(text, Draft(text, "writer", evidence=evidence, log_probs=log_probs))
+        return list(drafts.values()), usage
+
+    def _complete(self, prompt: Prompt, settings: Sampling, cancellation: Cancellation | None) -> list[Completion]:
+        return self.backend.complete(prompt.messages, settings, cancellation) or [Completion("")]
+
+    def _again(
+        self, prompt: Prompt, settings: Sampling, cleaner: ReplyCleaner, cancellation: Cancellation | None
+    ) -> tuple[str, Usage]:
+        """A second try with another seed, where the first gave nothing to say."""
+        another = replace(settings, seed=(settings.seed or 0) ^ 1)
+        completion = self._complete(prompt, another, cancellation)[0]
+        return cleaner.clean(completion.text, completion.finish_reason), completion.usage
+
+    def _settings(self, situation: Situation, prompt: Prompt, sampling: Sampling) -> Sampling:
+        settings = _filled(sampling, self._sampling)
+        if settings.seed is None:
+            told = "\0".join(message.content for message in prompt.messages)
+            settings = replace(settings, seed=zlib.crc32(told.encode("utf-8", "surrogatepass")) >> 1)
+        if situation.faced is not None:
+            settings = replace(settings, stop=tuple(dict.fromkeys((*settings.stop, f"\n{situation.faced.name}:")))[:4])
+        return settings
+
+    def _reply(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        prompt: Prompt,
+        text: str,
+        usage: Usage,
+        blank_is_meant: bool = False,
+    ) -> Reply:
+        if not text and not blank_is_meant:
+            plain = plainly(situation, said_before(situation.persona, history))
+            return replace(plain, evidence=(Evidence("notice", f"{CANNOT}: {self.backend.name}"),), usage=usage)
+        evidence = tuple(_evidence(prompt, self.backend.name))
+        return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
+
+
+def _feeding(pieces: Generator[str, None, Completion], shown: ReplyStream) -> Generator[str, None, Completion]:
+    """What can be shown of each piece; the back end is stopped when nobody listens any more."""
+    try:
+        while True:
+            try:
+                piece = next(pieces)
+            except StopIteration as stop:
+                completion: Completion = stop.value
+                return completion
+            if ready := shown.feed(piece):
+                yield ready
+    finally:
+        pieces.close()
+
+
+def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:
+    """Those of the tokens; a text that was changed no longer has them."""
+    return completion.log_probs if text == completion.text.strip() else None
+
+
+def _filled(sampling: Sampling, default: Sampling) -> Sampling:
+    """The sampling with the default's values where it has none."""
+    return Sampling(
+        default.temperature if sampling.temperature is None else sampling.temperature,
+        default.top_p if sampling.top_p is None else sampling.top_p,
+        default.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
+        sampling.stop or default.stop,
+        default.seed if sampling.seed is None else sampling.seed,
+        sampling.n,
+    )
+
+
+def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
+    persona = situation.persona
+    own = join_names((persona.name,), persona.attributes.get("goes by", ()))
+    other = _other_name(situation, history)
+    speakers = [turn.speaker for turn in history if turn.speaker not in own and turn.speaker != USER_NAME]
+    return ReplyCleaner(own, tuple(name for name in join_names((other,), speakers) if name not in own))
+
+
+def _other_name(situation: Situation, history: Sequence[Turn]) -> str:
+    """Whom the character talks to, by the name it knows; blank where they have given none."""
+    persona = situation.persona
+    if situation.faced is not None:
+        return situation.faced.name
+    return introduced_name([turn.text for turn in history if turn.speaker != persona.name], persona.language)
+
+
+def _evidence(prompt: Prompt, backend: str) -> Iterator[Evidence]:
+    """What of the past and the profile stood in the prompt for this message, and who wrote."""
+    recalled = prompt.recalled
+    for fact in recalled.facts:
+        yield Evidence("profile", fact)
+    for exchange in recalled.own:
+        text = f"{exchange.speaker}: {exchange.heard}" if exchange.speaker else exchange.heard or exchange.said
+        yield Evidence("exchange", text, exchange.moment)
+    for line in recalled.others:
+        yield Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
+    yield Evidence("notice", f"written by {backend} from a prompt of {prompt.tokens:,} tokens")
+
+
+def shipped_writer() -> Path:
+    """The folder of the adapter that comes with the package."""
+    return Path(__file__).parents[1] / "models" / "writer"
+
+
+def llm_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
+    """Writes with a model of the OpenAI-compatible server that is set up; by default with the model set up for it."""
+    return WriterAgent(backend or Imported("understudy.backends", "open_llm")(model), recall)
+
+
+def local_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
+    """Writes with a GGUF model in this process: a path, a name of `understudy models`, or hub:OWNER/REPO/FILE."""
+    return WriterAgent(backend or Imported("understudy.backends", "open_local")(model or BASE_MODEL), recall)
+
+
+def writer_agent(
+    model: Path | None = None, backend: Backend | None = None, recall: Recall | None = None
+) -> WriterAgent:
+    """Writes with SmolLM2 and an adapter trained for this: that of a model folder, by default the shipped one."""
+    folder = model or shipped_writer()
+    if not (folder / ADAPTER).is_file():
+        raise InputError(f"has no {ADAPTER}: train the model again, or fetch it again", folder)
+    opened = backend or Imported("understudy.backends", "open_local")(BASE_MODEL, adapter=folder / ADAPTER)
+    return WriterAgent(opened, recall, style="compact")

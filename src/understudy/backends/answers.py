@@ -1,0 +1,165 @@
+"""What a chat completion's documents say, whole or in pieces; whatever a server may send that is none is told apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+__all__ = ["Answer", "Choice", "ServerFault", "WrongAnswer", "error_message"]
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+LOG_PROBS = (-1e6, 1e-3)  # rounding may put one above zero
+THINK, END_THINK = "<think>", "</think>"
+
+
+class WrongAnswer(ValueError):
+    """JSON that is no chat completion."""
+
+
+class ServerFault(ValueError):
+    """An error the server reports inside its answer."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """One completion in the making. Neither leading blanks nor what the model thinks before it speaks are its text."""
+
+    texts: list[str] = field(default_factory=list)
+    finish_reason: str = ""
+    log_probs: list[float] = field(default_factory=list)
+    refusal: str = ""
+    has_thought: bool = False
+    _start: str | None = ""
+    """Blanks, or what may be a <think> block; None once the text has begun."""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    def take(self, item: dict[str, Any], message: dict[str, Any]) -> tuple[str, bool]:
+        """Take in a choice as it was sent; returns what is new of its text, and whether anything is."""
+        content = message.get("content")
+        if content is not None and not isinstance(content, str):
+            raise WrongAnswer("has a content that is no text")
+        is_thinking = any(
+            isinstance(message.get(key), str) and message[key] for key in ("reasoning_content", "reasoning")
+        )
+        self.has_thought = self.has_thought or is_thinking
+        if isinstance(refusal := message.get("refusal"), str):
+            self.refusal += refusal
+        self.log_probs += _log_probs(item.get("logprobs"))
+        if isinstance(reason := item.get("finish_reason"), str):
+            self.finish_reason = reason
+        text = self._speak(SURROGATE.sub("\ufffd", content)) if content else ""
+        return text, bool(content) or is_thinking
+
+    def _speak(self, text: str) -> str:
+        """Add to the text; returns what of it is no thought."""
+        if self._start is not None:
+            start = (self._start + text).lstrip()
+            if start.startswith(THINK):
+                self.has_thought = True
+                start = start.partition(END_THINK)[2].lstrip()
+                is_open = not start
+            else:
+                is_open = THINK.startswith(start)
+            if is_open:
+                self._start += text
+                self.log_probs.clear()  # those so far are of no text
+                return ""
+            text, self._start = start, None
+        self.texts.append(text)
+        return text
+
+
+@dataclass(slots=True)
+class Answer:
+    """The choices of one response, filled by its documents."""
+
+    choices: dict[int, Choice] = field(default_factory=dict)
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    stray: Any = None
+    """A document without choices, which is worth showing where nothing else came."""
+
+    @property
+    def is_finished(self) -> bool:
+        return bool(self.choices) and all(choice.finish_reason for choice in self.choices.values())
+
+    def finish(self) -> None:
+        """The server says that it is through."""
+        for choice in self.choices.values():
+            choice.finish_reason = choice.finish_reason or "stop"
+
+    def add(self, document: Any, is_whole: bool) -> tuple[list[str], bool]:
+        """Take in a chunk, or a whole response.
+
+        Returns pieces of text of the first choice, and whether the model has made progress: said or thought something.
+        """
+        if not isinstance(document, dict):
+            raise WrongAnswer("is no object")
+        if document.get("error"):
+            raise ServerFault(error_message(document) or "it does not say which")
+        self._take_usage(document.get("usage"))
+        choices = document.get("choices")
+        if choices is None and not is_whole:
+            self.stray = document
+            return [], False
+        if not isinstance(choices, list):
+            raise WrongAnswer("has no choices" if choices is None else "has choices that are no list")
+        pieces, has_progress = list[str](), False
+        for position, item in enumerate(choices):
+            index, message = _choice(item, position, "message" if is_whole else "delta")
+            text, has_changed = self.choices.setdefault(index, Choice()).take(item, message)
+            has_progress = has_progress or has_changed
+            if text and index == next(iter(self.choices)):
+                pieces.append(text)
+        if is_whole:
+            self.finish()
+        return pieces, has_progress
+
+    def _take_usage(self, usage: Any) -> None:
+        if isinstance(usage, dict):
+            prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+            self.prompt_tokens = prompt if isinstance(prompt, int) and prompt >= 0 else self.prompt_tokens
+            self.completion_tokens = completion if isinstance(completion, int) and completion >= 0 else None
+
+
+def _choice(item: Any, position: int, key: str) -> tuple[int, dict[str, Any]]:
+    if not isinstance(item, dict):
+        raise WrongAnswer("has a choice that is no object")
+    index = item.get("index", position)
+    message = item.get(key, item.get("message"))
+    if message is None and item.get("finish_reason"):  # the last chunk of some servers has only the reason
+        message = {}
+    if not isinstance(index, int) or not isinstance(message, dict):
+        raise WrongAnswer(f"has a choice without {key} or with a wrong index")
+    return index, message
+
+
+def _log_probs(logprobs: Any) -> list[float]:
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(content, list):
+        return []
+    values = [token.get("logprob") if isinstance(token, dict) else None for token in content]
+    numbers = [float(value) for value in values if _is_log_prob(value)]
+    return numbers if len(numbers) == len(values) else []  # NaN or nothing in one place: better none than misplaced
+
+
+def _is_log_prob(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and LOG_PROBS[0] <= value <= LOG_PROBS[1]
+
+
+def error_message(document: Any) -> str:
+    """The message of an error document, in the forms in which servers send it."""
+    if not isinstance(document, dict):
+        return ""
+    for value in (document.get("error"), document):
+        if isinstance(value, str):
+            return value
+        if isinstance(value, dict):
+            for key in ("message", "detail", "error"):
+                if isinstance(value.get(key), str):
+                    return str(value[key])
+    return ""

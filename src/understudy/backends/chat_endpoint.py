@@ -1,0 +1,197 @@
+"""One request for a chat completion: what is sent, and the answer as it comes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse
+from itertools import chain
+from time import monotonic
+from typing import Any
+
+from understudy.backends.answers import Answer, ServerFault, WrongAnswer
+from understudy.backends.endpoint import parse_url
+from understudy.backends.events import DONE, NotEvents, event_documents, looks_like_events
+from understudy.backends.exchange import Exchange
+from understudy.backends.failures import Failure, Failures
+from understudy.backends.models_file import LLMSettings
+from understudy.cancellation import Cancellation
+from understudy.dialogue import ChatMessage, Sampling
+
+__all__ = ["Cancelled", "ChatEndpoint"]
+
+PATH = "/chat/completions"
+LARGEST_ANSWER = 32 * 1024 * 1024
+LARGEST_ERROR = 64 * 1024
+ERROR_TIMEOUT_S = 5.0
+USAGE_TIMEOUT_S = 2.0
+ENOUGH_TO_TELL = 8  # bytes by which events are told from JSON
+
+
+class Cancelled(Exception):
+    """The request was cancelled before its answer was whole."""
+
+
+class ChatEndpoint:
+    """Sends requests to one model of one server. Thread-safe; each request has a connection of its own."""
+
+    def __init__(self, settings: LLMSettings) -> None:
+        self._settings = settings
+        self._endpoint = parse_url(settings.url)
+        self._failures = Failures(f"llm:{settings.name}", self._endpoint.url, settings)
+        self._refused_fields = set[str]()
+
+    @property
+    def url(self) -> str:
+        return self._endpoint.url
+
+    def leave_out(self, field: str) -> None:
+        """Send this field no more: the server does not know it."""
+        self._refused_fields.add(field)
+
+    def send(
+        self, messages: Sequence[ChatMessage], sampling: Sampling, cancellation: Cancellation, answer: Answer
+    ) -> Iterator[str]:
+        """One request. Fills `answer`, and gives the pieces of its first choice as they come.
+
+        Raises `Failure`, or `Cancelled` where the answer is not whole.
+        """
+        if cancellation.is_cancelled:
+            raise Cancelled
+        has_begun, failure = False, None
+        try:
+            with (
+                Exchange(self._endpoint, self._settings.connect_timeout_s) as exchange,
+                cancellation.callback(exchange.abort),
+            ):
+                exchange.deadline = monotonic() + self._settings.timeout_s
+                response = exchange.request("POST", PATH, self._body(messages, sampling), self._headers())
+                if response.status != HTTPStatus.OK:
+                    raise self._status_failure(exchange, response)
+                for document, is_whole in self._documents(exchange):
+                    if cancellation.is_cancelled:
+                        raise Cancelled
+                    pieces, has_progress = self._add(answer, document, is_whole)
+                    yield from pieces
+                    if answer.is_finished and len(answer.choices) >= sampling.n:  # only the usage may follow
+                        exchange.deadline = monotonic() + min(USAGE_TIMEOUT_S, self._settings.token_timeout_s)
+                    elif has_progress:  # a comment that keeps the connection open is none
+                        has_begun = True
+                        exchange.deadline = monotonic() + self._settings.token_timeout_s
+        except (OSError, HTTPException, NotEvents, Failure) as error:
+            failure = self._told(error, has_begun)
+        if not answer.is_finished and cancellation.is_cancelled:
+            raise Cancelled
+        if not answer.is_finished and failure is not None:
+            raise failure  # here, without its context: what a server sent may hold the key
+        self._check(answer)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream, application/json",
+            "Connection": "close",
+            "User-Agent": "understudy",
+        }
+        return headers if self._settings.key is None else {**headers, "Authorization": f"Bearer {self._settings.key}"}
+
+    def _body(self, messages: Sequence[ChatMessage], sampling: Sampling) -> bytes:
+        settings = self._settings
+        limit = settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens
+        optional: dict[str, Any] = {
+            "stream_options": {"include_usage": True},
+            "temperature": settings.temperature if sampling.temperature is None else sampling.temperature,
+            "top_p": settings.top_p if sampling.top_p is None else sampling.top_p,
+            "max_tokens": limit,
+            "max_completion_tokens": limit if "max_tokens" in self._refused_fields else None,
+            "stop": list(sampling.stop) or None,
+            "seed": sampling.seed,
+            "n": sampling.n if sampling.n > 1 else None,
+            "logprobs": True if settings.logprobs else None,
+        }
+        return json.dumps(
+            {
+                **settings.extra,
+                "model": settings.model,
+                "messages": [{"role": message.role, "content": message.content} for message in messages],
+                "stream": True,
+                **{
+                    field: value
+                    for field, value in optional.items()
+                    if value is not None and field not in self._refused_fields
+                },
+            }
+        ).encode("ascii")
+
+    def _documents(self, exchange: Exchange) -> Iterator[tuple[Any, bool]]:
+        """The documents of a response; with each, whether it is a whole answer: not every server can stream."""
+        pieces = self._bounded(exchange.pieces())
+        start = b""
+        for piece in pieces:
+            start += piece
+            if b":" in start or len(start.strip()) >= ENOUGH_TO_TELL:
+                break
+        if looks_like_events(start):
+            for document in event_documents(chain([start], pieces)):
+                yield document, False
+                if document is DONE:
+                    return
+            return
+        body = b"".join(chain([start], pieces)).decode("utf-8", "replace")
+        if not body.strip():
+            raise self._failures.empty(None)
+        try:
+            document = json.loads(body)
+        except (ValueError, RecursionError):
+            raise NotEvents(body) from None
+        yield document, True
+
+    def _bounded(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        size = 0
+        for piece in pieces:
+            size += len(piece)
+            if size > LARGEST_ANSWER:
+                raise self._failures.too_long()
+            yield piece
+
+    def _add(self, answer: Answer, document: Any, is_whole: bool) -> tuple[list[str], bool]:
+        if document is DONE:
+            answer.finish()
+            return [], False
+        try:
+            return answer.add(document, is_whole)
+        except ServerFault as fault:
+            raise self._failures.server_fault(str(fault)) from None
+        except WrongAnswer as wrong:
+            raise self._failures.wrong_answer(str(wrong), document) from None
+
+    def _check(self, answer: Answer) -> None:
+        choices = list(answer.choices.values())
+        if not choices and answer.stray is not None:
+            raise self._failures.wrong_answer("has no choices", answer.stray)
+        if choices and not answer.is_finished:
+            raise self._failures.cut_off()
+        if not any(choice.text.strip() for choice in choices):
+            raise self._failures.empty(choices[0] if choices else None)
+
+    def _told(self, error: Exception, has_begun: bool) -> Failure:
+        if isinstance(error, Failure):
+            return error
+        if isinstance(error, TimeoutError):
+            return self._failures.timeout(has_begun)
+        if isinstance(error, NotEvents):
+            return self._failures.not_json(str(error))
+        return self._failures.connection(error)
+
+    def _status_failure(self, exchange: Exchange, response: HTTPResponse) -> Failure:
+        exchange.deadline = min(exchange.deadline, monotonic() + ERROR_TIMEOUT_S)
+        body = b""
+        try:
+            for piece in exchange.pieces():
+                body += piece
+                if len(body) > LARGEST_ERROR:
+                    break
+        except (OSError, HTTPException):
+            pass  # the status is what counts
+        return self._failures.status(response.status, response.headers, body.decode("utf-8", "replace"))

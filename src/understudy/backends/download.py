@@ -1,0 +1,238 @@
+"""Downloads a large file: resumed where it was broken off, checked, and put into place only when it is whole.
+
+The bytes so far lie beside the target in a file whose name ends in .part, and stay there when the download fails or is
+stopped. Only one process downloads a file at a time; others wait for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from understudy.errors import BackendError
+from understudy.progress import Progress, ignore_progress
+
+__all__ = ["DownloadRefused", "download", "exclusive", "need_space", "put_in_place"]
+
+TIMEOUT_S = 30.0
+PAUSES_S = (0.2, 1.0, 3.0)  # before a download that was broken off is taken up again
+CHUNK_BYTES = 1 << 18
+SPARE_BYTES = 64 << 20  # that must stay free on the disk
+WAIT_S = 0.2
+SHA256 = re.compile(r"[0-9a-f]{64}")
+CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+class DownloadRefused(BackendError):
+    """The server answered that it does not give the file: `status` says why."""
+
+    def __init__(self, url: str, status: int) -> None:
+        self.status = status
+        super().__init__(f"{url} cannot be fetched: the server answered {status}")
+
+
+def download(
+    url: str,
+    target: Path,
+    sha256: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    progress: Progress = ignore_progress,
+) -> Path:
+    """Fetch `url` into `target`. `headers` go to the host of `url` alone, wherever it redirects to.
+
+    Without `sha256`, the hash that the Hugging Face hub states is taken, where it does.
+
+    :raises DownloadRefused: the server does not give the file.
+    :raises BackendError: it cannot be reached, broke off, or the content is not what it should be.
+    """
+    part = target.with_name(target.name + ".part")
+    for pause_s in (*PAUSES_S, None):
+        size = _size(part)
+        try:
+            received = _Transfer(url, part, dict(headers or {}), progress).run()
+            break
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise DownloadRefused(url, error.code) from error
+        except (OSError, HTTPException) as error:  # URLError is an OSError
+            if pause_s is None or (isinstance(error, OSError) and error.errno is not None):  # the disk's, not the net's
+                raise _broken_off(url, part, error) from error
+            time.sleep(0 if _size(part) > size else pause_s)
+    put_in_place(part, target, sha256 or received.sha256, received.size, progress)
+    return target
+
+
+def put_in_place(part: Path, target: Path, sha256: str | None, size: int | None, progress: Progress) -> None:
+    """Check a whole file and rename it."""
+    if size is not None and _size(part) != size:
+        found = _size(part)
+        part.unlink()
+        raise BackendError(f"{target.name} has {found} bytes and should have {size}: fetch it again")
+    if sha256 is not None and (found_hash := _hash(part, progress)) != sha256:
+        part.unlink()
+        raise BackendError(
+            f"{target.name} is not what it should be (its SHA-256 is {found_hash} and should be {sha256}): "
+            "fetch it again; if that does not help, the place it comes from cannot be trusted"
+        )
+    os.replace(part, target)
+
+
+@contextmanager
+def exclusive(target: Path) -> Iterator[None]:
+    """Wait until no other process makes `target`, and keep others waiting."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = target.with_name(target.name + ".lock")
+    with lock.open("ab") as file:
+        while not _locked(file):
+            time.sleep(WAIT_S)
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class _Received:
+    size: int | None
+    sha256: str | None
+
+
+class _Transfer:
+    """One request for what is still missing of a file."""
+
+    def __init__(self, url: str, part: Path, headers: dict[str, str], progress: Progress) -> None:
+        self._url, self._part, self._headers, self._progress = url, part, headers, progress
+        self._etag_file = part.with_name(part.name + ".etag")  # of the version that the part is of
+
+    def run(self) -> _Received:
+        offset = _size(self._part)
+        redirects = _Redirects()
+        request = urllib.request.Request(self._url, headers={"User-Agent": "understudy"})  # noqa: S310
+        for name, value in self._headers.items():
+            request.add_unredirected_header(name, value)
+        if offset:
+            request.add_header("Range", f"bytes={offset}-")
+            if self._etag_file.exists():
+                request.add_header("If-Range", self._etag_file.read_text(encoding="utf-8"))
+        if urlsplit(self._url).scheme not in ("http", "https"):
+            raise BackendError(f"{self._url}: only http and https can be fetched")
+        opener = urllib.request.build_opener(redirects)
+        try:
+            response = opener.open(request, timeout=TIMEOUT_S)
+        except urllib.error.HTTPError as error:
+            if error.code == 416 and offset:  # there is nothing behind what we have: whole, or of another version
+                total = (error.headers.get("Content-Range") or "").rpartition("/")[2]
+                error.close()
+                if total == str(offset):
+                    return _Received(offset, redirects.sha256)
+                self._part.unlink()
+                raise HTTPException("what was there is longer than the file") from error
+            raise
+        with response:
+            return self._receive(response, offset, redirects)
+
+    def _receive(self, response: Any, offset: int, redirects: _Redirects) -> _Received:
+        resumed = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range") or "")
+        if response.status != 206 or resumed is None or int(resumed[1]) != offset:
+            offset = 0  # a server that does not resume sends everything
+        length = response.headers.get("Content-Length")
+        size = None if length is None else offset + int(length)
+        if etag := response.headers.get("ETag"):
+            self._etag_file.write_text(etag, encoding="utf-8")
+        need_space(self._part.parent, 0 if size is None else size - offset)
+        with self._part.open("ab" if offset else "wb") as file:
+            while chunk := response.read(CHUNK_BYTES):
+                file.write(chunk)
+                offset += len(chunk)
+                self._progress("Fetching", offset, size or 0)
+        if size is not None and offset < size:
+            raise HTTPException(f"broken off at {offset} of {size} bytes")
+        self._etag_file.unlink(missing_ok=True)
+        return _Received(size, redirects.sha256 or _sha256_in(response.headers))
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects, never from https to http, and keeps the hash that the hub states on the way."""
+
+    sha256: str | None = None
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        self.sha256 = _sha256_in(headers) or self.sha256
+        old, new = urlsplit(req.full_url), urlsplit(newurl)
+        if old.scheme == "https" and new.scheme != "https":
+            raise BackendError(f"{req.full_url} leads to {newurl}, which is not protected: fetch it another way")
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if following is not None and (old.scheme, old.netloc) == (new.scheme, new.netloc):
+            for name, value in req.unredirected_hdrs.items():
+                if name != "Host":
+                    following.add_unredirected_header(name, value)
+        return following
+
+
+def _sha256_in(headers: Any) -> str | None:
+    """The hub's ETag of a large file is its SHA-256."""
+    for name in ("X-Linked-Etag", "ETag"):
+        value = (headers.get(name) or "").removeprefix("W/").strip('"')
+        if SHA256.fullmatch(value):
+            return str(value)
+    return None
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _hash(path: Path, progress: Progress) -> str:
+    total, done, digest = _size(path), 0, hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES * 16):
+            digest.update(chunk)
+            done += len(chunk)
+            progress("Checking", done, total)
+    return digest.hexdigest()
+
+
+def need_space(folder: Path, size: int) -> None:
+    """Raise where a disk would be full after so many bytes more."""
+    free = shutil.disk_usage(folder).free
+    if size + SPARE_BYTES > free:
+        raise BackendError(
+            f"{size >> 20} MB more are needed in {folder} and {free >> 20} MB are free: make room, "
+            "or set UNDERSTUDY_CACHE to a folder on another disk"
+        )
+
+
+def _broken_off(url: str, part: Path, error: Exception) -> BackendError:
+    reason = getattr(error, "reason", None) or error
+    if size := _size(part):
+        return BackendError(
+            f"{url} broke off after {size >> 20} MB ({reason}): the same command takes it up from there"
+        )
+    return BackendError(f"{url} cannot be reached ({reason}): are you connected to the internet?")
+
+
+def _locked(file: IO[bytes]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,180 @@
+"""What can go wrong with a request to a language model: how it is told, and whether another try may help."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from http.client import HTTPMessage
+from typing import Any
+
+from understudy.backends.answers import Choice, error_message
+from understudy.backends.exchange import CertificateRefused, ConnectFailed
+from understudy.backends.models_file import LLMSettings
+from understudy.errors import BackendError
+
+__all__ = ["OPTIONAL_FIELDS", "Failure", "Failures"]
+
+NEVER, ONCE, ALWAYS = 0, 1, 1_000
+TRANSIENT = {408, 409, 425, 429}
+SHOWN = 200
+HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title)\b", re.IGNORECASE | re.DOTALL)
+TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+OPTIONAL_FIELDS = (  # of a request: what a server may refuse and still answer without
+    "stream_options",
+    "max_completion_tokens",
+    "max_tokens",
+    "logprobs",
+    "seed",
+    "temperature",
+    "top_p",
+    "stop",
+    "n",
+)
+QUOTED_N = re.compile(r"""(['"`])n\1""")
+UNSUPPORTED = re.compile(
+    r"un(?:supported|recogni[sz]ed|known|expected)|not (?:supported|permitted|allowed)|extra", re.I
+)
+
+
+class Failure(BackendError):
+    """A request that failed; `retries` is how often another try is worth it."""
+
+    def __init__(
+        self, message: str, retries: int = NEVER, retry_after_s: float | None = None, refused_field: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.retries, self.retry_after_s, self.refused_field = retries, retry_after_s, refused_field
+
+
+class Failures:
+    """Tells failures of one back end. Nothing it says holds the key, even where the server sends it back."""
+
+    def __init__(self, name: str, url: str, settings: LLMSettings) -> None:
+        self._start, self._settings = f"{name} at {url}", settings
+
+    def connection(self, error: Exception) -> Failure:
+        if isinstance(error, CertificateRefused):
+            return self._failure(f"its certificate is not trusted ({self.excerpt(str(error))}): is the URL right?")
+        if isinstance(error, ConnectFailed):
+            reason = self.excerpt(str(error))
+            return self._failure(f"cannot be reached ({reason}): is the server running, and the URL right?", ALWAYS)
+        return self._failure(f"the connection broke off ({self._reason(error)}): is it a server of this kind?", ALWAYS)
+
+    def timeout(self, has_begun: bool) -> Failure:
+        if has_begun:
+            waited, setting = self._settings.token_timeout_s, "token_timeout_s"
+            return self._failure(f"sent nothing more for {waited:g} s ({setting} in models.toml)", ONCE)
+        waited, setting = self._settings.timeout_s, "timeout_s"
+        return self._failure(f"did not answer within {waited:g} s: is it overloaded? ({setting} in models.toml)", ONCE)
+
+    def cut_off(self) -> Failure:
+        return self._failure("the answer ended in the middle", ALWAYS)
+
+    def too_long(self) -> Failure:
+        return self._failure("the answer does not end: set max_tokens")
+
+    def not_json(self, text: str) -> Failure:
+        if HTML.match(text):
+            title = TITLE.search(text)
+            told = self.excerpt(title[1] if title else text)
+            return self._failure(f"sent a web page ({told}) instead of an answer: does the URL end in /v1?")
+        return self._failure(f"sent what is no answer: {self.excerpt(text)}", ALWAYS)
+
+    def wrong_answer(self, problem: str, document: Any) -> Failure:
+        text = self.excerpt(json.dumps(document, ensure_ascii=False))
+        return self._failure(f"sent JSON that is no answer, it {problem}: {text}", ALWAYS)
+
+    def server_fault(self, message: str) -> Failure:
+        return self._failure(f"reports an error: {self.excerpt(message)}", ALWAYS)
+
+    def empty(self, choice: Choice | None) -> Failure:
+        if choice is not None and choice.refusal:
+            return self._failure(f"refused to answer: {self.excerpt(choice.refusal)}")
+        if choice is not None and choice.finish_reason == "content_filter":
+            return self._failure("its content filter kept the answer back")
+        if choice is not None and choice.has_thought:
+            return self._failure(
+                "thought, but said nothing: allow more tokens (max_tokens), or use another model", ONCE
+            )
+        return self._failure("answered with nothing", ALWAYS)
+
+    def status(self, status: int, headers: HTTPMessage, body: str) -> Failure:
+        if 300 <= status < 400:
+            target = self.excerpt(headers.get("Location", "") or "somewhere else")
+            return self._failure(f"redirects to {target}: redirects are not followed; set that URL if you trust it")
+        try:
+            document = json.loads(body)
+        except (ValueError, RecursionError):
+            document = None
+        page = TITLE.search(body) if HTML.match(body) else None
+        told = self.excerpt(error_message(document) or (page[1] if page else body))
+        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {told}" if told else "") + self._advice(status, told)
+        if status in TRANSIENT or status >= 500:
+            is_final = isinstance(document, dict) and "insufficient_quota" in json.dumps(document.get("error"))
+            return self._failure(text, NEVER if is_final else ALWAYS, _retry_after_s(headers))
+        return self._failure(text, refused_field=_refused_field(document, told) if status in (400, 422) else "")
+
+    def excerpt(self, text: str) -> str:
+        """The start of what a server sent, on one line, without control characters and without the key."""
+        if key := self._settings.key:
+            for form in (key, json.dumps(key)[1:-1]):
+                text = text.replace(form, "[key]")
+        text = "".join(character if character.isprintable() else " " for character in text[: 50 * SHOWN])
+        text = " ".join(text.split())
+        return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+    def _advice(self, status: int, told: str) -> str:
+        if status in (401, 403):
+            is_given = self._settings.key is not None
+            return f" ({'is the key right?' if is_given else 'no key was sent: set UNDERSTUDY_LLM_KEY, or key_env'})"
+        if status == 404:
+            return f" (is there a model '{self._settings.model}', and does the URL end in /v1?)"
+        if status in (400, 413, 422) and re.search(r"context|too (?:long|large)|maximum", told, re.IGNORECASE):
+            return (
+                f" (context_tokens is {self._settings.context_tokens:,}: write what the server takes into models.toml)"
+            )
+        return ""
+
+    def _failure(
+        self, text: str, retries: int = NEVER, retry_after_s: float | None = None, refused_field: str = ""
+    ) -> Failure:
+        return Failure(f"{self._start}: {text}", retries, retry_after_s, refused_field)
+
+    def _reason(self, error: Exception) -> str:
+        text = getattr(error, "strerror", None) or str(error)
+        return self.excerpt(text) or type(error).__name__
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def _retry_after_s(headers: HTTPMessage) -> float | None:
+    value = (headers.get("Retry-After") or "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, IndexError, OverflowError):
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _refused_field(document: Any, message: str) -> str:
+    """Which field of the request a server cannot do with; blank where it objects to something else."""
+    error = document.get("error") if isinstance(document, dict) else None
+    error = error if isinstance(error, dict) else {}
+    if error.get("param") == "n" or QUOTED_N.search(message):  # also where it is more than the server allows
+        return "n"
+    if not UNSUPPORTED.search(f"{error.get('code')} {message}"):
+        return ""
+    if error.get("param") in OPTIONAL_FIELDS:
+        return str(error["param"])
+    named = set(re.findall(r"\w+", message))
+    return next((field for field in OPTIONAL_FIELDS if field in named), "")

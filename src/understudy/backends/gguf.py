@@ -1,0 +1,141 @@
+"""What a GGUF file says about its model: context length, chat template, vocabulary. The weights are not read.
+
+The file begins with the magic, a version, the number of tensors and of fields; each field is a key, a type and a value.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.errors import BackendError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["GGUFModel"]
+
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+STRING, ARRAY = 8, 9
+NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+MAX_FIELDS = 65_536
+CONTROL_TOKEN = 3
+BYTES_PER_TOKEN = 3  # an estimate on the safe side, for vocabularies that are not byte-level BPE
+SINGLE_DIGITS = ("smollm", "qwen2")  # their numbers are cut into digits first
+
+
+class GGUFModel:
+    """The fields of one file. Exact token counts for SmolLM2, close ones for other byte-level BPE models."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def fields(self) -> Mapping[str, Any]:
+        """Every field by its key.
+
+        :raises BackendError: the file is not there, not GGUF, or broken off.
+        """
+        try:
+            with self.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return _Fields(data).read()
+        except FileNotFoundError:
+            raise BackendError(f"{self.path}: there is no such model file") from None
+        except (OSError, ValueError, struct.error, UnicodeDecodeError, IndexError) as error:
+            raise BackendError(f"{self.path}: cannot be read as a GGUF model ({error}): fetch it again") from error
+
+    @property
+    def context_length(self) -> int | None:
+        """How many tokens the model was trained to see at once, where the file says so."""
+        length = self.fields.get(f"{self.fields.get('general.architecture')}.context_length")
+        return length if isinstance(length, int) and length > 0 else None
+
+    @cached_property
+    def control_tokens(self) -> tuple[str, ...]:
+        """Tokens that mark where messages begin and end; longest first."""
+        tokens, types = self._list("tokens"), self._list("token_type")
+        control = {str(token) for token, kind in zip(tokens, types) if kind == CONTROL_TOKEN and len(str(token)) > 1}
+        return tuple(sorted(control, key=len, reverse=True))
+
+    def count_tokens(self, text: str) -> int:
+        if self._tokenizer is None:
+            return -(-len(text.encode()) // BYTES_PER_TOKEN)
+        return len(self._tokenizer.encode(text).ids)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer | None:
+        if self.fields.get("tokenizer.ggml.model") != "gpt2":
+            return None
+        from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
+
+        vocabulary = {str(token): index for index, token in enumerate(self._list("tokens"))}
+        merges = [tuple(str(merge).split(" ", 1)) for merge in self._list("merges")]
+        try:
+            tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+        except Exception:  # the library's own, of no narrower class: merges of tokens that are not there
+            return None
+        steps: list[Any] = [pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        if self.fields.get("tokenizer.ggml.pre") in SINGLE_DIGITS:
+            steps.insert(0, pre_tokenizers.Digits(individual_digits=True))
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
+        tokenizer.add_special_tokens([AddedToken(token, special=True) for token in self.control_tokens])
+        return tokenizer
+
+    def _list(self, name: str) -> list[Any]:
+        value = self.fields.get(f"tokenizer.ggml.{name}")
+        return value if isinstance(value, list) else []
+
+
+class _Fields:
+    """Reads the fields from the beginning of a file."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data, self._offset = data, 0
+
+    def read(self) -> dict[str, Any]:
+        if self._take(4) != MAGIC:
+            raise ValueError("it does not begin with GGUF")
+        if (version := self._number("I")) not in VERSIONS:
+            raise ValueError(f"its version is {version}")
+        self._number("Q")  # tensors
+        if (count := self._number("Q")) > MAX_FIELDS:
+            raise ValueError(f"it says it has {count} fields")
+        return {self._string(): self._value(self._number("I")) for _ in range(count)}
+
+    def _take(self, size: int) -> bytes:
+        end = self._offset + size
+        if end > len(self._data):
+            raise ValueError("it is broken off")
+        taken = self._data[self._offset : end]
+        self._offset = end
+        return taken
+
+    def _number(self, code: str) -> Any:
+        return struct.unpack("<" + code, self._take(struct.calcsize("<" + code)))[0]
+
+    def _string(self) -> str:
+        return self._take(self._number("Q")).decode("utf-8", errors="replace")
+
+    def _value(self, kind: int) -> Any:
+        if kind == STRING:
+            return self._string()
+        if kind != ARRAY:
+            return self._number(NUMBERS[kind]) if kind in NUMBERS else self._unknown(kind)
+        item, length = self._number("I"), self._number("Q")
+        if item in NUMBERS:
+            code = f"<{length}{NUMBERS[item]}"
+            return list(struct.unpack(code, self._take(struct.calcsize(code))))
+        if item != STRING:
+            return self._unknown(item)
+        if length > len(self._data):
+            raise ValueError("it is broken off")
+        return [self._string() for _ in range(length)]
+
+    @staticmethod
+    def _unknown(kind: int) -> Any:
+        raise ValueError(f"a field has the unknown type {kind}")

@@ -1,0 +1,259 @@
+"""`understudy bench talk` and `bench guard`: does a character say what it must, and keep what it must not?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.text import Text
+
+from understudy.cli.bench import deliver, items_option, limit_option, output_option, places_checked, report_option
+from understudy.cli.bench_tables import RIGHT
+from understudy.cli.options import (
+    DEFAULT_AGENT,
+    json_option,
+    listed,
+    load_reply_agent,
+    rule_option,
+    seed_option,
+    story_argument,
+    with_rules,
+)
+from understudy.cli.progress import read_showing, watching
+from understudy.cli.show import Column, clean, heading, indented, print_table, screen, voice
+from understudy.errors import InputError
+from understudy.readers import embedded, sources_of
+from understudy.readers.probes import Probe, read_probes
+from understudy.readers.story_folder import PROBES
+from understudy.registry import import_factory
+from understudy.storyfile import Story
+
+if TYPE_CHECKING:
+    from understudy.bench.guard import Judge
+
+__all__ = ["guard", "talk"]
+
+Document = dict[str, Any]
+PROBES_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+SHOWN = 5  # violated probes that are shown without --verbose
+
+
+@click.command()
+@story_argument
+@click.option("--probes", "probes_file", type=PROBES_FILE, metavar="FILE", help="Probes of your own, for any story.")
+@click.option(
+    "--agents", "--agent", metavar="AGENT,...", multiple=True, default=(DEFAULT_AGENT,), show_default=DEFAULT_AGENT,
+    help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
+)  # fmt: skip
+@rule_option
+@click.option(
+    "--repeats", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N",
+    help="Put each probe N times; agents that sample get another seed each time.",
+)  # fmt: skip
+@limit_option
+@seed_option
+@click.option("-v", "--verbose", is_flag=True, help="Show every violated probe and what was said.")
+@items_option
+@output_option
+@report_option
+@json_option
+def talk(
+    story: str, probes_file: Path | None, agents: tuple[str, ...], rules: tuple[str, ...], repeats: int,
+    limit: int | None, seed: int, verbose: bool, items: Path | None, output: Path | None, report: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Put a story's probes to agents: do they say what they must, and keep what they must not?
+
+    Probes lie in a story folder as probes.toml, or in any file that --probes names.
+
+    \b
+    Examples:
+        understudy bench talk demo --agent encoder,tfidf
+        understudy bench talk demo --rule "anachronism<=0" --items with.json
+        understudy bench talk friends.story --probes friends.toml --repeats 5
+    """
+    from understudy.bench.talk import bench_talk
+
+    places_checked(items, output, report)
+    opened = read_showing(story)
+    path, probes = _probes(story, opened, probes_file)
+    judged = {
+        " ".join((spec, *rules)): with_rules(
+            load_reply_agent(spec, None, lambda _: [opened]), rules, lambda _: [opened]
+        )
+        for spec in listed(agents)
+    }
+    with watching() as watch:
+        document = bench_talk(
+            opened, probes, judged, limit, repeats, seed, watch, (*_files_of(story), path), save_items=items
+        )
+    title = f"Talk: probes of {opened.title}"
+    deliver(document, title, output, report, as_json, lambda shown: _print_talk(shown, None if verbose else SHOWN))
+
+
+def _probes(story: str, opened: Story, file: Path | None) -> tuple[Path, tuple[Probe, ...]]:
+    folder = embedded(story) or Path(story)
+    path = file or folder / PROBES
+    if file is None and not path.is_file():
+        raise InputError(f"has no {PROBES} beside its scripts: name a file of probes with --probes FILE", story)
+    return path, read_probes(path, opened)
+
+
+def _files_of(story: str) -> list[Path]:
+    scripts, cast, _ = sources_of(story)
+    return [*scripts, *([] if cast is None else [cast])]
+
+
+def _print_talk(document: Document, shown: int | None) -> None:
+    rows, out = document["rows"], screen()
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    for agent in dict.fromkeys(row["agent"] for row in rows):
+        by_metric = {(row["metric"], row["kind"]): row for row in rows if row["agent"] == agent}
+        out.print(heading(agent))
+        columns: list[Column] = [("kind", {"no_wrap": True})]
+        for metric in ("must", "violations"):
+            columns += [(metric, RIGHT), ("95%", RIGHT), ("n", RIGHT)]
+        print_table(
+            out,
+            columns,
+            ((kind, *_cells(by_metric["must", kind]), *_cells(by_metric["violations", kind])) for kind in kinds),
+        )
+        out.print(indented(_costs(by_metric)))
+        _print_violated([reply for reply in document["replies"] if reply["agent"] == agent], shown)
+        out.print()
+
+
+def _cells(row: Document) -> tuple[str, str, str]:
+    if row["value"] is None:
+        return "-", "", ""
+    return f"{row['value']:.3f}", f"{row['low']:.2f}..{row['high']:.2f}", f"{row['n']:,}"
+
+
+def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
+    """Seconds and tokens in one sentence."""
+    seconds, first, tokens, errors = (
+        by_metric.get((metric, "all"), {}).get("value") for metric in ("seconds", "first_seconds", "tokens", "errors")
+    )
+    parts = [] if seconds is None else [f"{seconds:.2f} s a reply"]
+    parts += [] if first is None else [f"{first:.2f} s to its first piece"]
+    parts += [] if tokens is None else [f"{tokens:,.0f} tokens"]
+    parts += [] if errors is None else [f"failed on {errors:.0%} of the probes"]
+    return ", ".join(parts) + "."
+
+
+def _print_violated(replies: Sequence[Document], shown: int | None) -> None:
+    out = screen()
+    for error in dict.fromkeys(reply["error"] for reply in replies if "error" in reply):
+        out.print(indented(Text(clean(f"Failed: {error}"), style="red")))
+    violated = [reply for reply in replies if reply.get("violation")]
+    for reply in violated[:shown]:
+        facing = f" to {reply['facing']}" if reply["facing"] else ""
+        kind = f" ({reply['kind']})" if reply["kind"] else ""
+        out.print()
+        out.print(indented(Text(clean(f"{reply['who']} at {reply['at']}{facing} {reply['violation']}{kind}"), "dim")))
+        for message, answer in zip(reply["ask"], reply["answers"]):
+            out.print(indented(Text(clean(f"- {message}")), 4))
+            out.print(indented(Text(clean(f"- {answer}"), voice(reply["who"])), 4))
+    if shown is not None and len(violated) > shown:
+        out.print()
+        out.print(indented(f"{len(violated) - shown} more violated probes: --verbose shows them."))
+
+
+@click.command()
+@story_argument
+@click.option(
+    "--rule", "rules", multiple=True, metavar="RULE", default=("anachronism<=0", "unwitnessed<=0"), show_default=True,
+    help="The guard to judge, as in 'anachronism<=0'; all that are given judge together.",
+)  # fmt: skip
+@click.option(
+    "--agents", "--agent", metavar="AGENT,...", multiple=True,
+    help="Judge the guard that an agent has instead. Commas, or repeated.",
+)  # fmt: skip
+@click.option(
+    "--guard", "guards", multiple=True, metavar="MODULE:FACTORY",
+    help="A guard of your own instead: called with the story, it gives a function of (situation, history, draft) to "
+    "the reason why not, or ''. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=60, show_default=True, metavar="N",
+    help="Judge a seeded sample of N situations.",
+)  # fmt: skip
+@seed_option
+@click.option("-v", "--verbose", is_flag=True, help="Show every draft that was judged wrongly.")
+@items_option
+@output_option
+@report_option
+@json_option
+def guard(
+    story: str, rules: tuple[str, ...], agents: tuple[str, ...], guards: tuple[str, ...], limit: int, seed: int,
+    verbose: bool, items: Path | None, output: Path | None, report: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """What gets past a guard, when a hostile writer offers a story's later lines and other people's secrets?
+
+    For characters at sampled moments it offers later lines, lines of scenes they did not attend, and secrets; beside
+    them their own earlier lines, which should pass.
+
+    \b
+    Examples:
+        understudy bench guard demo
+        understudy bench guard friends.story --rule "anachronism<=0" --limit 200
+        understudy bench guard demo --guard mine:guard --verbose
+    """
+    from understudy.bench.guard import bench_guard, rule_judge
+    from understudy.judging import Rule
+
+    places_checked(items, output, report)
+    opened = read_showing(story)
+    judges = {spec: _guard_of(spec, opened) for spec in guards}
+    judges |= {spec: _guard_of_agent(spec, opened) for spec in listed(agents)}
+    if not judges:
+        judges = {" ".join(rules): rule_judge([Rule.parse(rule) for rule in rules], opened)}
+    with watching() as watch:
+        document = bench_guard(opened, judges, limit, seed, watch, _files_of(story), save_items=items)
+    title = f"Guards on {opened.title}"
+    deliver(document, title, output, report, as_json, lambda shown: _print_guard(shown, None if verbose else SHOWN))
+
+
+def _guard_of(spec: str, story: Story) -> Judge:
+    factory = import_factory(spec, "guard")
+    if factory is None:
+        raise InputError(f"there is no guard '{spec}': name a factory of your own as module:factory, or use --rule")
+    judge: Judge = factory(story)
+    return judge
+
+
+def _guard_of_agent(spec: str, story: Story) -> Judge:
+    from understudy.bench.guard import GuardingAgent, agent_judge
+
+    agent = load_reply_agent(spec, None, lambda _: [story])
+    if not isinstance(agent, GuardingAgent):
+        raise InputError(f"'{spec}' has no guard to judge: choose an agent that has one, or use --rule or --guard")
+    return agent_judge(agent)
+
+
+def _print_guard(document: Document, shown: int | None) -> None:
+    rows, out = document["rows"], screen()
+    columns: list[Column] = [("offered", {"no_wrap": True}), ("stopped", RIGHT), ("95%", RIGHT), ("n", RIGHT)]
+    for agent in dict.fromkeys(row["agent"] for row in rows):
+        out.print(heading(agent))
+        of_agent = [row for row in rows if row["agent"] == agent]
+        print_table(out, columns, ((row["offered"], *_cells(row)) for row in of_agent))
+        drafts = [draft for draft in document["drafts"] if draft["agent"] == agent]
+        passed = [draft for draft in drafts if draft["offered"] != "own" and not draft["stopped"]]
+        wrong = [draft for draft in drafts if draft["offered"] == "own" and draft["stopped"]]
+        for title, some in (("Let pass", passed), ("Own lines stopped", wrong)):
+            if some:
+                out.print()
+                out.print(
+                    indented(
+                        f"{title}:" if shown is None or len(some) <= shown else f"{title}, {shown} of {len(some)}:"
+                    )
+                )
+            for draft in some[:shown]:
+                where = (
+                    f"{draft['who']} at {draft['at']} to {draft['facing']}, {draft['stopped'] or draft['offered']}: "
+                )
+                out.print(indented(Text(clean(where), "dim") + Text(clean(draft["text"])), 4))
+        out.print()

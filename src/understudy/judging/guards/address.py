@@ -1,0 +1,122 @@
+"""A guard of address: calls somebody who is not there, or speaks of the one faced, or of oneself, as of another.
+
+'Captain' to somebody who is none, 'lass' to a man; 'Zita would know' said to Zita.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from understudy.dialogue import Draft, Situation, Turn
+from understudy.judging.guards.company import People, company_at, gender_of, own_names
+from understudy.judging.guards.verdict import Verdict
+
+__all__ = ["address"]
+
+NAME = "address"
+OF_A_MAN = (
+    "sir|lad|laddie|sonny|mister|gentleman|my lord|my good man|old man|old boy|young man|dear boy|"
+    "my boy|boy|dear fellow|dear sir"
+)
+OF_A_WOMAN = "madam|ma'am|lass|lassie|miss|my lady|dear lady|young lady|girl|my girl|lovey"
+OF_RANK = (
+    "captain|doctor|professor|your majesty|your highness|your grace|your honour|your honor|"
+    "your excellency|my liege|sergeant|commissary|prior|nurse|officer|inspector"
+)
+BEFORE = (
+    r"(?:^|[,;:.!?—–(]\s*)(?:(?:yes|no|aye|well|and|but|oh|ah|now|come|my|dear|old|good|poor|young|"
+    r"little|Mr|Mrs|Miss|Dr)\s+)*"
+)
+AFTER = r"(?=\s*(?:[,;.!?—–]|$))"
+
+
+@lru_cache(1024)
+def _vocative(terms: tuple[str, ...], ignore_case: bool = False) -> re.Pattern[str] | None:
+    """Finds a term that somebody is called by: set off by a mark before it, or at the beginning, and one after it."""
+    ordered = sorted({term for term in terms if term}, key=len, reverse=True)
+    if not ordered:
+        return None
+    joined = "|".join(map(re.escape, ordered))
+    return re.compile(rf"{BEFORE}({joined}){AFTER}", re.I if ignore_case else 0)
+
+
+MALE, FEMALE, RANK = (_vocative(tuple(terms.split("|")), True) for terms in (OF_A_MAN, OF_A_WOMAN, OF_RANK))
+
+
+def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+    """Does it call, and speak of, those who are there as one does?"""
+    if situation.persona.language != "en":
+        fault = ""
+    else:
+        fault = _calls_the_absent(situation, history, draft) or _speaks_of_those_here(situation, history, draft.text)
+    return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
+
+
+def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
+    people, text = People.of(situation, history), draft.text
+    absent = _vocative(tuple(name for name in people.absent if " " not in name or len(name.split()) < 4))
+    if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people):
+        return "calls somebody who is not there"
+    own_aliases = {name.casefold() for name in (*people.faced, *people.present)}
+    gender = gender_of(situation.faced)
+    for pattern, other_gender in ((MALE, "f"), (FEMALE, "m")):
+        assert pattern is not None
+        match = pattern.search(text)
+        if match is None or match[1].casefold() in own_aliases or situation.present:
+            continue
+        if gender == other_gender or (not gender and _was_for_another(situation, draft)):
+            return f"calls the one faced '{match[1]}'"
+    assert RANK is not None
+    if (match := RANK.search(text)) and match[1].casefold() not in own_aliases and not situation.present:
+        known = situation.faced is not None or _was_for_another(situation, draft)
+        if known and not any(match[1].casefold() in name.casefold() for name in own_aliases):
+            return f"calls the one faced '{match[1]}'"
+    return ""
+
+
+def _is_subject(text: str, match: re.Match[str], people: People) -> bool:
+    """'Zita Karst. I smoke the letters' answers who somebody is; a bare name as the whole reply does too."""
+    return text.strip(" .!?") == match[1] or match[1] in people.present
+
+
+def _was_for_another(situation: Situation, draft: Draft) -> bool:
+    """Was the line said to others than the one faced now?"""
+    if draft.source != "exchange" or draft.moment is None:
+        return False
+    faced = situation.faced
+    return faced is None or faced.name not in company_at(situation.persona.past, draft.moment)
+
+
+def _speaks_of_those_here(situation: Situation, history: Sequence[Turn], text: str) -> str:
+    people = People.of(situation, history)
+    if situation.faced is not None:
+        shared = set(own_names(situation)) | set(people.absent) | set(people.present)
+        names = tuple(name for name in people.faced if name not in shared and name[:1].isupper())
+        if _spoken_of(text, names):
+            return "speaks of the one faced as of somebody else"
+    if _spoken_of(text, own_names(situation), own=True):
+        return "speaks of oneself as of somebody else"
+    return ""
+
+
+@lru_cache(4096)
+def _third_person(names: tuple[str, ...], own: bool) -> re.Pattern[str] | None:
+    """A name inside a clause. Not: set off by marks, after 'I am', 'you are', 'Miss', or quoted."""
+    ordered = sorted({name for name in names if name}, key=len, reverse=True)
+    if not ordered:
+        return None
+    joined = "|".join(map(re.escape, ordered))
+    said_of = r"(?:is|was|has|had|will|would|does|did|says|said|told|took|wrote|knows|can|could|must|may|might|and I)\b"
+    if own:
+        return re.compile(rf"(?<!am )(?<!I'm )(?<!is )(?<!me )\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})")
+    return re.compile(
+        rf"\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})|\b(?:with|of|about|by|from|for|trust|like|love|hate|"
+        rf"despise|know|ask|tell|see|the)\s+(?:{joined})\b(?!,? you)"
+    )
+
+
+def _spoken_of(text: str, names: tuple[str, ...], own: bool = False) -> bool:
+    pattern = _third_person(names, own)
+    return pattern is not None and pattern.search(text) is not None

@@ -1,0 +1,102 @@
+"""Who is who in a situation: by which names the one faced, those present and the absent are called, and by whom heard.
+
+company(l) = who was in the scene of line l, as far as the character was there
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from understudy.agents.pools import KeyedCache
+from understudy.dialogue import Situation, Turn
+from understudy.judging.guards.phrases import name_pattern, self_introduced
+from understudy.persona import Other, Past
+from understudy.story import Moment
+from understudy.text import fold
+
+__all__ = ["People", "company_at", "gender_of", "heard_turns", "line_at", "own_names", "people_named"]
+
+WOMAN = re.compile(r"\b(?:woman|girl|female|lady|she|her|女|女性|女の子|姑娘)\b|女")
+MAN = re.compile(r"\b(?:man|boy|male|gentleman|he|his)\b|男")
+
+
+def heard_turns(situation: Situation, history: Sequence[Turn]) -> list[str]:
+    """What the others have said in this chat."""
+    own = fold(situation.persona.name)
+    return [turn.text for turn in history if fold(turn.speaker) != own]
+
+
+def own_names(situation: Situation) -> tuple[str, ...]:
+    attributes = situation.persona.attributes
+    return (situation.persona.name, *attributes.get("goes by", ()), *attributes.get("nickname", ()))
+
+
+def gender_of(other: Other | None) -> str:
+    """'f', 'm', or blank where what is known of them does not say."""
+    if other is None:
+        return ""
+    for sentence in other.profile[:6]:
+        is_woman, is_man = WOMAN.search(sentence), MAN.search(sentence)
+        if bool(is_woman) != bool(is_man):
+            return "f" if is_woman else "m"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Names of the one faced, of the others who are there, and of those the character knows who are not."""
+
+    faced: tuple[str, ...]
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+
+    @classmethod
+    def of(cls, situation: Situation, history: Sequence[Turn] = ()) -> People:
+        here = {other.name for other in situation.present}
+        faced, there, away = list[str](), list[str](), list[str]()
+        if situation.faced is not None:
+            faced += _names(situation.faced)
+        for other in situation.present:
+            there += _names(other)
+        for other in situation.acquaintances:
+            is_faced = situation.faced is not None and other.name == situation.faced.name
+            (faced if is_faced else there if other.name in here else away).extend(_names(other))
+        faced += self_introduced(heard_turns(situation, history))
+        own = set(own_names(situation))
+        clear = {name for name in away if name not in faced and name not in there and name not in own}
+        return cls(tuple(dict.fromkeys(faced)), tuple(dict.fromkeys(there)), tuple(sorted(clear)))
+
+
+def _names(other: Other) -> list[str]:
+    """All names of somebody, and the parts of a name of several words; 'the Prior' also without its article."""
+    names = [other.name, *other.aliases]
+    parts = [part for part in other.name.split() if len(part) > 2 and part[:1].isupper()]
+    bare = [name[4:] for name in names if name.startswith("the ")]
+    return [*names, *parts, *bare]
+
+
+def people_named(text: str, people: Iterable[Other]) -> set[str]:
+    """Whom of these a text names, by name or alias; a name that several share names them all."""
+    return {other.name for other in people if (p := name_pattern(tuple(_names(other)))) is not None and p.search(text)}
+
+
+_COMPANY = KeyedCache[dict[tuple[int, ...], frozenset[str]]](64)
+_LINES = KeyedCache[dict[tuple[int, ...], str]](64)
+
+
+def line_at(past: Past, moment: Moment) -> str:
+    """The whole line that was said at a moment, where the character heard it; else blank."""
+    lines = _LINES.get_or_create(
+        id(past), past, lambda: {line.moment.numbers: line.text for scene in past.scenes() for line in scene.lines}
+    )
+    return lines.get(moment.numbers, "")
+
+
+def company_at(past: Past, moment: Moment) -> frozenset[str]:
+    """Who else was in the scene of one of the character's own lines."""
+    scenes = _COMPANY.get_or_create(
+        id(past), past, lambda: {scene.moment.numbers: frozenset(scene.present) for scene in past.scenes()}
+    )
+    return scenes.get(moment.numbers[:-1], frozenset())

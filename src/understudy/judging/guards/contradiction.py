@@ -1,0 +1,111 @@
+"""A guard against contradicting what the character is and feels.
+
+ties      asked what it feels about somebody, it says the opposite of the tie that holds
+age       'I am forty' where the profile says otherwise
+gender    'he' of a woman that the message asks after
+profile   the metric `contradiction`, where there is one: a classifier of profile sentences against replies
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from understudy.agents.dialogue_context import last_heard
+from understudy.dialogue import Draft, Situation, Turn
+from understudy.judging.guards.company import people_named
+from understudy.judging.guards.feeling import asks_feeling, held, polarity
+from understudy.judging.guards.phrases import affirms, denies, numbers_in
+from understudy.judging.guards.story_view import StoryViews
+from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.persona import Other
+from understudy.story import Relation
+
+__all__ = ["against_age", "against_profile", "against_ties", "wrong_gender"]
+
+NAME = "contradiction"
+METRIC = "contradiction"
+SURE = 0.5
+HATES = re.compile(r"\b(?:hate|despise|dislike|enemy|angry)\b", re.IGNORECASE)
+OWN_AGE = re.compile(
+    r"\bI(?: am|'m|’m) (?:only |just |already |nearly )?([a-z-]+|\d+)(?: years old)?\b(?! (?:years|"
+    r"days|miles|feet)(?! old))"
+)
+YES_OR_NO = re.compile(
+    r"\W*(?:(?:and|so|but|tell me|well)\W+)?(?:do|does|did|are|is|was|were|would|will|can|could|have|has)\b",
+    re.IGNORECASE,
+)
+SHORT = 15  # words, in which 'he' is likely to be the one asked after
+HE, SHE = re.compile(r"\b(?:he|him|his|himself)\b", re.I), re.compile(r"\b(?:she|her|hers|herself)\b", re.I)
+
+
+def against_ties(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+    """Does it say the opposite of what is felt for those the message asks about?"""
+    message = last_heard(situation.persona, history)
+    if draft.source == "relation" or not asks_feeling(message):
+        return Verdict.passing(NAME)
+    felt = held(_ties_asked_about(situation, message))
+    said = polarity(draft.text)
+    if not said and YES_OR_NO.match(message):
+        asked = -1 if HATES.search(message) else 1
+        said = asked if affirms(draft.text) else -asked if denies(draft.text) else 0
+    return Verdict.stopped(NAME, "goes against a tie") if said * felt < 0 else Verdict.passing(NAME)
+
+
+def _ties_asked_about(situation: Situation, message: str) -> list[Relation]:
+    """Ties to those a message names; to the one faced where it names nobody and asks about its speaker."""
+    people: list[Other] = [*situation.acquaintances, *situation.present]
+    names = people_named(message, people)
+    if situation.faced is not None and re.search(r"\b(?:me|we|us|I)\b", message):
+        names = names | {situation.faced.name}
+    ties = [tie for tie in situation.persona.relations if tie.to in names]
+    return sorted(ties, key=lambda tie: tie.kind != "affection")
+
+
+def against_age(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
+    """Does it give itself another age?"""
+    ages = situation.persona.attributes.get("age", ())
+    if not ages or draft.source != "writer":
+        return Verdict.passing(NAME)
+    own = numbers_in(" ".join(ages))
+    for match in OWN_AGE.finditer(draft.text):
+        said = numbers_in(match[1])
+        if said and said != own:
+            return Verdict.stopped(NAME, "gives another age")
+    return Verdict.passing(NAME)
+
+
+def wrong_gender(views: StoryViews) -> Guard:
+    """'He' of a woman, 'she' of a man, where the message asks after one person and the draft names nobody."""
+
+    def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+        message = last_heard(situation.persona, history)
+        named = people_named(message, situation.acquaintances) - {situation.faced.name if situation.faced else ""}
+        if not message.rstrip().endswith("?") or len(draft.text.split()) > SHORT:
+            return Verdict.passing(NAME)
+        if len(named) != 1 or draft.source != "writer" or people_named(draft.text, situation.acquaintances) - named:
+            return Verdict.passing(NAME)
+        he, she = HE.search(draft.text), SHE.search(draft.text)
+        for view in views(situation):
+            gender = view.genders.get(view.true_name(next(iter(named))), "")
+            is_woman = re.search(r"\b(?:woman|girl|female)\b", gender) is not None
+            is_man = re.search(r"\b(?:man|boy|male)\b", gender) is not None
+            if (is_woman and he and not she) or (is_man and she and not he):
+                return Verdict.stopped(NAME, "takes a man for a woman, or a woman for a man")
+        return Verdict.passing(NAME)
+
+    return guard
+
+
+def against_profile(views: StoryViews) -> Guard:
+    """The classifier, where the registry has one."""
+
+    def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
+        if draft.source != "writer":
+            return Verdict.passing(NAME)
+        for view in views(situation):
+            if any(score.value is not None and score.value >= SURE for score in view.scores(METRIC, [draft.text])):
+                return Verdict.stopped(NAME, "contradicts the profile")
+        return Verdict.passing(NAME)
+
+    return guard

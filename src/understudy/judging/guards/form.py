@@ -1,0 +1,126 @@
+"""Guards of form: what is no reply of this character at all, whatever it says.
+
+Speaks as an assistant or for the other, in another language, in stage directions where the character's own lines have
+none, in loops; breaks off; gives the question back; repeats what was said in this chat.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from understudy.agents.dialogue_context import last_heard
+from understudy.dialogue import Draft, Situation, Turn
+from understudy.judging.guards.manner import CLOSED, DIRECTION, manner_of
+from understudy.judging.guards.phrases import plain, roots
+from understudy.judging.guards.verdict import Verdict
+from understudy.persona import Other
+from understudy.text import fold, guess_language, words
+
+__all__ = ["form"]
+
+NAME = "form"
+ASSISTANT = re.compile(
+    r"<\||\|>|\b(?:as an? (?:ai|artificial|assistant|(?:large )?language model)|i(?: am|'m|"
+    r"’m) (?:just |only )?(?:an? )?(?:ai|assistant|chatbot|"
+    r"(?:large )?language model|virtual assistant|bot)\b|language model|openai|chatgpt|"
+    r"my training data|how (?:can|may) i (?:assist|help) you today|"
+    r"i (?:cannot|can't) (?:assist|help) with that|stay in character|role-?play)",
+    re.IGNORECASE,
+)
+ROLE = re.compile(
+    r"(?:^|\n)\s*(?:user|assistant|system|human|me|you)\s*[:：]|\b(?:user|assistant|system)\s*[:：]", re.I
+)
+LABEL = re.compile(r"(?:^|\n)\s*\**([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3})\**\s*[:：](?=\s)")
+FOREIGN = frozenset(
+    """je ne pas vous est une les des dans avec pour mais moi der die das und nicht ich ist ein eine mit auf wir
+    que el los las una por con pero muy yo esta soy non sono che della il per questo nao eu voce uma""".split()
+)
+HAN_ONLY = 12
+LONGEST_WORDS = 160
+
+
+def form(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+    """Is it a reply at all?"""
+    fault = _fault(situation, history, draft)
+    return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
+
+
+def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
+    text, language = draft.text.strip(), situation.persona.language
+    bag = words(text, language) if language == "en" else list(text)
+    if not any(character.isalnum() for character in text):
+        return "says nothing"
+    if ASSISTANT.search(text):
+        return "speaks as an assistant"
+    if ROLE.search(text) or _labels_somebody(situation, text):
+        return "speaks for another"
+    if _is_foreign(text, language):
+        return "is in another language"
+    if draft.source != "exchange" and DIRECTION.search(text) and not manner_of(situation.persona).has_directions:
+        return "has stage directions"
+    if len(bag) > LONGEST_WORDS * (1 if language == "en" else 4):
+        return "goes on too long"
+    if _loops(bag, language):
+        return "says it twice"
+    if _breaks_off(situation, text, draft.source):
+        return "breaks off"
+    return _repeats(situation, history, text, draft.source)
+
+
+def _labels_somebody(situation: Situation, text: str) -> bool:
+    """'Zita: ...' puts words into somebody's mouth, be it one's own."""
+    label = LABEL.search(text)
+    if label is None:
+        return False
+    people = (situation.persona.name, *(other.name for other in _others(situation)))
+    known = {fold(part) for name in people for part in (name, *name.split())}
+    known |= {fold(alias) for other in _others(situation) for alias in other.aliases}
+    return fold(label[1]) in known
+
+
+def _others(situation: Situation) -> tuple[Other, ...]:
+    faced = () if situation.faced is None else (situation.faced,)
+    return (*faced, *situation.present, *situation.acquaintances)
+
+
+def _is_foreign(text: str, language: str) -> bool:
+    guessed = guess_language(text)
+    if language == "en":
+        bag = words(text)
+        return guessed != "en" or (len(bag) > 3 and sum(word in FOREIGN for word in bag) >= max(2, len(bag) // 3))
+    if guessed == "en":
+        return len(re.findall(r"[A-Za-z]{2,}", text)) >= 3
+    return guessed != language and len(text) > HAN_ONLY
+
+
+def _loops(bag: Sequence[str], language: str) -> bool:
+    """The same run of words again and again."""
+    size = 4 if language == "en" else 8
+    runs = [tuple(bag[first : first + size]) for first in range(len(bag) - size + 1)]
+    repeated = len(runs) - len(set(runs))
+    if len(runs) > 4 and repeated > max(1, 0.15 * len(runs)):
+        return True
+    return language == "en" and len(bag) > 8 and len(set(bag)) < 0.45 * len(bag)
+
+
+def _breaks_off(situation: Situation, text: str, source: str) -> bool:
+    if source == "exchange":  # said as it stands; only what was interrupted is no answer
+        return re.search(r"[-–—]\s*$|,\s*$", text) is not None
+    manner = manner_of(situation.persona)
+    if re.search(r"(?:[-–—,;:]|\b(?:and|or|but|the|a|an|of|to|with|that))\s*$", text):
+        return True
+    return (manner.closes and CLOSED.search(text) is None) or (manner.capitalises and text[:1].islower())
+
+
+def _repeats(situation: Situation, history: Sequence[Turn], text: str, source: str) -> str:
+    """Said before, by anybody; a greeting of the bank may give the other's back."""
+    flat, language = plain(text), situation.persona.language
+    own = fold(situation.persona.name)
+    if any(plain(turn.text) == flat for turn in history if source != "bank" or fold(turn.speaker) == own):
+        return "was said in this chat"
+    message = last_heard(situation.persona, history)
+    meant = roots(text, language)
+    if text.rstrip("\"'”’").endswith(("?", "？")) and meant and meant <= roots(message, language):
+        return "gives the question back"
+    return ""

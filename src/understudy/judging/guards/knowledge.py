@@ -1,0 +1,108 @@
+"""A guard of knowledge: what the character cannot have learnt by the moment.
+
+    later or elsewhere    the metrics `anachronism` and `unwitnessed` count something
+    made up               a name or a number that neither the character's past nor its profile, ties and this chat has
+
+The second is asked of what was written for the message; an old line is of the past itself. What the other says in this
+chat is heard, so it may be asked back or denied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from understudy.agents.pools import KeyedCache
+from understudy.dialogue import Draft, Situation, Turn
+from understudy.judging.guards.company import heard_turns
+from understudy.judging.guards.phrases import denies, names_in, numbers_in, roots
+from understudy.judging.guards.story_view import StoryViews
+from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.persona import Persona
+from understudy.text import words
+from understudy.wording import tie_sentence
+
+__all__ = ["invented", "known_words", "not_yet_known", "prepare"]
+
+NAME = "knowledge"
+METRIC_NAMES = ("anachronism", "unwitnessed")
+WRITTEN = frozenset({"writer"})
+
+_WORDS = KeyedCache[frozenset[str]](32)
+
+
+def not_yet_known(views: StoryViews) -> Guard:
+    """The guard that asks the story's chronology."""
+
+    def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+        if draft.source in ("exchange", "profile", "relation", "memory"):
+            return Verdict.passing(NAME)  # parts of the persona, which holds nothing of the future
+        stories = views(situation)
+        if situation.persona.story and not stories:
+            return Verdict.stopped(NAME, "cannot be judged: its story is not here")
+        text = draft.text
+        if text.rstrip().endswith("?") or denies(text):
+            text = _without(text, heard_turns(situation, history), situation.persona.language)
+        for view in stories:
+            for name in METRIC_NAMES:
+                if any(score.value for score in view.scores(name, [text])):
+                    return Verdict.spoiler(NAME)
+        return Verdict.passing(NAME)
+
+    return guard
+
+
+def prepare(views: StoryViews, situation: Situation, texts: Sequence[str]) -> None:
+    """Measure many texts in one go, which is faster than one by one; the guard finds the scores made."""
+    for view in views(situation):
+        for name in METRIC_NAMES:
+            view.scores(name, texts)
+
+
+def _without(text: str, heard: Sequence[str], language: str) -> str:
+    """A text without the words that the other has brought up."""
+    known = frozenset[str]().union(*(roots(turn, language) for turn in heard))
+    return " ".join(word for word in text.split() if not roots(word, language) or not roots(word, language) <= known)
+
+
+def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+    """Names and numbers that nobody has told the character."""
+    if draft.source not in WRITTEN or situation.persona.language != "en":
+        return Verdict.passing(NAME)
+    past = known_words(situation.persona)
+    told = _told(situation, history)
+    for name in names_in(draft.text):
+        folded = name.casefold().replace("’", "'").removesuffix("'s")
+        forms = {folded, folded + "s", folded.removesuffix("s")}
+        if forms.isdisjoint(past) and forms.isdisjoint(told):
+            return Verdict.stopped(NAME, "names what nobody told")
+    if numbers := numbers_in(draft.text):
+        counted = {part for word in told for part in word.split("-")} | past
+        if numbers - counted:
+            return Verdict.stopped(NAME, "counts what nobody counted")
+    return Verdict.passing(NAME)
+
+
+def _told(situation: Situation, history: Sequence[Turn]) -> set[str]:
+    """The words of this chat, and of what the situation says beside the character's past."""
+    others = (*([situation.faced] if situation.faced else []), *situation.present, *situation.acquaintances)
+    texts = [turn.text for turn in history]
+    texts += [text for other in others for text in (other.name, *other.aliases, *other.profile)]
+    texts += [situation.setting, *situation.secrets]
+    return {word.removesuffix("'s") for text in texts for word in words(text)}
+
+
+def known_words(persona: Persona) -> frozenset[str]:
+    """Every word that a character has said or heard, or that describes it."""
+    return _WORDS.get_or_create(
+        (id(persona.past), persona.profile, persona.relations), persona.past, lambda: _words_of(persona)
+    )
+
+
+def _words_of(persona: Persona) -> frozenset[str]:
+    found = {word for scene in persona.past.scenes() for line in scene.lines for word in words(line.text)}
+    found |= {word for scene in persona.past.scenes() for word in words(scene.setting)}
+    texts = (persona.name, *persona.profile, *(tie_sentence(tie, persona.language) for tie in persona.relations))
+    found |= {word for text in texts for word in words(text)}
+    found |= {word for values in persona.attributes.values() for value in values for word in words(value)}
+    found |= {part for word in found if "-" in word for part in word.split("-")}
+    return frozenset(word.removesuffix("'s") for word in found)

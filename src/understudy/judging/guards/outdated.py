@@ -1,0 +1,130 @@
+"""A guard against what is no longer true: an old line that a later tie, fact or death has overtaken, or that was a lie.
+
+ties      it speaks of somebody for whom the feeling has turned since, and the feeling is asked for or told
+facts     the message asks after something that a newer fact of the character's is about, and the line knows it not
+lies      the same, where those who heard the line were not to know the fact, and those who hear it now know it
+things    line and message are about something that the character no longer has or is
+deaths    line and message are about somebody who has died since
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from understudy.agents.dialogue_context import last_heard
+from understudy.dialogue import Draft, Situation, Turn
+from understudy.judging.guards.company import company_at, line_at, people_named
+from understudy.judging.guards.feeling import asks_feeling, held, polarity
+from understudy.judging.guards.phrases import roots
+from understudy.judging.guards.secrets import WEAK
+from understudy.judging.guards.story_view import KnownFact, StoryView, StoryViews
+from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.persona import Other
+from understudy.story import SECRET, Moment, Relation, holding_at
+
+__all__ = ["outdated"]
+
+NAME = "outdated"
+TOPIC = 2  # words of meaning that make a message one about a fact
+
+
+def outdated(views: StoryViews) -> Guard:
+    def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+        if draft.source not in ("exchange", "memory") or draft.moment is None:
+            return Verdict.passing(NAME)
+        message = last_heard(situation.persona, history)
+        for view in views(situation):
+            if reason := _overtaken(view, situation, message, draft.text, draft.moment):
+                return Verdict.stopped(NAME, reason)
+        return Verdict.passing(NAME)
+
+    return guard
+
+
+def _overtaken(view: StoryView, situation: Situation, message: str, text: str, said: Moment) -> str:
+    people = _people(situation)
+    asked_about = _meant(view, situation, message, people)
+    company = company_at(situation.persona.past, said)
+    about = {view.true_name(name) for name in people_named(text, people)}
+    if _addressed(text):
+        about |= {view.true_name(name) for name in company} & asked_about
+    if any(_turned(view, who, said) for who in about) and (polarity(text) or asks_feeling(message)):
+        return "was felt once"
+    if any(who in view.deaths and said < view.deaths[who] for who in asked_about) and (
+        about & asked_about or _speaks_of_somebody(text)
+    ):
+        return "was so once"
+    language = view.story.language
+    whole = line_at(situation.persona.past, said) or text
+    asked, told = roots(message, language), roots(text, language) | roots(whole, language)
+    names = roots(" ".join(view.known_names), language)
+    if any(_ignores(view, fact, asked, told, said, company) for fact in view.shared):
+        return "is known better by now"
+    for fact, newer in view.outdated_facts:
+        gone = _all_roots(fact.values, view) - names - (_all_roots(newer.values, view) if newer else frozenset())
+        ended = newer.since if newer is not None else fact.until
+        if ended is not None and said < ended and gone & asked & told and fact.attribute in ("belongings", "title"):
+            return "was so once"
+    return ""
+
+
+def _people(situation: Situation) -> list[Other]:
+    named = {other.name: other for other in situation.acquaintances}
+    for other in (*([situation.faced] if situation.faced else []), *situation.present):
+        named.setdefault(other.name, other)
+    return list(named.values())
+
+
+def _meant(view: StoryView, situation: Situation, message: str, people: Sequence[Other]) -> set[str]:
+    """Whom a message is about: those it names, and its speaker where it says 'me' or 'we'."""
+    meant = {view.true_name(name) for name in people_named(message, people)}
+    if situation.faced is not None and {"me", "i", "we", "us", "myself"} & set(
+        message.lower().replace("?", " ").split()
+    ):
+        meant.add(view.true_name(situation.faced.name))
+    return meant - {""}
+
+
+def _turned(view: StoryView, who: str, said: Moment) -> bool:
+    """Has the feeling for somebody turned since a moment?"""
+    ties = [tie for tie in view.ties if tie.to == who]
+    then, now = (held(_feelings_first(holding_at(ties, at))) for at in (said, view.at))
+    return then * now < 0
+
+
+def _feelings_first(ties: Sequence[Relation]) -> list[Relation]:
+    return sorted(ties, key=lambda tie: tie.kind != "affection")
+
+
+def _ignores(
+    view: StoryView, fact: KnownFact, asked: frozenset[str], told: frozenset[str], said: Moment, company: frozenset[str]
+) -> bool:
+    """Is a line about a fact that it does not know, or that it hid from those who heard it?"""
+    if fact.attribute != SECRET:
+        return False
+    knew = view.knew(fact, said)
+    hidden = knew is not None and not knew.issuperset(map(view.true_name, company - {view.who}))
+    if not (hidden or said < fact.first):
+        return False
+    for value in fact.value_roots:
+        topic = value & asked
+        if (
+            len(topic) >= min(TOPIC, len(value))
+            and topic & told
+            and value - asked
+            and not (value - asked - WEAK) & told
+        ):
+            return True
+    return False
+
+
+def _all_roots(values: Sequence[str], view: StoryView) -> frozenset[str]:
+    return frozenset[str]().union(*(roots(value, view.story.language) for value in values))
+
+
+def _addressed(text: str) -> bool:
+    return bool({"you", "your", "you're"} & set(text.lower().replace(",", " ").replace(".", " ").split()))
+
+
+def _speaks_of_somebody(text: str) -> bool:
+    return bool({"he", "him", "his", "she", "her", "he's", "she's"} & set(text.lower().replace(".", " ").split()))

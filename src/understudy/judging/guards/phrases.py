@@ -1,0 +1,105 @@
+"""What guards read in a text: sentences, roots of words, numbers, names, whether it affirms or denies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from understudy.agents.word_roots import roots
+from understudy.text import words
+
+__all__ = [
+    "NUMBERS",
+    "affirms",
+    "called",
+    "denies",
+    "name_pattern",
+    "names_in",
+    "numbers_in",
+    "plain",
+    "roots",
+    "self_introduced",
+    "sentences",
+]
+
+SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9])|(?<=[。！？!?])(?=[^」』”\s])")
+NUMBERS = frozenset(
+    """three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million""".split()
+)
+YES = re.compile(
+    r"(?:yes|yeah|yep|aye|of course|indeed|certainly|i did\b(?! not|n)|i do\b(?! not|n)|"
+    r"i am\b(?! not)|sure\b|it was i\b|it is true)",
+    re.I,
+)
+NO = re.compile(
+    r"(?:no\b|nay\b|nope\b|never\b(?! mind)|not\b|nobody\b|nothing\b|i did not|i didn't|i do not|"
+    r"i don't|i am not|i cannot|i can't|rubbish)",
+    re.I,
+)
+CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w'’]*")
+COMMON_CAPITALS = frozenset(
+    """i i'm i've i'll i'd monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december god lord heaven christmas easter mr mrs miss ms dr sir madam
+    english
+    french spanish german italian american british ok okay tv dad mum mom papa mama father mother""".split()
+)
+INTRODUCED = re.compile(
+    r"\b(?:i am|i'm|my name is|my name's|call me|they call me|this is)\s+([A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*)",
+)
+
+
+def sentences(text: str) -> list[str]:
+    """A text cut where a sentence ends."""
+    return [part.strip() for part in SENTENCE_END.split(text) if part and part.strip()]
+
+
+def plain(text: str) -> str:
+    """A text without case and marks, to be compared."""
+    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
+
+
+def numbers_in(text: str) -> set[str]:
+    """Numbers from three on, in words or figures; 'one' and 'two' are said without counting."""
+    parts = {part for word in words(text) for part in re.split(r"[-–]", word)}
+    return {part for part in parts if part in NUMBERS or (part.isdigit() and int(part) > 2)}
+
+
+def names_in(text: str) -> list[str]:
+    """Words with a capital that do not open a sentence."""
+    names = []
+    for sentence in sentences(text):
+        first = re.search(r"\w", sentence)
+        for match in CAPITAL.finditer(sentence):
+            if first is None or match.start() > first.start():
+                names.append(match[0])
+    return [name for name in names if name.casefold().replace("’", "'").removesuffix("'s") not in COMMON_CAPITALS]
+
+
+def affirms(text: str) -> bool:
+    return YES.match(text.strip()) is not None
+
+
+def denies(text: str) -> bool:
+    return NO.match(text.strip()) is not None
+
+
+def self_introduced(texts: Iterable[str]) -> set[str]:
+    """The names by which somebody has introduced themselves: 'I'm Tom'."""
+    return {name for text in texts for match in INTRODUCED.finditer(text) for name in (match[1], *match[1].split())}
+
+
+@lru_cache(4096)
+def name_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Finds any of the names where it stands whole; names in scripts without spaces wherever they stand."""
+    longest_first = sorted({name for name in names if name.strip()}, key=len, reverse=True)
+    if not longest_first:
+        return None
+    return re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" if n.isascii() else re.escape(n) for n in longest_first))
+
+
+def called(text: str, names: tuple[str, ...]) -> bool:
+    """Does a text have one of the names?"""
+    pattern = name_pattern(names)
+    return pattern is not None and pattern.search(text) is not None

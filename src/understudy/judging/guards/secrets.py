@@ -1,0 +1,170 @@
+"""A guard of secrets: tells what is kept from somebody who hears it.
+
+    told(d, s)   d has half of the words of meaning of secret s, at least two; or the message asks after s and d affirms
+                 it, or adds one more word of it
+    confided     lines said where the one faced was not, close to words that ask for silence; or about the one faced
+
+Secrets are the facts that an author has given with `known_to`, of the character and of others who confided in it, and
+the true names of those who go by another. Where nobody has marked anything, presence alone decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from understudy.agents.dialogue_context import last_heard
+from understudy.agents.pools import KeyedCache
+from understudy.dialogue import Draft, Situation, Turn
+from understudy.judging.guards.company import company_at, people_named
+from understudy.judging.guards.phrases import affirms, called, denies, roots, sentences
+from understudy.judging.guards.story_view import KnownFact, StoryView, StoryViews
+from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.persona import Past
+from understudy.story import Line
+
+__all__ = ["behind_their_back", "by_presence", "confided", "kept_secret", "tells"]
+
+NAME = "secrets"
+SHARE, LEAST = 0.5, 2
+WEAK = frozenset(
+    "see know have be do say tell go come get make take give think want let put keep hold off both "
+    "good old late well".split()
+)
+NEAR = 6  # lines from the words that ask for silence
+SMALL_COMPANY = 4  # people; what is said before more is no secret
+SILENCE = re.compile(
+    r"\b(?:secret|tell (?:nobody|no one|noone|no-one|a soul)|(?:don't|do not|never|not to|won't|"
+    r"wouldn't|mustn't|must not|nor) (?:\w+ ){0,2}tell|not a word|"
+    r"between (?:us|ourselves|you and me|the two of us)|(?:made me|you) promise|never told|"
+    r"nobody (?:else )?knows|no one knows|hold (?:your|our|my) tongue|"
+    r"keep (?:it|this|them|that) (?:quiet|to yourself|close|in)|say (?:nothing|nowt)|gave my word|"
+    r"give me your word|stays? (?:in|between)|keep quiet|our little|confess)\b",
+    re.IGNORECASE,
+)
+
+
+def kept_secret(views: StoryViews) -> Guard:
+    """The guard of what the author marked as known to some."""
+
+    def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+        message = last_heard(situation.persona, history)
+        for view in views(situation):
+            if called(draft.text, view.true_names) and not called(message, view.true_names):
+                return Verdict.spoiler(NAME)
+            if any(tells(view, fact, message, draft.text) for fact in view.kept):
+                return Verdict.spoiler(NAME)
+            said = draft.moment if draft.source in ("exchange", "memory") else None
+            if said is not None and said.numbers in view.telling_moments:
+                return Verdict.spoiler(NAME)
+        return Verdict.passing(NAME)
+
+    return guard
+
+
+def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
+    """Does a reply give a fact away?"""
+    language = view.story.language
+    names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)
+    said, asked = roots(text, language), roots(message, language)
+    parts = (text, *sentences(text))
+    for value in fact.value_roots:
+        telling = value - names
+        strong = telling - WEAK
+        needed = max(min(LEAST, len(strong)), SHARE * len(strong))
+        # What the message has brought up is no news: something beyond it must be told.
+        if any(len(found) >= needed and found - asked for part in parts if (found := strong & roots(part, language))):
+            return True
+        is_asked = bool(telling) and len(telling & asked) >= min(LEAST, len(telling))
+        adds = (telling - asked or telling) & said and not denies(text) and not _asks(text)
+        if is_asked and (affirms(text) or adds):
+            return True
+    return False
+
+
+def confided(views: StoryViews) -> Guard:
+    """The guard of what was said in confidence, for stories whose author has marked no secrets."""
+
+    def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+        if any(view.has_marked_secrets for view in views(situation)):
+            return Verdict.passing(NAME)
+        return by_presence(situation, history, draft)
+
+    return guard
+
+
+def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+    """Was it said in confidence, where the one faced was not?"""
+    language, faced = situation.persona.language, situation.faced
+    past = situation.persona.past
+    listener = faced.name if faced else ""
+    if draft.source in ("exchange", "memory") and draft.moment is not None:
+        company = company_at(past, draft.moment)
+        if listener in company:
+            return Verdict.passing(NAME)
+        if len(company) <= SMALL_COMPANY and draft.moment.numbers in _secrets_of(past).moments:
+            return Verdict.spoiler(NAME)
+        return Verdict.passing(NAME)
+    if draft.source != "writer" or denies(draft.text) or _asks(draft.text):
+        return Verdict.passing(NAME)
+    message = last_heard(situation.persona, history)
+    said, asked = roots(draft.text, language), roots(message, language)
+    for line, company, around in _secrets_of(past).lines:
+        if listener in company or line.speaker != situation.persona.name:
+            continue
+        told = roots(line.text, language)
+        own = told & said
+        if own and len(own) >= SHARE * len(said) and len((told | around) & (said | asked)) >= LEAST + 1:
+            return Verdict.spoiler(NAME)
+    return Verdict.passing(NAME)
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """Lines said in confidence: when, before whom, and the words of meaning of what was said around them."""
+
+    moments: frozenset[tuple[int, ...]]
+    lines: tuple[tuple[Line, frozenset[str], frozenset[str]], ...]
+
+
+_CACHE = KeyedCache[Confidences](64)
+
+
+def _secrets_of(past: Past) -> Confidences:
+    return _CACHE.get_or_create(id(past), past, lambda: _read(past))
+
+
+def _read(past: Past) -> Confidences:
+    found = list[tuple[Line, frozenset[str], frozenset[str]]]()
+    for scene in past.scenes():
+        if len(scene.present) > SMALL_COMPANY:
+            continue
+        spoken = [line for line in scene.lines if line.speaker is not None]
+        near = {
+            index + step
+            for index, line in enumerate(spoken)
+            if SILENCE.search(line.text)
+            for step in range(-NEAR, NEAR + 1)
+        }
+        company = frozenset(scene.present)
+        for index in sorted(near & set(range(len(spoken)))):
+            around = roots(" ".join(line.text for line in spoken[max(0, index - 1) : index + 1]))
+            found.append((spoken[index], company, around))
+    return Confidences(frozenset(line.moment.numbers for line, _, _ in found), tuple(found))
+
+
+def behind_their_back(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
+    """An old line about the one faced, said where they were not."""
+    faced = situation.faced
+    if draft.source not in ("exchange", "memory") or draft.moment is None or faced is None:
+        return Verdict.passing(NAME)
+    if faced.name in company_at(situation.persona.past, draft.moment):
+        return Verdict.passing(NAME)
+    people = [other for other in situation.acquaintances if other.name == faced.name] or [faced]
+    about = people_named(draft.text, people)
+    return Verdict.spoiler(NAME) if about else Verdict.passing(NAME)

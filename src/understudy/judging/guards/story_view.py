@@ -1,0 +1,271 @@
+"""What a judge knows of a story beside one situation: what is kept from whom, how ties and facts came to be, who died.
+
+A view closes over the whole story. Guards are made from it; nothing of it goes into a situation or a prompt.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from understudy.agents.pools import KeyedCache
+from understudy.chronology import Chronology
+from understudy.dialogue import Score, Situation
+from understudy.errors import UnderstudyError
+from understudy.judging.guards.phrases import roots
+from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.registry import METRICS, MetricContext
+from understudy.names import character_at, shown_names
+from understudy.persona import NOT_OF_ONESELF, false_names
+from understudy.story import SECRET, Fact, Moment, Relation, holding_at
+from understudy.storyfile import Story
+from understudy.wording import about_other, fact_sentence
+
+__all__ = ["KnownFact", "Stories", "StoryView", "StoryViews"]
+
+
+VIEWS, CHRONOLOGIES = 32, 8
+MOST_SCORES = 2_000
+BESIDE = 2  # lines on either side of one that tells a secret
+
+Stories = Callable[[str], Sequence[Story]]
+"""The stories of a title; several may bear it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A fact that the character knows: in words, since when, and who else knows it (None: everybody may)."""
+
+    who: str
+    attribute: str
+    values: tuple[str, ...]
+    sentence: str
+    value_roots: tuple[frozenset[str], ...]
+    first: Moment
+    """When it came to be so, whoever has learnt it since."""
+    known_to: frozenset[str] | None
+
+    @property
+    def roots(self) -> frozenset[str]:
+        return frozenset[str]().union(*self.value_roots)
+
+
+@dataclass
+class StoryView:
+    """One story, seen by a judge of what one character says before an audience."""
+
+    story: Story
+    situation: Situation
+    chronology_of: Callable[[Story], Chronology] = Chronology
+    _metrics: dict[str, LineMetric] = field(default_factory=dict)
+    _scores: dict[tuple[str, str], Score] = field(default_factory=dict)
+    _true_names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def at(self) -> Moment:
+        return self.situation.persona.moment
+
+    @property
+    def who(self) -> str:
+        return self.situation.persona.name
+
+    @cached_property
+    def audience(self) -> tuple[str, ...]:
+        """The true names of those who hear it; empty for a stranger."""
+        others = (*([self.situation.faced] if self.situation.faced else []), *self.situation.present)
+        return tuple(dict.fromkeys(true for other in others if (true := self.true_name(other.name))))
+
+    def true_name(self, name: str) -> str:
+        if name not in self._true_names:
+            try:
+                self._true_names[name] = character_at(self.story, name, self.at).name
+            except UnderstudyError:
+                self._true_names[name] = ""
+        return self._true_names[name]
+
+    @cached_property
+    def facts(self) -> tuple[KnownFact, ...]:
+        """What holds of the character, and what it knows to hold of others and is not plain to everybody."""
+        language = self.story.language
+        return tuple(
+            KnownFact(
+                fact.who,
+                fact.attribute,
+                fact.values,
+                fact_sentence(fact, language) if fact.who == self.who else about_other(fact, fact.who, language),
+                tuple(roots(value, language) for value in fact.values),
+                min(other.since for other in self._facts_of(fact.who) if _is_same(other, fact)),
+                None if fact.known_to is None else frozenset((*fact.known_to, fact.who)),
+            )
+            for fact in self._holding()
+            if fact.who == self.who or (fact.known_to is not None and self.who in fact.known_to)
+        )
+
+    @cached_property
+    def _all_facts(self) -> tuple[Fact, ...]:
+        return self.story.facts()
+
+    @cached_property
+    def _scene_moments(self) -> list[Moment]:
+        return [scene for scene, _, _ in self.story.outline()]
+
+    def knew(self, fact: KnownFact, at: Moment) -> frozenset[str] | None:
+        """Who knew a fact once the scene of an earlier moment was over; None where everybody might."""
+        following = bisect_right(self._scene_moments, at)
+        after = self._scene_moments[following] if following < len(self._scene_moments) else self.at
+        versions = [
+            version
+            for version in holding_at(self._facts_of(fact.who), min(after, self.at))
+            if version.attribute == fact.attribute and fact.values == version.values
+        ]
+        if not versions or versions[0].known_to is None:
+            return None
+        return frozenset((*versions[0].known_to, fact.who))
+
+    def _facts_of(self, who: str) -> list[Fact]:
+        return [fact for fact in self._all_facts if fact.who == who]
+
+    def _holding(self) -> Iterator[Fact]:
+        return (fact for fact in holding_at(self._all_facts, self.at) if fact.attribute not in NOT_OF_ONESELF)
+
+    @cached_property
+    def has_marked_secrets(self) -> bool:
+        """Has the author said which secrets there are?"""
+        return any(fact.attribute == SECRET for fact in self._all_facts)
+
+    @cached_property
+    def known_names(self) -> tuple[str, ...]:
+        """Names of people, which by themselves give nothing away."""
+        cast = (member.character for member in self.story.cast())
+        return tuple(name for character in cast for name in (character.name, *character.aliases))
+
+    @cached_property
+    def kept(self) -> tuple[KnownFact, ...]:
+        """Facts that somebody of the audience does not know; what the timeless profile says anybody may know."""
+        profile = [roots(text, self.story.language) for text in self.story.character(self.who).profile]
+        return tuple(
+            fact
+            for fact in self.facts
+            if not (fact.attribute != SECRET and any(fact.roots & text for text in profile))
+            if fact.known_to is not None and (not self.audience or not fact.known_to.issuperset(self.audience))
+        )
+
+    @cached_property
+    def telling_moments(self) -> frozenset[tuple[int, ...]]:
+        """When something kept was told, and the lines next to it, where the audience was not."""
+        from understudy.judging.guards.secrets import tells
+
+        found = set[tuple[int, ...]]()
+        for scene in self.situation.persona.past.scenes():
+            here = set(map(self.true_name, scene.present))
+            if not self.kept or (self.audience and here.issuperset(self.audience)):
+                continue
+            spoken = [line for line in scene.lines if line.speaker is not None]
+            for place, line in enumerate(spoken):
+                if any(tells(self, fact, "", line.text) for fact in self.kept if fact.attribute == SECRET):
+                    near = spoken[max(0, place - BESIDE) : place + BESIDE + 1]
+                    found |= {other.moment.numbers for other in near}
+        return frozenset(found)
+
+    @cached_property
+    def shared(self) -> tuple[KnownFact, ...]:
+        """Facts that the whole audience knows, or that are no secret."""
+        return tuple(
+            fact
+            for fact in self.facts
+            if fact.known_to is None or (self.audience and fact.known_to.issuperset(self.audience))
+        )
+
+    @cached_property
+    def outdated_facts(self) -> tuple[tuple[Fact, Fact | None], ...]:
+        """The character's own facts that held once, each with the one that has taken its place."""
+        holding = {fact.key: fact for fact in holding_at(self._facts_of(self.who), self.at)}
+        return tuple(
+            (fact, holding.get(fact.key))
+            for fact in self._facts_of(self.who)
+            if fact.since < self.at and holding.get(fact.key) != fact and fact.attribute not in NOT_OF_ONESELF
+        )
+
+    @cached_property
+    def true_names(self) -> tuple[str, ...]:
+        """Names by which somebody of the audience must not hear of those who go by another."""
+        hidden = list[str]()
+        if self.audience:
+            unknown = [false_names(self.story, viewer, self.at) for viewer in self.audience]
+        else:
+            unknown = [shown_names(self.story, self.at)]
+        for names in unknown:
+            for owner, shown in names.items():
+                character = self.story.character(owner)
+                false_parts = set(shown.split())
+                for name in (owner, *owner.split(), *character.aliases):
+                    if not set(name.split()) & false_parts:
+                        hidden.append(name)
+        return tuple(dict.fromkeys(hidden))
+
+    @cached_property
+    def ties(self) -> tuple[Relation, ...]:
+        """All ties that the character has had so far, whether they still hold or not."""
+        return tuple(tie for tie in self.story.relations(of=self.who) if tie.since <= self.at)
+
+    @cached_property
+    def deaths(self) -> dict[str, Moment]:
+        """Who has died by now, and when."""
+        return {fact.who: fact.since for fact in self._all_facts if fact.attribute == "died" and fact.since <= self.at}
+
+    @cached_property
+    def genders(self) -> dict[str, str]:
+        """The gender of those a fact tells it of, as it is told."""
+        facts = (fact for fact in holding_at(self._all_facts, self.at) if fact.attribute == "gender")
+        return {fact.who: fact.values[0] for fact in facts if fact.values}
+
+    def scores(self, metric: str, texts: Sequence[str]) -> list[Score]:
+        """A metric by name, of many texts in one go; a missing one, or one that cannot say, gives no value."""
+        if metric not in METRICS or (metric == "anachronism" and self.at.is_end):
+            return [Score(metric, None)] * len(texts)
+        if metric not in self._metrics:
+            self._metrics[metric] = self._context.metric(metric)
+        if len(self._scores) > MOST_SCORES:
+            self._scores.clear()
+        known = {text: self._scores[metric, text] for text in texts if (metric, text) in self._scores}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            known.update(zip(missing, self._metrics[metric](missing)))
+            self._scores.update({(metric, text): known[text] for text in missing})
+        return [known[text] for text in texts]
+
+    @cached_property
+    def _context(self) -> MetricContext:
+        context = MetricContext(self.story, self.situation)
+        context.chronology = self.chronology_of(self.story)  # made once for a story, and not for each persona
+        return context
+
+
+def _is_same(one: Fact, other: Fact) -> bool:
+    return (one.attribute, one.values) == (other.attribute, other.values)
+
+
+class StoryViews:
+    """Views of the stories that a situation may be of, made once for each character, moment and listener."""
+
+    def __init__(self, stories: Stories) -> None:
+        self._stories = stories
+        self._views = KeyedCache[StoryView](VIEWS)
+        self._chronologies = KeyedCache[Chronology](CHRONOLOGIES)
+
+    def __call__(self, situation: Situation) -> list[StoryView]:
+        persona, faced = situation.persona, situation.faced
+        here = (faced.name if faced else "", tuple(other.name for other in situation.present))
+        return [
+            self._views.get_or_create(
+                (id(story), persona.name, persona.moment, persona.profile, here),
+                story,
+                lambda story=story: StoryView(story, situation, self._chronology),  # type: ignore[misc]
+            )
+            for story in self._stories(persona.story)
+        ]
+
+    def _chronology(self, story: Story) -> Chronology:
+        return self._chronologies.get_or_create(id(story), story, lambda: Chronology(story))

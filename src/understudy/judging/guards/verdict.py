@@ -1,0 +1,42 @@
+"""What a guard says of a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from understudy.dialogue import Draft, Situation, Turn
+
+__all__ = ["NOT_KNOWN_YET", "Guard", "Verdict"]
+
+NOT_KNOWN_YET = "not known yet"
+"""The only reason that a reader of the chat is given where a fuller one would tell what must not be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a guard lets a draft pass and, where it does not, why.
+
+    `is_spoiler` says that the draft itself must not be shown: its text is then left out wherever drafts are listed.
+    """
+
+    guard: str
+    passed: bool
+    reason: str = ""
+    is_spoiler: bool = False
+
+    @classmethod
+    def passing(cls, guard: str) -> Verdict:
+        return cls(guard, True)
+
+    @classmethod
+    def stopped(cls, guard: str, reason: str) -> Verdict:
+        return cls(guard, False, reason)
+
+    @classmethod
+    def spoiler(cls, guard: str) -> Verdict:
+        return cls(guard, False, NOT_KNOWN_YET, True)
+
+
+Guard = Callable[[Situation, Sequence[Turn], Draft], Verdict]
+"""A plain function; one that needs the story closes over it, out of every agent's reach."""

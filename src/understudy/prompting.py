@@ -1,1 +1,0 @@
-"""What a language model is given: a situation and the conversation so far as chat messages."""

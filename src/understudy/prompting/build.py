@@ -1,0 +1,109 @@
+"""From a situation to a prompt: contents, style, budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from understudy.dialogue import ChatMessage, Situation, Turn
+from understudy.errors import InputError
+from understudy.prompting.compact import compact_contents, render_compact
+from understudy.prompting.contents import PromptContents, Recalled, contents_of
+from understudy.prompting.instructions import instructions_contents, render_instructions
+from understudy.prompting.messages import Message
+from understudy.prompting.trimming import GIVES_WAY, message_tokens, trim
+
+__all__ = ["BUDGET", "STYLES", "Prompt", "Section", "build_prompt", "estimate_tokens"]
+
+BUDGET = {"compact": 600, "instructions": 3000}
+"""Tokens of a prompt, by style, where nobody says how many."""
+
+STYLES = tuple(BUDGET)
+
+NOTHING = Recalled()
+
+Prepare = Callable[[PromptContents], PromptContents]
+Render = Callable[[PromptContents], list[Message]]
+
+FORMS: Mapping[str, tuple[Prepare, Render]] = {
+    "compact": (compact_contents, render_compact),
+    "instructions": (instructions_contents, render_instructions),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a prompt: how many tokens it has, and how many items of it gave way to the budget."""
+
+    name: str
+    tokens: int
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Messages for a language model, the sections they are made of, and what of the recalled is among them."""
+
+    messages: tuple[ChatMessage, ...]
+    sections: tuple[Section, ...]
+    tokens: int
+    recalled: Recalled = NOTHING
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text where the model's tokenizer is out of reach: four letters make one, as does each Han or kana."""
+    wide = sum(letter >= "\u2e80" for letter in text)
+    return (len(text) - wide) // 4 + wide + 1
+
+
+def build_prompt(
+    situation: Situation,
+    history: Sequence[Turn],
+    recalled: Recalled = NOTHING,
+    budget: int | None = None,
+    count_tokens: Callable[[str], int] = estimate_tokens,
+    style: str = "instructions",
+    lore: Sequence[str] = (),
+) -> Prompt:
+    """What a language model is told, so that it answers the last turn of the history as the situation's character.
+
+    `recalled` is what of the character's past bears on that turn, `lore` what is known of its world; `budget` the
+    tokens that the prompt may have.
+    """
+    if style not in FORMS:
+        raise InputError(f"there is no style of prompt '{style}': choose from {', '.join(STYLES)}")
+    prepare, render = FORMS[style]
+    count = cache(count_tokens)
+    whole = prepare(contents_of(situation, history, recalled, lore))
+
+    def rendered(contents: PromptContents) -> list[Message]:
+        return render(replace(contents, told=_untold(contents)))
+
+    kept = trim(whole, rendered, count, BUDGET[style] if budget is None else budget)
+    messages = rendered(kept)
+    return Prompt(
+        tuple(ChatMessage(message.role, message.content) for message in messages),
+        tuple(_sections(messages, whole, kept, count)),
+        message_tokens(messages, count),
+        Recalled(kept.facts, kept.own, kept.others, kept.voice),
+    )
+
+
+def _untold(contents: PromptContents) -> tuple[str, ...]:
+    """What the other said of themselves and no turn shows any more."""
+    shown = "\n".join(turn.text for turn in contents.turns if not turn.is_own)
+    return tuple(text for text in contents.told if text not in shown)
+
+
+def _sections(
+    messages: Sequence[Message], whole: PromptContents, kept: PromptContents, count: Callable[[str], int]
+) -> list[Section]:
+    """In the order of the prompt; one that was dropped altogether comes last."""
+    tokens: dict[str, int] = {}
+    for message in messages:
+        for name, text in message.parts:
+            tokens[name] = tokens.get(name, 0) + (count(text) if text.strip() else 0)
+    dropped = {name: len(getattr(whole, name)) - len(getattr(kept, name)) for name in GIVES_WAY}
+    gone = [name for name in GIVES_WAY if dropped[name] and name not in tokens]
+    return [Section(name, tokens.get(name, 0), dropped.get(name, 0)) for name in (*tokens, *gone)]

@@ -1,0 +1,84 @@
+"""The form that the shipped writer was trained on: changing a character of it makes the writer worse.
+
+    system      who one is, profile, whom one faces with the ties to them, the scene, own lines that show the voice
+    turns       the conversation so far, the other's turns under their name
+    last turn   what bears on the message, facts nearest to it, then the message itself
+
+Secrets are left out altogether: a model of this size tells whatever it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from understudy.prompting.contents import PromptContents
+from understudy.prompting.first_person import first_person
+from understudy.prompting.messages import Message
+
+__all__ = ["compact_contents", "render_compact"]
+
+# what the writer was trained with at most; more of it only costs time
+MAX_PROFILE, MAX_FACTS, MAX_OWN, MAX_OTHERS, MAX_VOICE = 8, 3, 3, 2, 4
+
+
+def compact_contents(contents: PromptContents) -> PromptContents:
+    """The contents as far as this style uses them."""
+    return replace(
+        contents,
+        name=contents.goes_by or contents.name,
+        profile=tuple(
+            first_person(text, contents.name)
+            for text in contents.profile
+            if not contents.goes_by or contents.goes_by not in text
+        )[:MAX_PROFILE],
+        facts=tuple(first_person(text, contents.name) for text in contents.facts[:MAX_FACTS]),
+        own=contents.own[:MAX_OWN],
+        others=contents.others[:MAX_OTHERS],
+        voice=contents.voice[:MAX_VOICE],
+        present=(),
+        secrets=(),
+        directions=(),
+    )
+
+
+def render_compact(contents: PromptContents) -> list[Message]:
+    """The contents as messages, nothing left out."""
+    chat = [Message("system", list(_system(contents)), "\n")]
+    for turn in contents.turns:
+        role, text = ("assistant", turn.text) if turn.is_own else ("user", _named(contents, turn.text))
+        chat.append(Message(role, [("turns", text)]))
+    remembered = list(_remembered(contents))
+    parts = [("memories", "You remember:"), *remembered, ("memories", "")] if remembered else []
+    chat.append(Message("user", [*parts, ("message", _named(contents, contents.message))], "\n"))
+    return chat
+
+
+def _system(contents: PromptContents) -> Iterator[tuple[str, str]]:
+    yield "character", f"You are {contents.name}."
+    if contents.profile:
+        yield "profile", "About you: " + " ".join(contents.profile)
+    if contents.facing:
+        yield "theirs", " ".join((f"You are talking to {contents.facing}.", *contents.theirs))
+    for setting in contents.setting:
+        yield "setting", f"Scene: {setting}"
+    if contents.voice:
+        yield "voice", "How you talk:\n" + "\n".join(f"- {line}" for line in contents.voice)
+
+
+def _remembered(contents: PromptContents) -> Iterator[tuple[str, str]]:
+    for text in contents.lore:
+        yield "lore", f"- {text}"
+    for text in contents.told:
+        yield "told", f"- {contents.facing or 'They'}: {text}"
+    for line in contents.others:
+        yield "others", f"- {line.speaker}: {line.text}"
+    for exchange in reversed(contents.own):  # the best next to the message
+        heard = f"{exchange.speaker}: {exchange.heard} / " if exchange.heard else ""
+        yield "own", f"- {heard}Me: {exchange.said}"
+    for fact in reversed(contents.facts):  # what holds now stands nearest
+        yield "facts", f"- {fact}"
+
+
+def _named(contents: PromptContents, text: str) -> str:
+    return f"{contents.facing}: {text}" if contents.facing else text

@@ -1,0 +1,144 @@
+"""Everything a prompt is made of, as plain values: training fills them from its corpora, running from a `Situation`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from understudy.dialogue import USER_NAME, Situation, Turn
+from understudy.persona import Other
+from understudy.prompting.introductions import introduced_name, introductions
+from understudy.story import Moment
+from understudy.text import fold
+from understudy.wording import tie_sentence
+
+__all__ = ["ChatTurn", "PastExchange", "PastLine", "PromptContents", "Recalled", "contents_of"]
+
+ABOUT_FACED = 5  # sentences about the one faced, the own ties first
+ABOUT_PRESENT = 2  # sentences about each of the others present
+MAX_TURNS = 200
+
+
+class PastExchange(NamedTuple):
+    """Something the character once said, and what it answered; `speaker` and `heard` are blank where nothing."""
+
+    speaker: str
+    heard: str
+    said: str
+    moment: Moment | None = None
+    is_private: bool = False
+    """The one faced was not there."""
+
+
+class PastLine(NamedTuple):
+    """Something somebody else said in the character's hearing."""
+
+    speaker: str
+    text: str
+    moment: Moment | None = None
+    is_private: bool = False
+
+
+class ChatTurn(NamedTuple):
+    """A turn of the conversation: is it the character's own, its text, and the name of whoever else spoke."""
+
+    is_own: bool
+    text: str
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What of a character's past and profile bears on a message, best first, and lines that show its voice."""
+
+    facts: tuple[str, ...] = ()
+    own: tuple[PastExchange, ...] = ()
+    others: tuple[PastLine, ...] = ()
+    voice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptContents:
+    """The sections of a prompt. What is a tuple can be shortened item by item."""
+
+    name: str
+    profile: tuple[str, ...] = ()
+    facing: str = ""
+    theirs: tuple[str, ...] = ()
+    """The own ties to the one faced, and what is known of them."""
+    present: tuple[str, ...] = ()
+    setting: tuple[str, ...] = ()
+    """One sentence, or none."""
+    voice: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    directions: tuple[str, ...] = ()
+    turns: tuple[ChatTurn, ...] = ()
+    """The conversation before the message."""
+    told: tuple[str, ...] = ()
+    """What the one faced said of themselves in turns that are no longer shown."""
+    lore: tuple[str, ...] = ()
+    others: tuple[PastLine, ...] = ()
+    own: tuple[PastExchange, ...] = ()
+    facts: tuple[str, ...] = ()
+    message: str = ""
+    goes_by: str = ""
+    """The name others know the character by, where it is not its own."""
+    when: str = ""
+    """Title and moment of the story; blank for somebody who has none, and at the end."""
+    language: str = "en"
+
+
+def contents_of(
+    situation: Situation, history: Sequence[Turn], recalled: Recalled, lore: Sequence[str] = ()
+) -> PromptContents:
+    """All there is to tell, nothing shortened."""
+    persona, faced = situation.persona, situation.faced
+    own_name = fold(persona.name)
+    spoken = [ChatTurn(fold(turn.speaker) == own_name, turn.text, turn.speaker) for turn in history]
+    last = max((index for index, turn in enumerate(spoken) if not turn.is_own), default=-1)
+    heard = [turn.text for turn in spoken if not turn.is_own]
+    # Someone of the story has a name already; what they call themselves may be a lie or a joke.
+    facing = faced.name if faced is not None else introduced_name(heard, persona.language)
+    secrets = tuple(dict.fromkeys(situation.secrets))
+    return PromptContents(
+        name=persona.name,
+        profile=tuple(text for text in persona.profile if text.strip() and text not in secrets),
+        facing=facing,
+        theirs=() if faced is None else _about(faced, situation)[:ABOUT_FACED],
+        present=tuple(_present(situation)),
+        setting=(situation.setting,) if situation.setting.strip() else (),
+        voice=recalled.voice,
+        secrets=secrets,
+        turns=tuple(_label(turn, facing) for turn in spoken[max(last - MAX_TURNS, 0) : max(last, 0)]),
+        told=introductions(heard[:-1], persona.language),
+        lore=tuple(text for text in lore if text.strip()),
+        others=recalled.others,
+        own=recalled.own,
+        facts=tuple(text for text in recalled.facts if text not in secrets),
+        message=spoken[last].text if last >= 0 else "",
+        goes_by=next(iter(persona.attributes.get("goes by", ())), ""),
+        when=f"{persona.moment} of '{persona.story}'" if persona.story and not persona.moment.is_end else "",
+        language=persona.language,
+    )
+
+
+def _label(turn: ChatTurn, facing: str) -> ChatTurn:
+    """A user without a name is the one faced; 'You' would be taken for the character."""
+    return turn._replace(speaker=facing) if turn.speaker == USER_NAME else turn
+
+
+def _about(other: Other, situation: Situation) -> tuple[str, ...]:
+    persona = situation.persona
+    ties = dict.fromkeys((*other.relations, *(tie for tie in persona.relations if tie.to == other.name)))
+    return (*(tie_sentence(tie, persona.language) for tie in ties), *other.profile)
+
+
+def _present(situation: Situation) -> list[str]:
+    """Those who are there besides the one faced, with what is felt for them."""
+    faced = "" if situation.faced is None else situation.faced.name
+    return [
+        " ".join((f"{other.name}.", *_about(other, situation)[:ABOUT_PRESENT]))
+        for other in situation.present
+        if other.name != faced
+    ]

@@ -1,0 +1,77 @@
+"""Does a prompt hold what a reply says? What nobody told is not to be learned.
+
+support(p, r) = |words(p) & words(r)| / |words(r)|       words of meaning, without their endings; 1 where r has none
+grounded(p, r)  iff  every name and number of r stands in p
+"""
+
+from __future__ import annotations
+
+import re
+
+from understudy.agents.passages import terms
+from understudy.prompting import PromptContents
+from understudy.training.writer.tables import names
+
+__all__ = ["bearing", "content", "first_sentences", "grounded", "sentences", "support"]
+
+WORD = re.compile(r"[a-z0-9]+(?:['-][a-z]+)*")
+NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+\b|\b\d+\b")
+COMMON = frozenset(
+    "I God Lord Heaven Oh O English England Mr Mrs Miss Sir Madam Dr Christmas Sunday Monday Well Yes No But "
+    "And".split()
+)
+ROUND = frozenset({"two", "three"})  # numbers that are said without being counted
+ABBREVIATION = re.compile(r"\b(Mr|Mrs|Ms|Dr|St|Messrs|Capt|Col)\.")
+SENTENCE_END = re.compile(r"(?<=[.!?])['\"]?\s+(?=[A-Z'\"])")
+FULL_STOP = "\ue000"
+
+
+def content(text: str) -> frozenset[str]:
+    """The words of meaning of an English text, without their endings."""
+    return terms(text, "en")
+
+
+def sentences(text: str) -> list[str]:
+    marked = ABBREVIATION.sub(rf"\1{FULL_STOP}", text)
+    return [part.replace(FULL_STOP, ".").strip() for part in SENTENCE_END.split(marked) if part.strip()]
+
+
+def first_sentences(text: str, most: int) -> str | None:
+    """The first sentences of a text up to so many words; None where its first is longer."""
+    kept: list[str] = []
+    size = 0
+    for sentence in sentences(text):
+        size += len(sentence.split())
+        if size > most:
+            break
+        kept.append(sentence)
+    return " ".join(kept) or None
+
+
+def support(contents: PromptContents, reply: str) -> float:
+    said = content(reply)
+    return len(said & content(told(contents))) / len(said) if said else 1.0
+
+
+def grounded(contents: PromptContents, reply: str) -> bool:
+    known = set(WORD.findall(told(contents).lower()))
+    named = {name.lower() for name in NAME.findall(reply) if name not in COMMON}
+    numbers = {word for word in WORD.findall(reply.lower()) if word in names("num") and word not in ROUND}
+    return named | numbers <= known
+
+
+def bearing(text: str, question: str, answer: str) -> float:
+    """How much a text has to do with an answer, and half as much with its question."""
+    return len(content(text) & content(answer)) + 0.5 * len(content(text) & content(question))
+
+
+def told(contents: PromptContents) -> str:
+    """All that a prompt says, as one text."""
+    return " ".join(
+        (
+            contents.name, contents.facing, contents.message, *contents.setting, *contents.profile, *contents.theirs,
+            *contents.voice, *(turn.text for turn in contents.turns), *contents.facts,
+            *(f"{item.speaker} {item.heard} {item.said}" for item in contents.own),
+            *(f"{line.speaker} {line.text}" for line in contents.others),
+        )
+    )  # fmt: skip

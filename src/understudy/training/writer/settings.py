@@ -1,0 +1,37 @@
+"""What decides a training of the writer besides its data, base and seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from understudy.errors import InputError
+
+__all__ = ["WriterSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSettings:
+    """Shares of chats and novels, numbers of the other examples, and rounds of the seeds; then how it is trained.
+
+    `batch` are tokens a step, padding included; `scale` is alpha / rank.
+    """
+
+    epochs: int = 2
+    rounds: int = 15
+    chats: float = 0.42
+    asked: int = 4_000
+    novels: float = 0.75
+    copied: float = 0.2
+    ties: int = 1_500
+    rank: int = 64
+    scale: float = 2.0
+    rate: float = 4e-4
+    batch: int = 24_000
+    longest: int = 900
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "rounds", "rate", "batch", "longest", "scale"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        if self.rank < 32 or self.rank % 32:
+            raise InputError(f"rank must be a multiple of 32, the block of Q8_0, not {self.rank}")

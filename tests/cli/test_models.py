@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from understudy.backends import catalog
+from understudy.backends.catalog import models_folder
+
+module = import_module("understudy.cli.models")  # the package has a command of that name
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_but_what_a_test_puts_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_CACHE", str(tmp_path / "user"))
+    monkeypatch.setattr(catalog, "_files_of_package", lambda _: iter(()))
+    monkeypatch.setattr(module, "_llm_rows", lambda: iter(()))
+    monkeypatch.setattr(module, "find_spec", lambda _: object())
+
+
+@pytest.fixture
+def pulled() -> Path:
+    path = models_folder() / "hub" / "ann" / "repo" / "file.gguf"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"GGUF")
+    return path
+
+
+def test_a_model_that_is_not_there_says_how_to_get_it(run: Run, document: Document) -> None:
+    assert document("models") == {
+        "models": [{"name": "smollm2", "backend": "local", "where": "understudy models pull smollm2", "ready": False}]
+    }
+    assert "understudy models pull smollm2" in run("models").stdout
+
+
+def test_pulled_models_are_listed_with_their_place(document: Document, pulled: Path) -> None:
+    [_, row] = document("models")["models"]
+    assert row == {"name": "hub:ann/repo/file.gguf", "backend": "local", "where": str(pulled), "ready": True}
+
+
+def test_without_the_extra_nothing_local_is_ready(
+    document: Document, pulled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    [_, row] = document("models")["models"]
+    assert not row["ready"]
+    assert "pip install 'understudy[local]'" in row["where"]
+
+
+def test_pulling_what_is_there_says_where_and_what_next(run: Run, document: Document, pulled: Path) -> None:
+    said = run("models", "pull", "hub:ann/repo/file.gguf").stdout
+    assert str(pulled) in said.replace("\n", "")
+    assert "--agent local:hub:ann/repo/file.gguf" in said
+    [row] = document("models", "pull", "hub:ann/repo/file.gguf")["models"]
+    assert row["ready"]
+
+
+def test_an_unknown_name_is_refused(run: Run) -> None:
+    said = run("models", "pull", "smolm2", status=1).stderr
+    assert "did you mean 'smollm2'?" in said
+    assert "hub:OWNER/REPO/FILE.gguf" in said
+
+
+def test_removing_asks_first(run: Run, pulled: Path) -> None:
+    run("models", "remove", "hub:ann/repo/file.gguf", stdin="n\n", status=1)
+    assert pulled.exists()
+    run("models", "remove", "hub:ann/repo/file.gguf", stdin="y\n")
+    assert not pulled.exists()
+
+
+def test_removing_with_yes_does_not_ask(run: Run, pulled: Path) -> None:
+    assert "Deleted" in run("models", "remove", "hub:ann/repo/file.gguf", "--yes").stdout
+    assert not pulled.exists()
+    run("models", "remove", "hub:ann/repo/file.gguf", "--yes", status=1)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+AGENT = """
+from understudy.agents.writer import WriterAgent
+from understudy.backends.scripted import ScriptedBackend
+
+def make():
+    return WriterAgent(ScriptedBackend(["Aye."]), style="compact")
+"""
+
+
+def test_the_document(document: Document, story: Path) -> None:
+    told = document("prompt", story, "Ines", "--at", "2.1", "--facing", "Tobias", "--say", "Where is the key?")
+    assert list(told) == ["messages", "sections"]
+    assert [list(message) for message in told["messages"]] == [["role", "content"]] * len(told["messages"])
+    assert [message["role"] for message in told["messages"]] == ["system", "user"]
+    assert "You are Ines Vale." in told["messages"][0]["content"]
+    assert "Tobias Rook: Where is the key?" in told["messages"][1]["content"]
+    assert [list(section) for section in told["sections"]] == [["name", "tokens", "dropped"]] * len(told["sections"])
+    assert {"character", "profile", "message"} <= {section["name"] for section in told["sections"]}
+
+
+def test_messages_and_sections_are_shown(run: Run, story: Path) -> None:
+    shown = run("prompt", story, "Ines", "--at", "2.1", "--say", "Where is the key?", "--style", "compact").stdout
+    assert shown.startswith("system\n  You are Ines Vale.")
+    assert "user\n" in shown
+    assert "Where is the key?" in shown
+    assert "dropped" in shown
+    assert "in all" in shown
+
+
+def test_a_budget(document: Document, story: Path) -> None:
+    whole = document("prompt", story, "Ines", "--say", "Where is the key?")
+    short = document("prompt", story, "Ines", "--say", "Where is the key?", "--budget", "120")
+    assert sum(section["tokens"] for section in short["sections"]) < 130
+    assert any(section["dropped"] for section in short["sections"])
+    assert not any(section["dropped"] for section in whole["sections"])
+
+
+def test_the_prompt_of_an_agent(
+    document: Document, story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_writer.py").write_text(AGENT, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    told = document("prompt", story, "Ines", "--say", "Hello.", "--agent", "my_writer:make")
+    assert told["messages"][-1]["content"].endswith("Hello.")
+    assert "character" in {section["name"] for section in told["sections"]}
+
+
+def test_an_agent_without_a_prompt(run: Run, story: Path) -> None:
+    failed = run("prompt", story, "Ines", "--say", "Hello.", "--agent", "tfidf", status=1)
+    assert "answers without a prompt: choose from llm, local, writer" in failed.stderr

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from understudy.dialogue import Draft, Situation, Turn, situation_at
+from understudy.judging.guards.claims import unsupported_claim
+from understudy.persona import Persona
+from understudy.readers import read
+
+PERSON = Situation(Persona("Ann", profile=("I keep bees.", "My brother is a miller.")))
+
+
+def passes(text: str, *heard: str, source: str = "writer", situation: Situation = PERSON) -> bool:
+    return unsupported_claim(situation, [Turn("Bob", text) for text in heard], Draft(text, source)).passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm a psychologist.",
+        "I work as a forensic psychologist at a school.",
+        "I have a dog and a cat.",
+        "My wife says so.",
+    ],
+)
+def test_a_life_that_nobody_told_is_stopped(text: str) -> None:
+    assert not passes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am the brother of a miller.",
+        "My brother is well.",
+        "I'm a little tired.",
+        "I have a question.",
+        "You are a nurse, I think.",
+        "I have no dog.",
+        "I keep bees.",
+    ],
+)
+def test_what_is_known_or_claims_nothing_passes(text: str) -> None:
+    assert passes(text)
+
+
+def test_what_the_other_brought_up_may_be_taken_up() -> None:
+    assert passes("I have a dog.", "Have you got a dog?")
+
+
+def test_own_lines_are_never_asked() -> None:
+    assert passes("I'm a psychologist.", source="exchange")
+
+
+def test_the_past_supports_what_is_said_of_it() -> None:
+    situation = situation_at(read("demo"), "Zita", "2.3")
+    assert passes("I have a report.", situation=situation)
+    assert not passes("I have a helicopter.", situation=situation)

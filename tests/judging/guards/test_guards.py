@@ -1,0 +1,296 @@
+"""Each guard with what it must stop and what it must let pass, from the story that ships and made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from people import ListPast, exchanges
+from understudy.dialogue import Draft, Situation, Turn, situation_at
+from understudy.judging.guards import StoryViews, Verdict, all_guards, objection
+from understudy.judging.guards.address import address
+from understudy.judging.guards.contradiction import against_age, against_ties, wrong_gender
+from understudy.judging.guards.form import form
+from understudy.judging.guards.knowledge import invented, not_yet_known
+from understudy.judging.guards.outdated import outdated
+from understudy.judging.guards.secrets import by_presence, kept_secret
+from understudy.persona import Other, Persona
+from understudy.readers import read
+from understudy.story import Line, Moment, Relation, Scene
+from understudy.storyfile import Story
+
+ZITA = Situation(Persona("Zita Karst"), faced=Other("Pia Lenk", ("Pia Lenk is a woman.",), aliases=("Pia", "Sparrow")))
+HEARD = (Turn("Pia Lenk", "Where is the rack?"),)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Story:
+    return read("demo")
+
+
+@pytest.fixture(scope="module")
+def views(demo: Story) -> StoryViews:
+    return StoryViews(lambda _: [demo])
+
+
+def at(demo: Story, who: str, moment: str, facing: str, message: str) -> tuple[Situation, tuple[Turn, ...]]:
+    situation = situation_at(demo, who, moment, facing)
+    assert situation.faced is not None
+    return situation, (Turn(situation.faced.name, message),)
+
+
+def written(text: str) -> Draft:
+    return Draft(text, "writer")
+
+
+def old_line(situation: Situation, beginning: str) -> Draft:
+    """A line that the character has said, with its moment."""
+    line = next(line for line in situation.persona.past.lines() if line.text.startswith(beginning))
+    return Draft(line.text, "exchange", line.moment)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("As an AI, I have no feelings.", "assistant"),
+        ("How can I assist you today?", "assistant"),
+        ("It is there. User: And then?", "another"),
+        ("Pia Lenk: I have it.", "another"),
+        ("Je ne sais pas, mais vous avez le livre.", "language"),
+        ("それは言えない。", "language"),
+        ("*smiles* It is there.", "directions"),
+        ("I know it. I know it. I know it. I know it. I know it.", "twice"),
+        ("It is on the", "breaks off"),
+        ("it is on the shelf.", "breaks off"),
+        ("Where is the rack?", "chat"),
+        ("The rack?", "question back"),
+        ("...", "nothing"),
+    ],
+)
+def test_what_is_no_reply_is_stopped(text: str, reason: str) -> None:
+    verdict = form(ZITA, HEARD, written(text))
+    assert not verdict.passed and reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Behind you.", "Hold the rack.", "Why do you ask?", "It is on the wall, Pia. Look up.", "No, no, no! Not that."],
+)
+def test_a_reply_is_a_reply(text: str) -> None:
+    assert form(ZITA, HEARD, written(text)).passed
+
+
+def test_stage_directions_pass_where_they_are_the_characters_own_manner() -> None:
+    past = ListPast(exchanges("Ines", *[(None, "", "(She laughs.) No.")] * 3))
+    ines = Situation(Persona("Ines", past=past))
+    assert form(ines, (), written("(She nods.) Yes.")).passed
+    assert not form(Situation(Persona("Ines")), (), written("(She nods.) Yes.")).passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Aye, Captain, the rack is there.",
+        "Nan, it is on the wall.",
+        "Prior. It is on the wall.",
+        "It is on the wall, sir.",
+        "Pia knows where it is.",
+        "I trust Pia Lenk.",
+        "Zita Karst has it.",
+    ],
+)
+def test_nobody_is_called_who_is_not_there(demo: Story, text: str) -> None:
+    situation, history = at(demo, "Zita Karst", "1.2", "Pia Lenk", "Where is the rack?")
+    assert not address(situation, history, written(text)).passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It is on the wall, Pia.", "The Prior has it.", "I gave it to the Captain.", "Ask Nan.", "I am Zita Karst."],
+)
+def test_the_absent_may_be_spoken_of_and_the_one_faced_called(demo: Story, text: str) -> None:
+    situation, history = at(demo, "Zita Karst", "1.2", "Pia Lenk", "Where is the rack?")
+    assert address(situation, history, written(text)).passed
+
+
+def test_somebody_who_gave_a_name_in_this_chat_may_be_called_by_it(demo: Story) -> None:
+    situation = situation_at(demo, "Zita Karst", "1.2")
+    history = (Turn("You", "Good day. I'm Tom."), Turn("Zita Karst", "Noted."), Turn("You", "Where is the rack?"))
+    for guard in (address, invented):
+        assert guard(situation, history, written("On the wall, Tom.")).passed
+    assert not invented(situation, history, written("On the wall, Bartholomew told me.")).passed
+
+
+@pytest.mark.parametrize(
+    ("who", "moment", "facing", "message", "text"),
+    [
+        ("Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?", "I wrote it."),
+        ("Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?", "Yes."),
+        ("Danilo Reuss", "1.2", "Zita Karst", "Who are you?", "My name is Danilo."),
+        ("Gudrun Haake", "1.3", "Zita Karst", "Who is your passenger?", "Reuss, a forger."),
+        ("Gudrun Haake", "2.2", "Casimir Ould", "How did Jory Pell die?", "Of the spotted fever, in his hammock."),
+        (
+            "Ignace Bohm",
+            "2.4",
+            "Casimir Ould",
+            "What was her husband like?",
+            "She made up a husband and bought a ring.",
+        ),
+        ("Pia Lenk", "1.3", "Casimir Ould", "What is the matter?", "I touched Tovey, I caught him in my arms."),
+    ],
+)
+def test_a_secret_is_not_told_to_whom_it_is_kept_from(
+    demo: Story, views: StoryViews, who: str, moment: str, facing: str, message: str, text: str
+) -> None:
+    situation, history = at(demo, who, moment, facing, message)
+    verdict = kept_secret(views)(situation, history, written(text))
+    assert verdict.is_spoiler and verdict.reason == "not known yet"
+
+
+@pytest.mark.parametrize(
+    ("who", "moment", "facing", "message", "text"),
+    [
+        ("Danilo Reuss", "2.3", "Gudrun Haake", "Did you write the confession?", "I wrote it."),
+        ("Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?", "No, dear lady."),
+        ("Danilo Reuss", "3.1", "Zita Karst", "Did you write my father's confession?", "I wrote it."),
+        ("Casimir Ould", "1.4.2", "Zita Karst", "Where is the bill of health?", "The bill of health went to the city."),
+        ("Gudrun Haake", "2.2", "Casimir Ould", "How did Jory Pell die?", "Fell from the yard."),
+        ("Gudrun Haake", "3.2", "Casimir Ould", "How did Jory Pell die?", "Of the spotted fever, in his hammock."),
+    ],
+)
+def test_a_secret_may_be_denied_and_told_to_those_who_know_it(
+    demo: Story, views: StoryViews, who: str, moment: str, facing: str, message: str, text: str
+) -> None:
+    situation, history = at(demo, who, moment, facing, message)
+    assert kept_secret(views)(situation, history, written(text)).passed
+
+
+class TwoScenes(ListPast):
+    """Something is confided to one, in a scene of its own; then there is talk with another."""
+
+    def __init__(self) -> None:
+        told = exchanges("Ines", ("Tobias", "What have you done?", "I hid the brass key. Not a word to anybody."))
+        super().__init__([*told, *exchanges("Ines", ("Mara", "Where is the lamp?", "On the hook by the door."))])
+
+    def scenes(self, last: int | None = None):  # type: ignore[no-untyped-def]
+        yield Scene(
+            Moment((1, 1)),
+            "",
+            ("Ines", "Tobias"),
+            _lines((1, 1), "Tobias", "What have you done?", "I hid the brass key. Not a word to anybody."),
+        )
+        yield Scene(
+            Moment((1, 2)),
+            "",
+            ("Ines", "Mara"),
+            _lines((1, 2), "Mara", "Where is the lamp?", "On the hook by the door."),
+        )
+
+
+def _lines(scene: tuple[int, ...], other: str, heard: str, said: str) -> tuple[Line, ...]:
+    return Line(Moment((*scene, 1)), other, heard), Line(Moment((*scene, 2)), "Ines", said)
+
+
+def test_presence_alone_keeps_what_was_confided() -> None:
+    persona = Persona("Ines", past=TwoScenes())
+    confided = Draft("I hid the brass key.", "exchange", Moment((1, 1, 2)))
+    history = (Turn("Mara", "Where is the brass key?"),)
+    assert by_presence(Situation(persona, faced=Other("Mara")), history, confided).is_spoiler
+    assert by_presence(Situation(persona, faced=Other("Mara")), history, written("I hid the key.")).is_spoiler
+    assert by_presence(Situation(persona, faced=Other("Tobias")), history, confided).passed
+    assert by_presence(Situation(persona, faced=Other("Mara")), history, written("On the hook.")).passed
+
+
+@pytest.mark.parametrize(
+    ("who", "moment", "facing", "message", "line"),
+    [
+        ("Zita Karst", "2.3", "Danilo Reuss", "Do you trust the Prior?", "I trust the Prior. The city"),
+        ("Zita Karst", "3.1", "Magda Lenk", "Do you trust Aurel Benedek?", "I trust Mr Benedek."),
+        ("Zita Karst", "3.4", "Pia Lenk", "Who took the Verrano draft?", "A man in a grey hat"),
+        ("Casimir Ould", "2.2", "Danilo Reuss", "Where is the bill of health now?", "Good morning, good morning;"),
+        ("Gudrun Haake", "3.2", "Ottoline Sool", "How did Jory Pell die?", "Twelve out."),
+    ],
+)
+def test_an_old_line_that_is_no_longer_true_is_stopped(
+    demo: Story, views: StoryViews, who: str, moment: str, facing: str, message: str, line: str
+) -> None:
+    situation, history = at(demo, who, moment, facing, message)
+    assert not outdated(views)(situation, history, old_line(situation, line)).passed
+
+
+@pytest.mark.parametrize(
+    ("who", "moment", "facing", "message", "line"),
+    [
+        ("Zita Karst", "1.2", "Pia Lenk", "Do you trust the Prior?", "I trust the Prior. The city"),
+        ("Zita Karst", "3.4.4", "Ottoline Sool", "Do you trust the Prior?", "I trust the Prior. On the first"),
+        ("Zita Karst", "1.2", "Pia Lenk", "Who took the Verrano draft?", "A man in a grey hat"),
+        ("Casimir Ould", "2.2", "Danilo Reuss", "Where is the bill of health now?", "I know whose work"),
+        ("Gudrun Haake", "2.2", "Casimir Ould", "How did Jory Pell die?", "Twelve out."),
+    ],
+)
+def test_an_old_line_that_still_holds_passes(
+    demo: Story, views: StoryViews, who: str, moment: str, facing: str, message: str, line: str
+) -> None:
+    situation, history = at(demo, who, moment, facing, message)
+    assert outdated(views)(situation, history, old_line(situation, line)).passed
+
+
+def test_what_comes_later_is_not_known_yet(demo: Story, views: StoryViews) -> None:
+    situation, history = at(demo, "Zita Karst", "1.2", "Pia Lenk", "What do you know?")
+    guard = not_yet_known(views)
+    verdict = guard(situation, history, written("Danilo Reuss wrote my father's letters."))
+    assert verdict.is_spoiler and verdict.reason == "not known yet"
+    assert guard(situation, history, written("I know what I have noticed.")).passed
+    asked = (Turn("Pia Lenk", "Is there a man called Reuss?"),)
+    assert guard(situation, asked, written("Who is Reuss?")).passed, "what was heard may be asked back"
+    assert not guard(situation, asked, written("Reuss is the forger.")).passed
+
+
+def test_without_its_story_nothing_new_can_be_judged(demo: Story) -> None:
+    situation, history = at(demo, "Zita Karst", "1.2", "Pia Lenk", "What do you know?")
+    guard = not_yet_known(StoryViews(lambda _: ()))
+    assert not guard(situation, history, written("I know nothing.")).passed
+    assert guard(Situation(Persona("Ines")), history, written("I know nothing.")).passed
+
+
+def test_names_and_numbers_must_have_been_heard(demo: Story) -> None:
+    situation, history = at(demo, "Gudrun Haake", "1.2", "Zita Karst", "How many are you?")
+    assert not invented(situation, history, written("We had sixteen men.")).passed
+    assert not invented(situation, history, written("We came by way of Lisbon.")).passed
+    assert invented(situation, history, written("Eleven of us, out of Ismar.")).passed
+
+
+def test_a_tie_is_not_contradicted(demo: Story) -> None:
+    situation, history = at(demo, "Zita Karst", "3.1", "Magda Lenk", "Do you trust the Prior?")
+    assert not against_ties(situation, history, written("Yes, with my life.")).passed
+    assert not against_ties(situation, history, written("I am fond of him.")).passed
+    assert against_ties(situation, history, written("No. I do not trust him.")).passed
+    other = (Turn("Magda Lenk", "Is the soup good?"),)
+    assert against_ties(situation, other, written("Yes, I like it.")).passed
+
+
+def test_a_tie_to_the_one_faced_counts_where_the_message_says_me() -> None:
+    tie = Relation("Ines", "Mara", "affection", -7, Moment((1,)))
+    ines = Situation(Persona("Ines", relations=(tie,)), faced=Other("Mara", relations=(tie,)))
+    asked = (Turn("Mara", "Do you like me?"),)
+    assert not against_ties(ines, asked, written("Yes, I like you.")).passed
+    assert against_ties(ines, asked, written("No.")).passed
+
+
+def test_age_and_gender_are_as_they_are(demo: Story, views: StoryViews) -> None:
+    situation, history = at(demo, "Zita Karst", "1.2", "Danilo Reuss", "How old are you?")
+    assert not against_age(situation, history, written("I am forty.")).passed
+    assert against_age(situation, history, written("I am twenty-seven.")).passed
+    situation, history = at(demo, "Zita Karst", "1.2", "Pia Lenk", "What is the Captain like?")
+    assert not wrong_gender(views)(situation, history, written("I like him.")).passed
+    assert wrong_gender(views)(situation, history, written("I like her.")).passed
+
+
+def test_a_spoiler_is_never_explained_by_another_reason(demo: Story, views: StoryViews) -> None:
+    situation, history = at(demo, "Danilo Reuss", "2.3", "Zita Karst", "Did you write my father's confession?")
+    verdict = objection(all_guards(views), situation, history, written("Yes, Captain, I wrote the confession and"))
+    assert verdict is not None and verdict.is_spoiler and verdict.reason == "not known yet"
+
+
+def test_a_verdict_says_who_gave_it() -> None:
+    assert Verdict.passing("form").passed
+    assert Verdict.stopped("form", "breaks off") == Verdict("form", False, "breaks off")

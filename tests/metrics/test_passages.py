@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.chronology import Chronology
+from understudy.dialogue import situation_at
+from understudy.metrics.passages import FEWEST_HEARD, NEW_SHARE, LaterPassages, PassageIndex
+from understudy.metrics.registry import MetricContext
+from understudy.persona import Persona, persona_at
+from understudy.readers import read
+from understudy.storyfile import Story
+
+QUIET = "".join(f"Ines: The tide is out, says number {number}.\nTobias: We wait.\n" for number in range(FEWEST_HEARD))
+STORY = f"""
+Scene 1: The quay
+(Ines and Tobias are there.)
+(A lamp burns low in the tower.)
+{QUIET}
+
+Scene 2: The tower
+(Mara is there.)
+Mara: The ferry sinks at noon.
+
+Scene 3: The quay
+(Ines and Tobias are there.)
+Tobias: A lamp burns low. You were right about the ferry.
+"""
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Story:
+    path = tmp_path / "tide.txt"
+    path.write_text(STORY, encoding="utf-8")
+    return read(path)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Story:
+    return read("demo")
+
+
+def later(story: Story, persona: Persona) -> LaterPassages:
+    return LaterPassages(PassageIndex.of(story), Chronology.of(story).knowledge_of(persona), persona)
+
+
+def share(passages: LaterPassages, text: str) -> float:
+    passage = passages.nearest(text)
+    return 0.0 if passage is None else passage.share
+
+
+def test_a_line_that_is_said_later_is_all_new_and_names_its_place(told: Story) -> None:
+    passage = later(told, persona_at(told, "Ines", "2")).nearest("You were right about the ferry.")
+    assert passage is not None and passage.share > 0.8
+    assert Chronology.of(told).moment_of(passage.line).dotted.startswith("3.")
+
+
+def test_what_was_heard_before_is_not_new(told: Story) -> None:
+    ines = later(told, persona_at(told, "Ines", "2"))
+    assert share(ines, "The tide is out, says number 3.") == 0.0
+
+
+def test_runs_of_words_of_a_stage_direction_were_read_by_nobody_but_its_words_name_what_was_seen(told: Story) -> None:
+    ines = later(told, persona_at(told, "Ines", "2"))
+    assert share(ines, "lamp") == 0.0
+    assert share(ines, "a lamp burns low") > NEW_SHARE
+
+
+def test_a_coincidence_within_a_long_line_is_not_held_against_it(told: Story) -> None:
+    ines = later(told, persona_at(told, "Ines", "2"))
+    assert share(ines, "the ferry") > NEW_SHARE
+    assert share(ines, "The tide is out, says number seven, and so nobody has seen the ferry yet.") < NEW_SHARE
+
+
+def test_what_one_is_described_with_is_known(told: Story) -> None:
+    ines = persona_at(told, "Ines", "2")
+    captain = Persona(ines.name, ines.moment, ("You were right about the ferry.",), past=ines.past)
+    assert share(later(told, captain), "You were right about the ferry.") == 0.0
+
+
+def test_who_has_witnessed_next_to_nothing_cannot_be_judged(told: Story) -> None:
+    assert later(told, persona_at(told, "Mara", "2")).nearest("You were right about the ferry.") is None
+
+
+def test_a_line_left_out_is_as_if_it_were_not_in_the_story(told: Story) -> None:
+    ines = later(told, persona_at(told, "Ines", "3"))
+    whole = ines.nearest("You were right about the ferry.")
+    assert whole is not None
+    without = ines.nearest("You were right about the ferry.", left_out=whole.line)
+    assert without is None or without.share < whole.share
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.text(max_size=60), st.sampled_from(["Zita Karst", "Pia Lenk", "Gudrun Haake"]), st.sampled_from(["1.4", "3.1"])
+)
+def test_shares_are_shares_and_own_lines_are_never_new(text: str, name: str, at: str) -> None:
+    story = read("demo")
+    persona = persona_at(story, name, at)
+    passages = later(story, persona)
+    assert 0.0 <= share(passages, text) <= 1.0 + 1e-9
+    for line in persona.past.lines(5):
+        assert share(passages, line.text) == 0.0
+
+
+def test_the_future_terms_of_the_demo_are_found_and_lines_known_by_then_are_not(demo: Story) -> None:
+    probes = tomllib.loads((files("understudy") / "stories/demo/probes.toml").read_text())["probe"]
+    found, earlier = list[bool](), list[bool]()
+    for probe in probes:
+        if probe["kind"] == "future":
+            situation = situation_at(demo, probe["who"], probe["at"])
+            metric = MetricContext(demo, situation).metric("anachronism")
+            found += [bool(score.value) for score in metric(probe["must_not"])]
+            earlier += [bool(score.value) for score in metric([line.text for line in situation.persona.past.lines()])]
+    assert len(found) == 29 and sum(found) >= 24
+    assert not any(earlier)

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from understudy.macros import fill_macros
+
+
+@pytest.mark.parametrize(
+    ("text", "char", "user", "filled"),
+    [
+        ("{{char}} sees {{user}}.", "Mira", "Tom", "Mira sees Tom."),
+        ("{{CHAR}} sees {{ User }}, <BOT> and <user>.", "Mira", "Tom", "Mira sees Tom, Mira and Tom."),
+        ("{{user}}'s boat", "Mira", "Tom", "Tom's boat"),
+        ("{{user}}'s boat. Is {{user}} well?", "Mira", "", "Your boat. Is you well?"),
+        ("{{char}} and {{user}}", "", None, "{{char}} and {{user}}"),
+        ("{{char}} and {{user}}", "Mira", None, "Mira and {{user}}"),
+        ("a{{// a note }}b{{comment: x}}", "Mira", "Tom", "ab"),
+        ("{{random::red, blue}} or {{pick: one,two}}", "Mira", "Tom", "red or one"),
+        ("1 < 2 {{unknown}}", "Mira", "Tom", "1 < 2 {{unknown}}"),
+        ("{{user}}", "Mira", r"\1 {{char}}", r"\1 {{char}}"),  # a name is text, not a pattern
+    ],
+)
+def test_names_stand_where_macros_stood(text: str, char: str, user: str | None, filled: str) -> None:
+    assert fill_macros(text, char, user) == filled
+
+
+def test_you_in_the_language_of_the_card() -> None:
+    assert fill_macros("{{user}}は誰？", "ミラ", language="ja") == "あなたは誰？"

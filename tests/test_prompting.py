@@ -1,0 +1,378 @@
+"""What a language model is told, and what it never is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from people import situation, tie
+from understudy.agents.recall import Recall
+from understudy.dialogue import USER_NAME, Turn, situation_at
+from understudy.errors import InputError, StoryError
+from understudy.persona import Other
+from understudy.prompting import (
+    GIVES_WAY,
+    STYLES,
+    PastExchange,
+    PastLine,
+    Prompt,
+    PromptContents,
+    Recalled,
+    build_prompt,
+    first_person,
+    introduced_name,
+    introductions,
+    render_compact,
+)
+from understudy.prompting.contents import ChatTurn
+from understudy.readers import read
+from understudy.storyfile import Story
+
+styles = pytest.mark.parametrize("style", STYLES)
+
+RECALLED = Recalled(
+    facts=("I am a harbour pilot.", "I love Ines."),
+    own=(
+        PastExchange("Ines", "Where is the key?", "In my pocket, as always."),
+        PastExchange("", "", "Fog again, and nobody listens."),
+    ),
+    others=(PastLine("Vera", "The key opens the chapel."),),
+    voice=("Fog again.", "I count the boats twice a day.", "Mind the rope, will you.", "Not before the tide."),
+)
+TOMAS = replace(
+    situation(
+        profile=("I am a harbour pilot.", "I have a brass key.", "I cannot swim.", "I am forty.", "I snore."),
+        relations=(tie("Ines", "affection", 8), tie("Vera", "affection", -5)),
+        faced="Ines",
+    ),
+    setting="The quay, in fog.",
+    present=(Other("Ines"), Other("Vera", relations=(tie("Vera", "affection", -5),))),
+    secrets=("I have a brass key.",),
+)
+HISTORY = [
+    Turn("Ines", "Good morning."),
+    Turn("Tomas", "Is it?"),
+    Turn("Ines", "Do you have the key?"),
+]
+
+
+def text_of(prompt: Prompt) -> str:
+    return "\n".join(message.content for message in prompt.messages)
+
+
+def test_the_compact_form_is_the_one_the_shipped_writer_was_trained_on() -> None:
+    contents = PromptContents(
+        name="Zita",
+        profile=("I smoke letters.", "I count things."),
+        facing="Tomas",
+        theirs=("I like Tomas.", "Tomas is a man."),
+        setting=("The quay.",),
+        voice=("On the rack.", "Not yet."),
+        turns=(ChatTurn(False, "Hello.", "Tomas"), ChatTurn(True, "You again.")),
+        others=(PastLine("Vera", "He lies."),),
+        own=(PastExchange("Vera", "Who is it?", "The post."), PastExchange("", "", "Fog.")),
+        facts=("I smoke letters.", "I like Tomas."),
+        message="What do you do?",
+    )
+    assert [(message.role, message.content) for message in render_compact(contents)] == [
+        (
+            "system",
+            "You are Zita.\n"
+            "About you: I smoke letters. I count things.\n"
+            "You are talking to Tomas. I like Tomas. Tomas is a man.\n"
+            "Scene: The quay.\n"
+            "How you talk:\n- On the rack.\n- Not yet.",
+        ),
+        ("user", "Tomas: Hello."),
+        ("assistant", "You again."),
+        (
+            "user",
+            "You remember:\n"
+            "- Vera: He lies.\n"
+            "- Me: Fog.\n"
+            "- Vera: Who is it? / Me: The post.\n"
+            "- I like Tomas.\n"
+            "- I smoke letters.\n"
+            "\n"
+            "Tomas: What do you do?",
+        ),
+    ]
+    bare = render_compact(PromptContents("Zita", message="Hello."))
+    assert [(message.role, message.content) for message in bare] == [("system", "You are Zita."), ("user", "Hello.")]
+
+
+@styles
+def test_everything_that_matters_is_told(style: str) -> None:
+    prompt = build_prompt(TOMAS, HISTORY, RECALLED, style=style)
+    told = text_of(prompt)
+    for text in (
+        "Tomas",
+        "I cannot swim.",
+        "Ines",
+        "The quay, in fog.",
+        "Fog again.",
+        "In my pocket",
+        "opens the chapel",
+    ):
+        assert text in told
+    assert "I would trust Ines with my life." in told
+    assert prompt.messages[0].role == "system"
+    assert prompt.messages[-1].role == "user"
+    assert "Do you have the key?" in prompt.messages[-1].content
+    assert [message.content for message in prompt.messages if message.role == "assistant"] == ["Is it?"]
+    assert not any(section.dropped for section in prompt.sections)
+
+
+def test_what_is_kept_from_the_one_faced_is_named_as_a_secret() -> None:
+    system = build_prompt(TOMAS, HISTORY, RECALLED).messages[0].content
+    _, _, kept = system.partition("# What you keep to yourself")
+    assert "Ines does not know" in kept
+    assert "- I have a brass key." in kept
+    assert system.count("I have a brass key.") == 1, "not among what may be said"
+
+
+def test_a_small_model_is_not_told_what_it_would_tell() -> None:
+    recalled = replace(RECALLED, facts=("I have a brass key.",))
+    assert "I have a brass key" not in text_of(build_prompt(TOMAS, HISTORY, recalled, style="compact"))
+
+
+def test_those_present_are_told_with_what_is_felt_for_them() -> None:
+    system = build_prompt(TOMAS, HISTORY).messages[0].content
+    assert "- Vera. I dislike Vera, and I do not hide it." in system
+    assert system.count("- Vera.") == 1
+    assert "- Ines." not in system, "she is the one faced"
+
+
+def test_a_false_name_is_kept_up() -> None:
+    persona = replace(
+        TOMAS.persona,
+        attributes={"goes by": ("Aurel",)},
+        profile=("I go by the name of Aurel.", "I cannot swim."),
+    )
+    hidden = replace(TOMAS, persona=persona)
+    assert "You are Aurel." in text_of(build_prompt(hidden, HISTORY, style="compact"))
+    assert "Tomas" not in text_of(build_prompt(hidden, HISTORY, style="compact"))
+    assert "go by the name of Aurel" in build_prompt(hidden, HISTORY).messages[0].content
+
+
+def test_the_model_is_told_what_the_one_faced_was_not_there_for() -> None:
+    private = replace(RECALLED, own=(RECALLED.own[0]._replace(is_private=True), RECALLED.own[1]))
+    told = build_prompt(TOMAS, HISTORY, private).messages[-1].content
+    assert told.count("(Ines was not there.)") == 1
+    assert 'you answered: "In my pocket, as always." (Ines was not there.)' in told
+
+
+@pytest.mark.parametrize(
+    ("language", "wanted"), [("ja", "Speak Japanese"), ("zh", "Speak Chinese"), ("en", "")], ids=["ja", "zh", "en"]
+)
+def test_the_language_of_the_story_is_asked_for(language: str, wanted: str) -> None:
+    system = build_prompt(situation(language=language), [Turn(USER_NAME, "？")]).messages[0].content
+    assert wanted in system
+    assert ("Speak " + "Japanese" in system) == (language == "ja")
+
+
+def test_gestures_are_asked_for_where_the_lines_have_them() -> None:
+    with_gestures = replace(RECALLED, voice=("*shrugs* Fog again.",))
+    assert "*asterisks*" in build_prompt(TOMAS, HISTORY, with_gestures).messages[0].content
+    assert "no stage directions" in build_prompt(TOMAS, HISTORY, RECALLED).messages[0].content
+
+
+def test_turns_alternate_beginning_with_the_user() -> None:
+    history = [Turn("Tomas", "Well?"), Turn("Tomas", "Speak."), *HISTORY, Turn("Ines", "The brass one.")]
+    roles = [message.role for message in build_prompt(TOMAS, history, RECALLED).messages]
+    assert roles[0] == "system"
+    assert roles[1:] == ["user", "assistant"] * (len(roles) // 2 - 1) + ["user"]
+
+
+def test_the_beginning_of_the_prompt_holds_from_one_message_to_the_next() -> None:
+    first = build_prompt(TOMAS, HISTORY, RECALLED)
+    another = replace(RECALLED, facts=("I snore.",), own=RECALLED.own[1:], others=())
+    second = build_prompt(TOMAS, [*HISTORY, Turn("Tomas", "Which?"), Turn("Ines", "The brass one.")], another)
+    assert second.messages[: len(first.messages) - 1] == first.messages[:-1]
+
+
+@styles
+def test_lore_is_told(style: str) -> None:
+    prompt = build_prompt(TOMAS, HISTORY, RECALLED, style=style, lore=("The chapel burnt down in spring.",))
+    assert "The chapel burnt down in spring." in prompt.messages[-1].content
+    assert "lore" in [section.name for section in prompt.sections]
+
+
+def test_an_unknown_style_is_an_error() -> None:
+    with pytest.raises(InputError, match="choose from compact, instructions"):
+        build_prompt(TOMAS, HISTORY, style="haiku")
+
+
+# what the other said of themselves
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("I'm Tom.", "Tom"),
+        ("hi, i am Tom. i bake.", "Tom"),
+        ("Hello, I am Tom Hale, a sailor.", "Tom Hale"),
+        ("My name is Dr. Watson", "Dr. Watson"),
+        ("my name is tom", "Tom"),
+        ("Just call me Ishmael", "Ishmael"),
+        ("I'm English.", ""),
+        ("I'm fine. I'm sorry.", ""),
+        ("I am the captain.", ""),
+        ("Tom is my brother.", ""),
+    ],
+)
+def test_the_name_somebody_gives(text: str, name: str) -> None:
+    assert introduced_name([text]) == name
+
+
+def test_names_in_japanese_and_chinese() -> None:
+    assert introduced_name(["はじめまして。太郎といいます。"], "ja") == "太郎"
+    assert introduced_name(["你好，我叫汤姆。"], "zh") == "汤姆"
+
+
+def test_what_somebody_tells_of_themselves() -> None:
+    said = "Hello, I'm Tom. I work at the harbour! Do you? I'm sorry, my question was rude. My brother is a pilot."
+    assert introductions([said, "I think so.", "I work at the harbour!"]) == (
+        "Hello, I'm Tom.",
+        "I work at the harbour!",
+        "My brother is a pilot.",
+    )
+    assert introductions(["私は船乗りです。鍵はどこ？"], "ja") == ("私は船乗りです。",)
+    assert introductions(["我是水手。钥匙呢？"], "zh") == ("我是水手。",)
+
+
+@styles
+def test_a_stranger_keeps_name_and_trade_when_the_turns_have_gone(style: str) -> None:
+    alone = replace(TOMAS, faced=None)
+    talk = [Turn(USER_NAME, "I'm Tom. I work at the harbour.")]
+    for number in range(60):
+        talk += [
+            Turn("Tomas", f"Aye, that is the {number}th."),
+            Turn(USER_NAME, f"And what about boat number {number}?"),
+        ]
+    prompt = build_prompt(alone, talk, RECALLED, style=style, budget=900)
+    assert not any("I work at the harbour" in message.content for message in prompt.messages[1:-1])
+    assert "I work at the harbour." in prompt.messages[-1].content
+    assert "Tom: And what about boat number 59?" in prompt.messages[-1].content
+    whole = build_prompt(alone, talk[:3], RECALLED, style=style)
+    assert text_of(whole).count("I work at the harbour") == 1, "not again while the turn is there"
+
+
+# the budget
+
+
+@styles
+@settings(max_examples=60, deadline=None)
+@given(budget=st.integers(1, 1500), turns=st.integers(0, 30), message=st.integers(0, 400))
+def test_the_budget_is_kept_and_name_and_message_stay(style: str, budget: int, turns: int, message: int) -> None:
+    history = [Turn(("Ines", "Tomas")[number % 2], f"Turn number {number} of this talk.") for number in range(turns)]
+    asked = "Whereabouts? " + "word " * message + "Now?"
+    prompt = build_prompt(TOMAS, [*history, Turn("Ines", asked)], RECALLED, budget=budget, style=style)
+    least = build_prompt(TOMAS, [Turn("Ines", "Whereabouts? ... Now?")], budget=1, style=style).tokens + 8
+    assert prompt.tokens <= max(budget, least)
+    assert "You are Tomas" in prompt.messages[0].content
+    assert "Where" in prompt.messages[-1].content
+    assert "Now?" in prompt.messages[-1].content
+
+
+@styles
+def test_sections_give_way_in_their_order(style: str) -> None:
+    history = [Turn(("Ines", "Tomas")[number % 2], f"This is turn number {number}.") for number in range(9)]
+    much = Recalled(RECALLED.facts * 2, RECALLED.own * 2, RECALLED.others * 2, RECALLED.voice * 2)
+    lore = ("The chapel burnt.", "Nobody prays now.")
+    order = list[str]()
+    whole = build_prompt(TOMAS, history, much, style=style, lore=lore).tokens
+    for budget in range(whole, whole // 4, -1):
+        prompt = build_prompt(TOMAS, history, much, style=style, budget=budget, lore=lore)
+        order += [section.name for section in prompt.sections if section.dropped and section.name not in order]
+    # Of the others there is so little that none of it is given up before these are at their least.
+    plenty = ["turns", "voice", "lore", "others", "own", "facts"]
+    assert [name for name in order if name in plenty] == [name for name in GIVES_WAY if name in plenty]
+
+
+def test_the_oldest_turns_go_first() -> None:
+    history = [Turn(("Ines", "Tomas")[number % 2], f"This is turn {number}.") for number in range(21)]
+    whole = build_prompt(TOMAS, history, RECALLED)
+    shorter = text_of(build_prompt(TOMAS, history, RECALLED, budget=whole.tokens - 60))
+    assert "turn 0." not in shorter
+    assert "turn 18." in shorter
+    assert "turn 19." in shorter
+
+
+def test_sections_account_for_the_prompt() -> None:
+    prompt = build_prompt(TOMAS, HISTORY, RECALLED, count_tokens=lambda text: len(text.split()))
+    words = sum(len(message.content.split()) for message in prompt.messages)
+    assert sum(section.tokens for section in prompt.sections) == words
+    assert prompt.tokens == words + 5 * len(prompt.messages) + 3
+
+
+# third person
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("He keeps bees.", "I keep bees."),
+        ("Zita is a clerk and has ink on her chin.", "I am a clerk and have ink on her chin."),
+        ("She watches her cat.", "I watch my cat."),
+        ("He is fond of his dog, and he carries it himself.", "I am fond of my dog, and I carries it myself."),
+        ("I keep bees.", "I keep bees."),
+        ("The harbour is cold.", "The harbour is cold."),
+    ],
+)
+def test_a_card_speaks_of_its_character_in_the_third_person(told: str, said: str) -> None:
+    assert first_person(told, "Zita Karst") == said
+
+
+# nothing of the future
+
+
+@cache
+def demo() -> Story:
+    return read("demo")
+
+
+class WithoutEncoder:
+    """Recalls by words alone, which is fast."""
+
+    def encoder(self, _: str) -> None:
+        return None
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_no_later_line_stands_in_a_prompt(data: st.DataObject) -> None:
+    story = demo()
+    scenes = list(story.scenes())
+    scene = data.draw(st.sampled_from(scenes))
+    people = [member.character.name for member in story.cast()][:6]
+    who = data.draw(st.sampled_from(people))
+    facing = data.draw(st.sampled_from([None, *(name for name in people if name != who)]))
+    # The question is a later line, word for word: whatever could bring it back would.
+    later = [line for other in scenes if other.moment >= scene.moment for line in other.lines]
+    asked = data.draw(st.sampled_from(later))
+    try:
+        given_situation = situation_at(story, who, scene.moment, facing)
+    except StoryError:
+        return
+    speaker = given_situation.faced.name if given_situation.faced else USER_NAME
+    history = [Turn(speaker, asked.text)]
+    recalled = Recall(WithoutEncoder()).recall(given_situation, history)  # type: ignore[arg-type]
+    lived = {line.text for past in given_situation.persona.past.scenes() for line in past.lines}
+    for style in STYLES:
+        told = text_of(build_prompt(given_situation, history, recalled, style=style, budget=100_000))
+        told = told.replace(asked.text, "")
+        for line in later:
+            if len(line.text) > 40 and line.text not in lived and line.text != asked.text:
+                assert line.text not in told
+
+
+def test_what_is_not_known_is_told_by_kind_only() -> None:
+    given_situation = situation_at(demo(), "Zita", "2.3", "Benedek")
+    prompt = build_prompt(given_situation, [Turn("Aurel Benedek", "What will become of us?")])
+    assert "You know nothing of what happens after this moment" in prompt.messages[0].content
+    assert "Danilo" not in text_of(prompt), "she knows him by another name"
