@@ -19,6 +19,7 @@ import statistics
 import sys
 import time
 from collections.abc import Generator, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import httpx
@@ -130,7 +131,7 @@ def main() -> None:
     here = str(Path(__file__).parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
     sys.path.insert(0, here)
-    from serve_load import served  # type: ignore[import-not-found]
+    served = import_module("serve_load").served
 
     print(f"{options.streams} streams of {options.tokens} tokens at {options.rate:g} tokens/s; goal {GOAL_MS:.0f} ms")
     print("milliseconds from a token's writing to its arrival\n")

@@ -21,7 +21,7 @@ def test_pieces_are_shown_as_they_come(page: Page, make_site: MakeSite) -> None:
     expect(page.locator("[data-agent-name]")).to_have_text("writer")
     say(page, "Where were you?")
     expect(page.get_by_role("status", name="Ines Vale is about to answer")).to_be_visible()
-    expect(page.get_by_text("Ines Vale is thinking about what to say")).to_be_visible()
+    expect(page.get_by_text("Ines Vale is thinking about it")).to_be_visible()
     writer.release(2)
     expect(page.locator(".message[aria-busy] .bubble")).to_have_text("I never")
     expect(page.locator(".message[aria-busy] .typing")).to_be_visible()  # more is to come

@@ -162,5 +162,5 @@ def test_several_agents_are_served_and_the_first_is_the_default(
 
 
 def test_without_an_agent_the_default_is_served_with_what_else_is_set_up() -> None:
-    loaded = _load_agents((), None, lambda _: [])
+    loaded = _load_agents((), None, lambda _: ())
     assert next(iter(loaded)) == DEFAULT_AGENT and "encoder" in loaded

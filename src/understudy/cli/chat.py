@@ -228,10 +228,13 @@ class Prompt:
         return True
 
     def _why(self, _: str) -> None:
-        if self.conversation.answered:
-            print_why(self.out, self.conversation.answered[-1].reply)
-        else:
+        if not self.conversation.answered:
             self._note("Nothing has been said yet.")
+            return
+        reply = self.conversation.answered[-1].reply
+        print_why(self.out, reply)
+        if not reply.evidence and not reply.candidates:
+            self._note("Nothing is known of how it was made.")
 
     def _at(self, moment: str) -> None:
         if not moment:

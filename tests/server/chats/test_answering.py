@@ -185,10 +185,20 @@ def test_a_chat_that_is_deleted_stops_the_writing(chatting: Make) -> None:
     chat = chatting(Writer(gated=True))
     with chat.saying():
         assert chat.writer.begun.wait(20)
-        chat.context.chats.give_up()
-        chat.client.post(f"{chat.path}/stop", json={})
+        assert chat.client.delete(chat.path).status_code == 204
         assert chat.writer.ended.wait(20)
-    assert chat.client.delete(chat.path).status_code == 204
+    assert chat.client.get(chat.path).status_code == 404
+
+
+def test_a_stop_that_comes_after_the_end_changes_nothing(chatting: Make) -> None:
+    chat = chatting(Writer(candidates=(Candidate(TEXT, 0.9),)))
+    with chat.saying() as response:
+        events = next_events(response.iter_lines())
+        reply = next(data for name, data in events if name == "done")
+        stop = {"message": reply["id"], "seen": len(PIECES)}
+        user, stopped = chat.client.post(f"{chat.path}/stop", json=stop).json()["messages"]
+    assert (stopped["text"], stopped["state"], user["unanswered"]) == (TEXT, "whole", False)
+    assert stopped["why"]["candidates"]
 
 
 def test_the_database_says_cut_until_the_reply_is_whole(chatting: Make) -> None:

@@ -215,14 +215,14 @@ class LiveWriting:
 
 def cut_live(db: sqlite3.Connection, chat_id: str, live: LiveReply, seen: str) -> None:
     """Reduce a reply whose writing was stopped to what was seen of it: nothing of it is stored where that is blank."""
+    part = replace(live.message, text=seen, state="cut")
     is_stored = live.id in store.texts(db, chat_id)
-    if not seen:
-        if is_stored:
-            store.remove(db, chat_id, live.id)
+    if is_stored and (not seen or store.get_message(db, chat_id, live.id).state == "whole"):
+        store.truncate(db, chat_id, live.id, seen)  # it was finished before the stop came
     elif is_stored:
-        store.rewrite(db, chat_id, live.id, replace(live.message, text=seen, state="cut"))
-    else:
-        store.append(db, chat_id, live.parent, replace(live.message, text=seen, state="cut"), live.id)
+        store.rewrite(db, chat_id, live.id, part)
+    elif seen:
+        store.append(db, chat_id, live.parent, part, live.id)
 
 
 def _broken_off(error: Exception) -> str:

@@ -12,6 +12,7 @@ from msgspec import UnsetType
 from starlette.responses import Response
 
 from understudy.dialogue import USER_NAME, StreamingAgent
+from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.schemas import (
     AgentDocument,
     AgentList,
@@ -27,7 +28,6 @@ from understudy.server.chats.schemas import (
     StopRequest,
 )
 from understudy.server.chats.service import Streaming
-from understudy.server.chats.store import OwnPersona
 from understudy.server.event_stream import EventStream
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused

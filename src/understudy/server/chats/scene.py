@@ -14,8 +14,9 @@ from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, Unknown
 from understudy.names import people_at, shown_names_at
 from understudy.outsiders import outsider
 from understudy.persona import Other, Persona, other_at, persona_at
+from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.schemas import Difference
-from understudy.server.chats.store import Chat, Message, OwnPersona
+from understudy.server.chats.store import Chat, Message
 from understudy.server.names import persona_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
 from understudy.story import Moment

@@ -22,9 +22,10 @@ from weakref import WeakSet
 import msgspec
 
 from understudy.errors import UnderstudyError, UnknownStory
-from understudy.server.chats import store
+from understudy.server.chats import personas, store
 from understudy.server.chats.answering import Answering, cut_live
 from understudy.server.chats.greetings import greeting_messages
+from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.replies import ReplyGenerator
 from understudy.server.chats.scene import ResolvedScene, differences, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
@@ -37,7 +38,7 @@ from understudy.server.chats.schemas import (
     shown_cast_at,
 )
 from understudy.server.chats.sse import ReplyStream, split_tokens
-from understudy.server.chats.store import Chat, Message, OwnPersona
+from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.names import shown_names
@@ -214,16 +215,17 @@ class ChatService:
 
     async def list_personas(self) -> list[OwnPersona]:
         """Those of users' own that were spoken as."""
-        return await self._database.run(store.list_personas)
+        return await self._database.run(personas.list_all)
 
     async def delete_persona(self, name: str) -> None:
-        await self._database.run(lambda db: store.delete_persona(db, name))
+        await self._database.run(lambda db: personas.delete(db, name))
 
     async def delete(self, chat_id: str) -> None:
+        await self._database.run(lambda db: store.get_chat(db, chat_id))
+        for stream in self._streams_of(chat_id):
+            stream.stop()  # what is being written would hold the lock until its end
         async with self._locks.acquire(chat_id):
             await self._database.run(lambda db: store.delete(db, chat_id))
-        for stream in self._streams_of(chat_id):
-            stream.stop()
 
     async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
         async with self._locks.acquire(chat_id):
@@ -234,8 +236,7 @@ class ChatService:
 
             remaining = await self._database.run(remove)
         for stream in self._streams_of(chat_id):
-            live = set() if stream.live is None else {stream.live.id}
-            if not remaining.keys() >= stream.streamed - live or (stream.live and stream.live.parent not in remaining):
+            if not remaining.keys() >= stream.streamed:
                 stream.stop()
         return await self.get(chat_id)
 

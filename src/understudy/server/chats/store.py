@@ -7,19 +7,22 @@ message of the same chat, and a chat's tip is a leaf (or NULL, in an empty chat)
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from understudy.server.chats import personas
+from understudy.server.chats.personas import OwnPersona
 from understudy.server.problems import Refused
 
 __all__ = [
-    "AGENTS_AND_PERSONAS", "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "OwnPersona", "append", "as_of",
-    "branch", "children", "create", "delete", "delete_persona", "get_chat", "get_message", "keep_persona", "list_chats",
-    "list_personas", "open_with", "path", "remove", "reserve_ids", "rewrite", "set_unanswered", "show_branch", "texts",
+    "AGENTS_AND_PERSONAS", "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "append", "as_of",
+    "branch", "children", "create", "delete", "get_chat", "get_message", "list_chats",
+    "open_with", "path", "remove", "reserve_ids", "rewrite", "set_unanswered", "show_branch", "texts",
     "truncate", "update",
 ]  # fmt: skip
 
@@ -79,20 +82,13 @@ CREATE TABLE personas (name TEXT PRIMARY KEY, description TEXT NOT NULL, changed
 """
 
 MAX_TITLE = 60
+MARKS = re.compile(r"[*`]+")
 CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed, agent, persona"
 MESSAGE_COLUMNS = (
     "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered, persona"
 )
 SUBTREE = """WITH RECURSIVE below (id) AS (
     SELECT ?1 UNION ALL SELECT messages.id FROM messages JOIN below ON messages.parent = below.id)"""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnPersona:
-    """Somebody whom a user has made up to speak as."""
-
-    name: str
-    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +142,9 @@ def create(
     db.execute(
         f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?, ?)",
         (chat_id, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now, agent,
-         _persona_text(persona)),
+         personas.encoded(persona)),
     )  # fmt: skip
-    keep_persona(db, persona)
+    personas.keep(db, persona)
     return get_chat(db, chat_id)
 
 
@@ -168,8 +164,8 @@ def list_chats(db: sqlite3.Connection, limit: int) -> list[Chat]:
 def update(db: sqlite3.Connection, chat_id: str, **columns: Any) -> Chat:
     """Set some of `characters`, `speaker`, `persona`, `agent`, `moment`, `title` and `tip`."""
     if "persona" in columns:
-        keep_persona(db, columns["persona"])
-        columns["persona"] = _persona_text(columns["persona"])
+        personas.keep(db, columns["persona"])
+        columns["persona"] = personas.encoded(columns["persona"])
     if "characters" in columns:
         columns["characters"] = json.dumps(list(columns["characters"]), ensure_ascii=False)
     assignments = "".join(f"{column} = :{column}, " for column in columns)
@@ -202,7 +198,7 @@ def append(
         (reserved, chat_id, parent, message.is_reply, message.author, message.shown_name, message.text, message.moment,
          message.faced, message.why, message.state, _now(),
          None if message.present is None else json.dumps(message.present, ensure_ascii=False), message.unanswered,
-         _persona_text(message.persona)),
+         personas.encoded(message.persona)),
     )  # fmt: skip
     title = chat.title or ("" if message.is_reply else _title_from(message.text))
     assert cursor.lastrowid is not None
@@ -340,23 +336,6 @@ def branch(db: sqlite3.Connection, chat_id: str, message_id: int, then: Chat | N
     return get_chat(db, new.id)
 
 
-def keep_persona(db: sqlite3.Connection, persona: OwnPersona | None) -> None:
-    if persona is not None:
-        db.execute("INSERT OR REPLACE INTO personas VALUES (?, ?, ?)", (persona.name, persona.description, _now()))
-
-
-def list_personas(db: sqlite3.Connection) -> list[OwnPersona]:
-    """Those that were spoken as, by name."""
-    rows = db.execute("SELECT name, description FROM personas ORDER BY name")
-    return [OwnPersona(*row) for row in rows]
-
-
-def delete_persona(db: sqlite3.Connection, name: str) -> None:
-    """Chats that have it keep it."""
-    if not db.execute("DELETE FROM personas WHERE name = ?", (name,)).rowcount:
-        raise Refused("nobody of that name is kept: look at the list", 404, "name")
-
-
 def _newest_leaf(db: sqlite3.Connection, message_id: int) -> int:
     """The leaf that is reached by following the newest child each time."""
     while True:
@@ -367,14 +346,15 @@ def _newest_leaf(db: sqlite3.Connection, message_id: int) -> int:
 
 
 def _title_from(text: str) -> str:
-    """The first words of a message."""
-    line = " ".join(text.split())
+    """The first words of a message, without the marks of Markdown."""
+    line = " ".join(MARKS.sub("", text).split()) or " ".join(text.split())
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _chat(row: Sequence[Any]) -> Chat:
-    chat_id, story, characters, *columns, persona = row
-    return replace(Chat(chat_id, story, tuple(json.loads(characters)), *columns), persona=_persona(persona))
+    chat_id, story, characters, *columns = row
+    persona = personas.decoded(columns.pop())
+    return replace(Chat(chat_id, story, tuple(json.loads(characters)), *columns), persona=persona)
 
 
 def _message(row: Sequence[Any]) -> Message:
@@ -383,16 +363,8 @@ def _message(row: Sequence[Any]) -> Message:
     return Message(
         bool(is_reply), author, shown, text, moment, faced, why, state, message_id, chat_id, parent, created,
         None if present is None else tuple(json.loads(present)), bool(unanswered),
-        _persona(persona),
+        personas.decoded(persona),
     )  # fmt: skip
-
-
-def _persona(text: str | None) -> OwnPersona | None:
-    return None if text is None else OwnPersona(**json.loads(text))
-
-
-def _persona_text(persona: OwnPersona | None) -> str | None:
-    return None if persona is None else json.dumps(asdict(persona), ensure_ascii=False)
 
 
 def _now() -> str:

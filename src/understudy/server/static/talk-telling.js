@@ -55,7 +55,7 @@ export class Telling {
     else if (name === "token") this.token(data.text);
     else if (name === "done") this.done(data);
     else if (name === "problem") this.problem = data.error.message;
-    if (["said", "thinking", "reply"].includes(name)) this.transcript.lastElementChild.scrollIntoView({ block: "end" });
+    if (["said", "thinking", "reply"].includes(name)) toTheEnd();
   }
 
   said(message) {
@@ -69,12 +69,12 @@ export class Telling {
 
   thinking(author) {
     const dots = typing({ role: "status", "aria-label": `${author} is about to answer` });
-    const words = make("span", { class: "thinking-words", hidden: true }, `${author} is thinking about what to say`);
+    const words = make("span", { class: "thinking-words", hidden: true }, `${author} is thinking about it`);
     this.message = null;
     this.seen = 0;
     this.text = "";
     this.words = make("div", { class: "bubble", dir: "auto" }, dots, words);
-    this.later(LONG_MS, () => { words.hidden = false; });
+    this.later(LONG_MS, () => following(() => { words.hidden = false; }));
     const portrait = at`/api/stories/${this.story}/characters/${author}/portrait.svg`;
     this.item = make(
       "li",
@@ -108,10 +108,21 @@ export class Telling {
   token(text) {
     this.seen += 1;
     this.text += text;
-    this.words.replaceChildren(...markdown(this.text, true));
-    this.later(PAUSE_MS, () => this.words.append(typing({ "aria-hidden": "true" })));
-    if (innerHeight + scrollY > document.documentElement.scrollHeight - 160) scrollTo({ top: document.documentElement.scrollHeight });
+    following(() => this.words.replaceChildren(...markdown(this.text, true)));
+    this.later(PAUSE_MS, () => following(() => this.words.append(typing({ "aria-hidden": "true" }))));
   }
+}
+
+/** The composer lies over the end of the page: only all the way down is a new message seen. */
+export function toTheEnd() {
+  scrollTo({ top: document.documentElement.scrollHeight });
+}
+
+/** Show something more; who reads at the end stays there, who has gone up is left in peace. */
+function following(show) {
+  const isAtEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 160;
+  show();
+  if (isAtEnd) toTheEnd();
 }
 
 function typing(attributes) {

@@ -6,7 +6,7 @@ import { asked } from "/static/talk-asking.js";
 import { showMarkdown } from "/static/talk-markdown.js";
 import { moved } from "/static/talk-moving.js";
 import { askedForOwn } from "/static/talk-own.js";
-import { Telling } from "/static/talk-telling.js";
+import { Telling, toTheEnd } from "/static/talk-telling.js";
 import { openWhy } from "/static/talk-why.js";
 
 const root = document.querySelector("[data-talk]");
@@ -65,10 +65,6 @@ function mark(element) {
   if (message && act) return `#${message.id} ${act}`;
   if (element.name === "who") return `[name="who"][value="${CSS.escape(element.value)}"]`;
   return ["[data-speaker-choice]", "[data-agent-choice]"].find((choice) => element.matches(choice)) ?? null;
-}
-
-function toTheEnd() {
-  scrollTo({ top: document.documentElement.scrollHeight });
 }
 
 /** Tell other tabs that the chat has changed. */
