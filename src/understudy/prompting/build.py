@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from understudy.cards import lore_for
 from understudy.dialogue import ChatMessage, Situation, Turn
 from understudy.errors import InputError
 from understudy.prompting.compact import compact_contents, render_compact
@@ -20,6 +21,7 @@ BUDGET = {"compact": 600, "instructions": 3000}
 """Tokens of a prompt, by style, where nobody says how many."""
 
 STYLES = tuple(BUDGET)
+LORE_SHARE = 0.25  # of the budget, as SillyTavern has it where nobody says otherwise
 
 NOTHING = Recalled()
 
@@ -64,23 +66,26 @@ def build_prompt(
     budget: int | None = None,
     count_tokens: Callable[[str], int] = estimate_tokens,
     style: str = "instructions",
-    lore: Sequence[str] = (),
+    lore: Sequence[str] | None = None,
 ) -> Prompt:
     """What a language model is told, so that it answers the last turn of the history as the situation's character.
 
-    `recalled` is what of the character's past bears on that turn, `lore` what is known of its world; `budget` the
-    tokens that the prompt may have.
+    `recalled` is what of the character's past bears on that turn, `lore` what is known of its world (None: what the
+    turns bring up of the persona's lorebooks); `budget` the tokens that the prompt may have.
     """
     if style not in FORMS:
         raise InputError(f"there is no style of prompt '{style}': choose from {', '.join(STYLES)}")
     prepare, render = FORMS[style]
     count = cache(count_tokens)
+    most = BUDGET[style] if budget is None else budget
+    if lore is None:
+        lore = _brought_up(situation, history, count, most)
     whole = prepare(contents_of(situation, history, recalled, lore))
 
     def rendered(contents: PromptContents) -> list[Message]:
         return render(replace(contents, told=_untold(contents)))
 
-    kept = trim(whole, rendered, count, BUDGET[style] if budget is None else budget)
+    kept = trim(whole, rendered, count, most)
     messages = rendered(kept)
     return Prompt(
         tuple(ChatMessage(message.role, message.content) for message in messages),
@@ -88,6 +93,18 @@ def build_prompt(
         message_tokens(messages, count),
         Recalled(kept.facts, kept.own, kept.others, kept.voice),
     )
+
+
+def _brought_up(
+    situation: Situation, history: Sequence[Turn], count: Callable[[str], int], budget: int
+) -> tuple[str, ...]:
+    """What the turns bring up of the persona's lorebooks, in a part of the prompt's budget."""
+    persona = situation.persona
+    return lore_for(
+        persona.lore, history, count,
+        char=persona.name, user=situation.faced.name if situation.faced else "", language=persona.language,
+        budget=int(LORE_SHARE * budget),
+    )  # fmt: skip
 
 
 def _untold(contents: PromptContents) -> tuple[str, ...]:
