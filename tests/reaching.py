@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from understudy.dialogue import Situation
+from understudy.macros import fill_macros
 from understudy.story import Moment
 from understudy.storyfile import Story
 from understudy.storyfile.past import StoryPast
@@ -70,8 +71,14 @@ def tables_that_open(past: StoryPast, story: Story) -> list[str]:
 
 
 def unwitnessed_texts(story: Story, name: str, at: Moment) -> set[str]:
-    """Texts that a character has not come across by a moment: said later, or where it was not."""
-    known: set[str] = {story.character(name).name}
+    """Texts that a character has not come across by a moment: said later, or where it was not.
+
+    What its own card says of it has no date, though a card's greetings and scenario are scenes as well.
+    """
+    card = story.card_texts(name)
+    timeless = (fill_macros(text, "", language=story.language) for text in (*card.greetings, card.scenario))
+    own = (" ".join(text.split()) for text in timeless)
+    known: set[str] = {story.character(name).name, *own}
     unknown: set[str] = set()
     for scene in story.scenes():
         there = [(first, last) for who, first, last in story.presence_intervals(scene.moment) if who == name]

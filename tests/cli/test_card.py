@@ -7,6 +7,8 @@ from typing import Any
 
 from click.testing import Result
 
+from understudy.cards import picture_of
+
 Run = Callable[..., Result]
 Document = Callable[..., Any]
 
@@ -56,3 +58,18 @@ def test_a_story_has_many_cards(run: Run, story: Path) -> None:
     run("read", story, "-o", "keys.story")
     for what in ("demo", story, "keys.story"):
         assert "say whose card" in run("card", what, status=2).stderr
+
+
+def test_from_a_picture_to_a_story_and_back_it_is_the_same_picture(run: Run, document: Document) -> None:
+    data = {"name": "Hugo", "description": "A clock.", "first_mes": "Tick.", "extensions": {}}
+    Path("hugo.json").write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}))
+    run("card", "hugo.json", "-o", "hugo.png")
+    run("read", "hugo.png", "-o", "hugo.story")
+    run("card", "hugo.story", "Hugo", "-o", "back.png")
+    back, forth = (picture_of(Path(name).read_bytes()) for name in ("back.png", "hugo.png"))
+    assert back == forth is not None
+    card = document("card", "back.png")
+    assert card["spec"] == "chara_card_v2"
+    assert {field: card["data"][field] for field in ("name", "description", "first_mes")} == {
+        field: data[field] for field in ("name", "description", "first_mes")
+    }

@@ -16,7 +16,6 @@ from typing import Any
 from understudy.cards.document import Card, in_version, one_line
 from understudy.cards.lore_files import book_document, book_entries, entry_document
 from understudy.dialogue import Situation
-from understudy.lexical import TfIdf
 from understudy.persona import Other, Persona
 from understudy.story import Line
 from understudy.wording import tie_sentence
@@ -113,6 +112,8 @@ def _description(persona: Persona, title: str) -> str:
 
 def _typical_lines(persona: Persona) -> list[str]:
     """The own lines whose words are most like those of all, in their order."""
+    from understudy.lexical import TfIdf  # imports numpy, which a program that only starts should not
+
     enough = FULL_LINE.get(persona.language, FULL_LINE["en"])
     lines = list(dict.fromkeys(one_line(line.text) for line in persona.past.lines(last=TYPICAL_OF)))
     full = [text for text in lines if enough <= len(text) <= LONGEST_TYPICAL]

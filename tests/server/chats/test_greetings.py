@@ -104,3 +104,8 @@ def test_the_card_comes_back_as_it_was(ask: Ask) -> None:
     assert card.data["extensions"].pop("understudy")["character"] == "Mira"
     assert {field: card.data[field] for field in CARD["data"]} == CARD["data"]
     assert json_of(card)
+
+
+def test_somebody_of_ones_own_is_greeted_by_name(ask: Ask) -> None:
+    tom = {"name": "Tom", "description": "A sailor."}
+    assert shown(ask("POST", "/api/chats", json={**BEGUN, "speaker": tom}).json()) == [("character", "Well, Tom?")]
