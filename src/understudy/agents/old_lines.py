@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from understudy.agents.dialogue_context import content, heard_words, last_heard, own_names
+from understudy.agents.direct_answers import direct_answers
 from understudy.agents.encoded_memory import EncodedMemory
 from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
 from understudy.agents.fit import CachedEncoder
@@ -72,6 +73,7 @@ FEELING_ASKED = re.compile(
     re.IGNORECASE,
 )
 KNOWS = re.compile(r"\b(?:know|knew|met)\b|知|认识", re.IGNORECASE)
+DIRECT = 1.2  # the bearing of an answer to the very question
 IDENTITY, FATE_KNOWN = 1.4, 0.6
 IN_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
@@ -102,7 +104,11 @@ class OldLines:
         people = _mentioned(situation, message)
         bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
         asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
-        drafts: list[Draft] = [*_facts(situation, message, asked, people)]
+        drafts: list[Draft] = [
+            RecalledDraft(draft.text, draft.source, None, draft.evidence, None, DIRECT)
+            for draft in direct_answers(situation, message)
+        ]
+        drafts += _facts(situation, message, asked, people)
         cached = self.agent.encoder(persona.language)
         if cached is None:
             drafts += _from_words(self._by_words, situation, history)
