@@ -268,9 +268,13 @@ def _seeded(sampling: Sampling, attempt: int) -> Sampling:
 
 
 def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices: Sequence[Evidence]) -> Reply:
-    """The chosen one first; the text of what must not be known is left out."""
-    others = [item for item in judged if item is not best and item.draft.text != best.draft.text]
-    listed = [best, *others[: SHOWN - 1]]
+    """The chosen one first, parts of what is listed left out, and the text of what must not be known."""
+    listed = [best]
+    for item in judged:
+        is_spoiler = item.verdict is not None and item.verdict.is_spoiler
+        if is_spoiler or not any(item.draft.text in other.draft.text for other in listed):
+            listed.append(item)
+    listed = listed[:SHOWN]
     kept_back = sum(item.verdict is not None for item in judged)
     evidence = [*best.draft.evidence, *notices]
     if kept_back:
