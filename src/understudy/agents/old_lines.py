@@ -50,6 +50,7 @@ MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
 HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20
 SAME, SURELY_SAME = 0.4, 0.92  # what was answered to the very same is the answer
 NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
+BY_WORDS, LEAST_BY_WORDS = 0.6, 0.05  # where there is no encoder, shared words alone must tell
 HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
 DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
@@ -315,7 +316,8 @@ def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]
     reply = agent.reply(situation, history)
     for candidate in reply.candidates:
         source = "exchange" if candidate.moment is not None else "profile"
-        yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, candidate.score)
+        bearing = candidate.score + (BY_WORDS if candidate.score > LEAST_BY_WORDS else 0.0)
+        yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, bearing)
 
 
 def _mentioned(situation: Situation, message: str) -> list[Other]:

@@ -43,7 +43,7 @@ __all__ = ["GuardedAgent"]
 SHOWN = 8  # candidates that a reply lists
 ENOUGH = 5  # drafts that pass: the rest need not be judged
 ANSWERS = 0.34  # the score from which on an old line, a memory or a fact is taken for an answer
-ANSWERS_WITHOUT_LINES = 0.12  # the same, for somebody who has no old lines: a profile is all they are
+ANSWERS_WITHOUT_LINES = 0.12  # the same, where there are no old lines, or no encoder to compare them by
 GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
 ATTEMPTS = 3  # at a sentence that fails
 SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
@@ -121,7 +121,7 @@ class GuardedAgent:
         voice = self._voice(situation) if any(draft.source == "writer" for draft in drafts) else None
         gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
         judged = self._judged(situation, history, score_drafts(situation, history, drafts, cached, voice, gain))
-        least = ANSWERS if len(situation.persona.past) else ANSWERS_WITHOUT_LINES
+        least = ANSWERS if len(situation.persona.past) and cached is not None else ANSWERS_WITHOUT_LINES
         chosen = next((item for item in judged if item.verdict is None and _is_answer(item, least)), None)
         if chosen is None:
             chosen = self._evasion(situation, history)
@@ -268,9 +268,13 @@ def _seeded(sampling: Sampling, attempt: int) -> Sampling:
 
 
 def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices: Sequence[Evidence]) -> Reply:
-    """The chosen one first; the text of what must not be known is left out."""
-    others = [item for item in judged if item is not best and item.draft.text != best.draft.text]
-    listed = [best, *others[: SHOWN - 1]]
+    """The chosen one first, parts of what is listed left out, and the text of what must not be known."""
+    listed = [best]
+    for item in judged:
+        is_spoiler = item.verdict is not None and item.verdict.is_spoiler
+        if is_spoiler or not any(item.draft.text in other.draft.text for other in listed):
+            listed.append(item)
+    listed = listed[:SHOWN]
     kept_back = sum(item.verdict is not None for item in judged)
     evidence = [*best.draft.evidence, *notices]
     if kept_back:
