@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import People, company_at, gender_of, own_names
+from understudy.judging.guards.company import People, company_at, gender_of, heard_turns, own_names
 from understudy.judging.guards.verdict import Verdict
 
 __all__ = ["address"]
@@ -57,7 +57,8 @@ def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verd
 def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
     people, text = People.of(situation, history), draft.text
     absent = _vocative(tuple(name for name in people.absent if " " not in name or len(name.split()) < 4))
-    if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people):
+    asked = heard_turns(situation, history)[-1:]
+    if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people, asked):
         return "calls somebody who is not there"
     own_aliases = {name.casefold() for name in (*people.faced, *people.present)}
     gender = gender_of(situation.faced)
@@ -76,9 +77,12 @@ def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draf
     return ""
 
 
-def _is_subject(text: str, match: re.Match[str], people: People) -> bool:
-    """'Zita Karst. I smoke the letters' answers who somebody is; a bare name as the whole reply does too."""
-    return text.strip(" .!?") == match[1] or match[1] in people.present
+def _is_subject(text: str, match: re.Match[str], people: People, asked: Sequence[str]) -> bool:
+    """'Zita? She is my friend' takes up whom the message named; a bare name as the whole reply answers who it was."""
+    if text.strip(" .!?") == match[1] or match[1] in people.present:
+        return True
+    begins = not text[: match.start(1)].strip()
+    return begins and any(part in message for message in asked for part in match[1].split() if part[:1].isupper())
 
 
 def _was_for_another(situation: Situation, draft: Draft) -> bool:

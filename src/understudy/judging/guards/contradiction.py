@@ -25,7 +25,7 @@ __all__ = ["against_age", "against_profile", "against_ties", "wrong_gender"]
 
 NAME = "contradiction"
 METRIC = "contradiction"
-SURE = 0.5
+SURE = 0.9
 HATES = re.compile(r"\b(?:hate|despise|dislike|enemy|angry)\b", re.IGNORECASE)
 OWN_AGE = re.compile(
     r"\bI(?: am|'m|’m) (?:only |just |already |nearly )?([a-z-]+|\d+)(?: years old)?\b(?! (?:years|"
@@ -98,10 +98,10 @@ def wrong_gender(views: StoryViews) -> Guard:
 
 
 def against_profile(views: StoryViews) -> Guard:
-    """The classifier, where the registry has one."""
+    """The classifier, for somebody who is only a profile: of the people of a story it knows too little to stop them."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
-        if draft.source != "writer":
+        if draft.source != "writer" or len(situation.persona.past):
             return Verdict.passing(NAME)
         for view in views(situation):
             if any(score.value is not None and score.value >= SURE for score in view.scores(METRIC, [draft.text])):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from understudy.agents.pools import KeyedCache
+from understudy.chronology import PersonaKnowledge
 from understudy.dialogue import Score, Situation
 from understudy.errors import UnderstudyError
 from understudy.judging.guards.phrases import roots
@@ -238,6 +239,16 @@ class StoryView:
     def voices(self, texts: Sequence[str]) -> list[float]:
         """How much each text sounds like the character: from -1, like somebody else, to 1."""
         return [0.0 if score.value is None else 2 * score.value - 1 for score in self.scores(VOICE, texts)]
+
+    def unwitnessed_words(self, text: str) -> bool:
+        """Is there a word in a text, a name above all, that was used only where the character was not?"""
+        return len(self.situation.persona.past) > 0 and any(
+            " " not in mention.term for mention in self._knowledge.unwitnessed(text)
+        )
+
+    @cached_property
+    def _knowledge(self) -> PersonaKnowledge:
+        return self._context.chronology.knowledge_of(self.situation.persona)
 
     @cached_property
     def _context(self) -> MetricContext:
