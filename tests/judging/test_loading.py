@@ -23,13 +23,13 @@ def test_which_words_mean_a_guarded_agent() -> None:
 
 
 def test_without_a_writer_old_lines_answer_and_one_line_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_best_writer", lambda: ("", 1))
+    monkeypatch.setattr(loading, "_best_writer", lambda: "")
     agent = load_guarded("auto", none)
     assert isinstance(agent, GuardedAgent) and "models pull" in agent.notice
 
 
 def test_the_writer_of_this_machine_is_put_behind_the_guards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_best_writer", lambda: ("tfidf", 8))
+    monkeypatch.setattr(loading, "_best_writer", lambda: "tfidf")
     agent = load_guarded("auto", none)
     assert not agent.notice and agent.description.startswith("guarded OldLines")
 

@@ -68,6 +68,11 @@ class WriterAgent:
         self._budget = BUDGET[style] if budget is None else budget
         self._sampling = _filled(sampling, SAMPLING[style])
 
+    @property
+    def waits(self) -> bool:
+        """Whether a reply is mostly waiting for a server."""
+        return self.backend.name.startswith("llm:")
+
     @cached_property
     def _recall(self) -> Recall:
         return self._given_recall or Recall()

@@ -74,6 +74,11 @@ class FilteredAgent:
         self._agent, self._rules, self._metrics = agent, tuple(rules), metrics
 
     @property
+    def waits(self) -> bool:
+        """Whether a reply is mostly waiting for a server."""
+        return bool(getattr(self._agent, "waits", False))
+
+    @property
     def description(self) -> str:
         """The agent that is wrapped, and the rules: tells one filtered agent from another."""
         return " ".join((type(self._agent).__qualname__, *map(str, self._rules)))

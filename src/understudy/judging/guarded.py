@@ -73,13 +73,22 @@ class GuardedAgent:
         guards: Sequence[Guard] | None = None,
         notice: str = "",
         gain_by: LanguageModel | None = None,
+        writer_first: bool = False,
     ) -> None:
-        """`gain_by` measures how much likelier the message makes a draft; it costs a pass of the model for each."""
-        self._gain_by = gain_by
+        """`gain_by` measures how much likelier the message makes a draft; it costs a pass of the model for each.
+
+        `writer_first` says that what passes of a writer's drafts goes before everything else.
+        """
+        self._gain_by, self._writer_first = gain_by, writer_first
         self._drafters, self._best_of, self.notice = tuple(drafters), best_of, notice
         self._views = stories if isinstance(stories, StoryViews) else StoryViews(stories)
         self._guards = all_guards(self._views) if guards is None else tuple(guards)
         self._ranker = EncoderAgent() if ranker is None else ranker
+
+    @property
+    def waits(self) -> bool:
+        """Whether a reply is mostly waiting for a server."""
+        return any(getattr(drafter, "waits", False) for drafter in self._drafters)
 
     @property
     def description(self) -> str:
@@ -120,7 +129,10 @@ class GuardedAgent:
         cached = self._ranker.encoder(situation.persona.language)
         voice = self._voice(situation) if any(draft.source == "writer" for draft in drafts) else None
         gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
-        judged = self._judged(situation, history, score_drafts(situation, history, drafts, cached, voice, gain))
+        scored = score_drafts(situation, history, drafts, cached, voice, gain)
+        if self._writer_first:
+            scored.sort(key=lambda item: item.draft.source != "writer")
+        judged = self._judged(situation, history, scored)
         least = ANSWERS if len(situation.persona.past) and cached is not None else ANSWERS_WITHOUT_LINES
         chosen = next((item for item in judged if item.verdict is None and _is_answer(item, least)), None)
         if chosen is None:

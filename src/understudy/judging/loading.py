@@ -9,13 +9,14 @@ guarded:AGENT     guarded over old lines and any other agent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
 
 from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.pools import Candidates, own_past
+from understudy.backends.catalog import DEFAULT_MODEL, installed_model
+from understudy.backends.settings import is_set_up
 from understudy.cancellation import Cancellation
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
@@ -28,7 +29,7 @@ from understudy.dialogue import (
     Turn,
     Usage,
 )
-from understudy.errors import AgentError, UnderstudyError
+from understudy.errors import AgentError
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Stories
 
@@ -36,7 +37,7 @@ __all__ = ["AUTO", "GUARDED", "AgentDrafter", "is_guarded", "load_guarded"]
 
 AUTO, GUARDED = "auto", "guarded"
 BEST_OF = 8  # drafts of a model in this process, which share their prompt
-MODEL = "smollm2"
+SHIPPED_WRITER = "writer"
 NO_MODEL = (
     "Answers come from what the character has said and is. For answers that are written: "
     "'understudy models pull smollm2', or set up an LLM (see 'understudy models --help')."
@@ -76,10 +77,9 @@ def load_guarded(spec: str, stories: Stories, candidates: Candidates | None = No
     encoder = EncoderAgent(candidates=candidates or own_past)
     old_lines = OldLines(encoder)
     if spec == AUTO:
-        name, best_of = _best_writer()
-        if not name:
+        if not (name := _best_writer()):
             return GuardedAgent([old_lines], stories, encoder, notice=NO_MODEL)
-        return GuardedAgent([old_lines, agent_named(name)], stories, encoder, best_of)
+        return load_guarded(f"{GUARDED}:{name}", stories, candidates)
     kind, _, inner = spec.partition(":")
     if kind != GUARDED:
         raise AgentError(f"'{spec}' is not a guarded agent: say {AUTO}, {GUARDED} or {GUARDED}:AGENT")
@@ -87,33 +87,26 @@ def load_guarded(spec: str, stories: Stories, candidates: Candidates | None = No
         return GuardedAgent([old_lines], stories, encoder)
     if is_guarded(inner):
         return load_guarded(inner, stories, candidates)
-    agent = agent_named(inner, candidates)
+    agent = agent_named(inner, candidates, encoder)
     if not isinstance(agent, Agent | Drafter):
         raise AgentError(f"'{inner}' ranks replies but gives none of its own: choose an agent that has `reply`")
     drafter = agent if isinstance(agent, Drafter) else AgentDrafter(agent)
-    streams = isinstance(agent, StreamingAgent) and inner.partition(":")[0] not in ("local", "writer")
-    return GuardedAgent([old_lines, drafter], stories, encoder, 1 if streams else BEST_OF)
+    # A large model's draft needs no second opinion of old lines, and is shown as it is written. The small one that
+    # ships is asked for several drafts, and its best competes with everything else.
+    is_small = inner == SHIPPED_WRITER
+    streams = isinstance(agent, StreamingAgent) and not is_small
+    return GuardedAgent(
+        [old_lines, drafter],
+        stories,
+        encoder,
+        1 if streams else BEST_OF,
+        writer_first=drafter is agent and not is_small,
+    )
 
 
-def _best_writer() -> tuple[str, int]:
-    """The agent that writes on this machine, and how many drafts it is asked for; blank where none can."""
-    settings, catalog = _optional("understudy.backends.settings"), _optional("understudy.backends.catalog")
-    if settings is not None and settings.is_set_up():
-        return "llm", 1  # a large model needs one draft, and is shown as it writes
-    if catalog is not None and _optional("xllamacpp") is not None and _has_model(catalog):
-        return "writer", BEST_OF
-    return "", 1
-
-
-def _optional(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        return None
-
-
-def _has_model(catalog: Any) -> bool:
-    try:
-        return catalog.installed_model(MODEL) is not None
-    except UnderstudyError:
-        return False
+def _best_writer() -> str:
+    """The agent that writes on this machine; blank where none can."""
+    if is_set_up():
+        return "llm"
+    has_model = installed_model(DEFAULT_MODEL) is not None and find_spec("xllamacpp") is not None
+    return "writer" if has_model else ""
