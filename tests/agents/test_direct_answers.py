@@ -78,3 +78,15 @@ def test_other_languages_are_left_to_others() -> None:
     assert (
         direct_answers(Situation(Persona("Ines", attributes={"age": ("40",)}, language="ja")), "How old are you?") == []
     )
+
+
+def test_whoever_gave_a_name_is_known_by_it() -> None:
+    situation = Situation(Persona("Ines"))
+    earlier = ["I'm Tom, a sailor off the mail boat. How do you do?"]
+    assert [d.text for d in direct_answers(situation, "Do you remember what my name is?", earlier)] == ["You are Tom."]
+    assert direct_answers(situation, "Do you remember what my name is?") == []
+
+
+def test_what_somebody_has_against_another_is_no_belonging(demo: Story) -> None:
+    assert answers(demo, "Gudrun Haake", "1.3", "Zita", "What have you got against the Prior?") == []
+    assert answers(demo, "Gudrun Haake", "1.3", "Zita", "What have you got with you?") != []

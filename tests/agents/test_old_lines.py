@@ -69,7 +69,7 @@ def test_ties_are_said_to_the_one_faced_and_by_the_name_the_message_uses() -> No
         faced=Other("Mara", relations=(to_mara,)),
         acquaintances=(Other("Tobias Rook", aliases=("the Keeper",)),),
     )
-    assert offered(ines, "Do you like me?")[0].text == "I am fond of you."
+    assert offered(ines, "Do you like me?")[0].text == "Yes. I am fond of you."
     assert offered(ines, "What do you think of the Keeper?")[0].text == "The Keeper is my enemy."
 
 

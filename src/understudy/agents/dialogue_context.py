@@ -12,13 +12,19 @@ from understudy.persona import Persona
 from understudy.text import fold, stop_words, words
 from understudy.wording import speaker_words
 
-__all__ = ["content", "heard_words", "last_heard", "light_words", "own_names", "said_before"]
+__all__ = ["content", "heard_before", "heard_words", "last_heard", "light_words", "own_names", "said_before"]
 
 
 def last_heard(persona: Persona, history: Sequence[Turn]) -> str:
     """The last thing somebody else said; blank where nobody has."""
     own = fold(persona.name)
     return next((turn.text for turn in reversed(history) if fold(turn.speaker) != own), "")
+
+
+def heard_before(persona: Persona, history: Sequence[Turn]) -> tuple[str, ...]:
+    """What others have said in this conversation, without the last of it."""
+    own = fold(persona.name)
+    return tuple(turn.text for turn in history if fold(turn.speaker) != own)[:-1]
 
 
 def said_before(persona: Persona, history: Sequence[Turn]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from importlib.resources import files
 from understudy.agents.profile_replies import ties_to_faced
 from understudy.dialogue import Draft, Evidence, Situation
 from understudy.persona import Other, Persona
+from understudy.prompting import introduced_name
 from understudy.story import Relation
 from understudy.storyfile.name_finder import TITLES
 from understudy.text import fold
@@ -52,11 +53,15 @@ def _asks(name: str, message: str) -> bool:
     return _forms(name).search(message) is not None
 
 
-def direct_answers(situation: Situation, message: str) -> list[Draft]:
-    """What can be answered from attributes and ties alone; empty where the question is of another kind."""
+def direct_answers(situation: Situation, message: str, earlier: Sequence[str] = ()) -> list[Draft]:
+    """What can be answered from attributes and ties alone; empty where the question is of another kind.
+
+    `earlier` is what the one faced has said in this chat before the message: whoever gave a name is known by it.
+    """
     if situation.persona.language != "en" or not message.strip():
         return []
-    answers = [*_names(situation, message), *_attributes(situation.persona, message), *_ties(situation, message)]
+    answers = [*_names(situation, message, earlier), *_attributes(situation.persona, message)]
+    answers += _ties(situation, message)
     return list({draft.text: draft for draft in answers}.values())
 
 
@@ -99,7 +104,12 @@ def spoken_name(situation: Situation, other: Other) -> str:
     return f"the {form}" if fold(form) in TITLES else form  # 'I like the Captain', who is called 'Captain'
 
 
-def _names(situation: Situation, message: str) -> Iterator[Draft]:
+def _names(situation: Situation, message: str, earlier: Sequence[str]) -> Iterator[Draft]:
+    if _asks("speaker_name", message):
+        name = introduced_name(earlier) or (situation.faced.name if situation.faced else "")
+        if name:
+            yield Draft(f"You are {name}.", "profile", evidence=(Evidence("memory", f"{name} stands here"),))
+        return
     if _asks("name", message):
         name = situation.known_as or situation.persona.name
         yield Draft(f"{name}.", "profile", evidence=(Evidence("profile", name),))

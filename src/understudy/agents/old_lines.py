@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy.agents.dialogue_context import content, heard_words, last_heard, own_names
+from understudy.agents.dialogue_context import content, heard_before, heard_words, last_heard, own_names
 from understudy.agents.direct_answers import direct_answers
 from understudy.agents.encoded_memory import EncodedMemory
 from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
@@ -107,7 +107,7 @@ class OldLines:
         asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
         drafts: list[Draft] = [
             RecalledDraft(draft.text, draft.source, None, draft.evidence, None, DIRECT)
-            for draft in direct_answers(situation, message)
+            for draft in direct_answers(situation, message, heard_before(persona, history))
         ]
         drafts += _facts(situation, message, asked, people)
         cached = self.agent.encoder(persona.language)

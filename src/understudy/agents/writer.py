@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from understudy.agents.dialogue_context import said_before
+from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
 from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, ReplyStream, join_names
@@ -140,6 +141,8 @@ class WriterAgent:
         for completion in self._complete(prompt, settings, cancellation):
             usage += completion.usage
             text = cleaner.clean(completion.text, completion.finish_reason)
+            if self.style == "compact":  # it has learnt stage directions from scripts, and means nothing by them
+                text = plain_line(text)
             if text:
                 log_probs = _log_probs(completion, text)
                 drafts.setdefault(text, Draft(text, "writer", evidence=evidence, log_probs=log_probs))

@@ -13,6 +13,7 @@ from understudy.judging.guards.address import address
 from understudy.judging.guards.claims import unsupported_claim
 from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
 from understudy.judging.guards.form import form
+from understudy.judging.guards.identity import made_up_words, speaks_as_another
 from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret
@@ -45,6 +46,8 @@ def all_guards(views: StoryViews) -> tuple[Guard, ...]:
         wrong_gender(views),
         invented,
         unsupported_claim,
+        speaks_as_another,
+        made_up_words,
         not_yet_known(views),
         against_profile(views),
     )

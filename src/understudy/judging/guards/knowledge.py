@@ -21,7 +21,7 @@ from understudy.persona import Persona
 from understudy.text import words
 from understudy.wording import tie_sentence
 
-__all__ = ["invented", "known_words", "not_yet_known", "prepare"]
+__all__ = ["chat_words", "invented", "known_words", "not_yet_known", "prepare"]
 
 NAME = "knowledge"
 METRIC_NAMES = ("anachronism", "unwitnessed")
@@ -49,7 +49,7 @@ def not_yet_known(views: StoryViews) -> Guard:
         for view in stories:
             if any(score.value for score in view.scores("anachronism", [text])):
                 return Verdict.spoiler(NAME)
-            # two ordinary words side by side are no sign that a writer, who is told nothing of it, knows of a scene
+            # two common words side by side are no sign that a writer, who is told nothing of it, knows of a scene
             if view.unwitnessed_words(text) if draft.source in WRITTEN else view.scores("unwitnessed", [text])[0].value:
                 return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
@@ -65,9 +65,10 @@ def prepare(views: StoryViews, situation: Situation, texts: Sequence[str]) -> No
 
 
 def _without(text: str, heard: Sequence[str], language: str) -> str:
-    """A text without the words that the other has brought up."""
+    """A text without the words that the other has brought up; blank where no word of meaning is left."""
     known = frozenset[str]().union(*(roots(turn, language) for turn in heard))
-    return " ".join(word for word in text.split() if not roots(word, language) or not roots(word, language) <= known)
+    rest = " ".join(word for word in text.split() if not roots(word, language) or not roots(word, language) <= known)
+    return rest if roots(rest, language) else ""
 
 
 def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
@@ -75,7 +76,7 @@ def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Ver
     if draft.source not in WRITTEN or situation.persona.language != "en":
         return Verdict.passing(NAME)
     past = known_words(situation.persona)
-    told = _told(situation, history)
+    told = chat_words(situation, history)
     for name in names_in(draft.text):
         folded = name.casefold().replace("’", "'").removesuffix("'s")
         forms = {folded, folded + "s", folded.removesuffix("s")}
@@ -88,7 +89,7 @@ def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Ver
     return Verdict.passing(NAME)
 
 
-def _told(situation: Situation, history: Sequence[Turn]) -> set[str]:
+def chat_words(situation: Situation, history: Sequence[Turn]) -> set[str]:
     """The words of this chat, and of what the situation says beside the character's past."""
     others = (*([situation.faced] if situation.faced else []), *situation.present, *situation.acquaintances)
     texts = [turn.text for turn in history]

@@ -27,6 +27,7 @@ __all__ = ["KnownFact", "Stories", "StoryView", "StoryViews"]
 
 
 VIEWS = 32
+COMMON = 0.01  # the share of a story's lines that have a common word
 MOST_SCORES = 2_000
 VOICE = "voice"
 BESIDE = 2  # lines on either side of one that tells a secret
@@ -241,10 +242,18 @@ class StoryView:
         return [0.0 if score.value is None else 2 * score.value - 1 for score in self.scores(VOICE, texts)]
 
     def unwitnessed_words(self, text: str) -> bool:
-        """Is there a word in a text, a name above all, that was used only where the character was not?"""
-        return len(self.situation.persona.past) > 0 and any(
-            " " not in mention.term for mention in self._knowledge.unwitnessed(text)
-        )
+        """Has a text a name, or rare words side by side, that were used only where the character was not?"""
+        if not len(self.situation.persona.past):
+            return False
+        return any(self._is_rare(mention.term) for mention in self._knowledge.unwitnessed(text))
+
+    def _is_rare(self, term: str) -> bool:
+        """One word, or words of which none is common in the story."""
+        parts, chronology = term.split(), self._context.chronology
+        if len(parts) == 1:
+            return True
+        most = COMMON * len(chronology.spoken)
+        return all(len(lines) <= most for part in parts for _, _, lines in chronology.lines_of(part))
 
     @cached_property
     def _knowledge(self) -> PersonaKnowledge:
