@@ -368,3 +368,9 @@ def test_acquaintances_are_those_met_or_heard_named_under_the_names_they_are_kno
     assert {"Danilo Reuss", "Zita Karst"}.isdisjoint(known)
     early = {other.name for other in situation_at(story, "Zita", "1.1").acquaintances}
     assert early < set(known)
+
+
+def test_a_later_word_on_a_death_does_not_move_it() -> None:
+    """At first few know of it, later everybody: that is one death."""
+    with pytest.raises(Dead, match=r"since 3\.2\.3"):
+        situation_at(read("demo"), "Ignace Bohm", "end")

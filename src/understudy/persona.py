@@ -30,6 +30,7 @@ __all__ = [
     "Past",
     "Persona",
     "acquaintances_of",
+    "died_at",
     "false_names",
     "felt_towards",
     "must_be_alive",
@@ -213,8 +214,21 @@ def must_be_alive(facts: Sequence[Fact], name: str, at: Moment) -> None:
     births = [fact.since for fact in facts if fact.attribute == "born"]
     if births and min(births) > at:
         raise Unborn(f"{name} is not born before {min(births).dotted}: ask for a later moment")
-    for death in holding_at((fact for fact in facts if fact.attribute == "died"), at):
-        raise Dead(f"{name} is dead at {at.dotted} (since {death.since.dotted}): ask for an earlier moment")
+    if (died := died_at(facts, at)) is not None:
+        raise Dead(f"{name} is dead at {at.dotted} (since {died.dotted}): ask for an earlier moment")
+
+
+def died_at(facts: Sequence[Fact], at: Moment) -> Moment | None:
+    """When somebody died who is dead at a moment; a later fact may say more of the same death, as who knows of it."""
+    deaths = [fact for fact in facts if fact.attribute == "died"]
+    holding = next(iter(holding_at(deaths, at)), None)
+    if holding is None:
+        return None
+    died = holding.since
+    for earlier in sorted(deaths, key=lambda fact: fact.since, reverse=True):
+        if earlier.since < died and (earlier.until is None or earlier.until >= died):
+            died = earlier.since
+    return died
 
 
 def false_names(story: Story, viewer: str | None, at: Moment) -> dict[str, str]:

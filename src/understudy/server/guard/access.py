@@ -161,6 +161,7 @@ READER_MAY = frozenset(
         ("GET", _CHARACTER + "/card.json"),
         ("GET", _CHARACTER + "/card.png"),
         ("GET", _CHARACTER + "/portrait.svg"),
+        ("GET", _CHARACTER + "/portrait.png"),
         ("GET", _CHARACTER + "/relations.svg"),
         ("GET", _CHARACTER + "/course.svg"),
         ("POST", "/api/replies"),

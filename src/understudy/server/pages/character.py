@@ -15,7 +15,7 @@ from starlette.routing import Route
 from understudy.dialogue import Situation
 from understudy.errors import Dead, StoryError
 from understudy.names import GOES_BY, shown_names_at
-from understudy.persona import NOT_OF_ONESELF, Persona
+from understudy.persona import NOT_OF_ONESELF, Persona, died_at
 from understudy.server.context import context_of
 from understudy.server.drawing.course_chart import sparkline
 from understudy.server.drawing.portrayal import portray
@@ -187,7 +187,7 @@ def _content(story: Story, query: CharacterQuery) -> CharacterContent:
 
 def _last_alive(story: Story, who: str, at: Moment) -> Moment | None:
     """The start of the last scene before a death that happened before `at`."""
-    died = next((fact.since for fact in holding_at(story.facts(who), at) if fact.attribute == "died"), at)
+    died = died_at(story.facts(who), at) or at
     return max((scene for scene, _, _ in story.outline() if scene < died), default=None)
 
 
