@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from hostile import HostileWriter, Offering
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
+from understudy.agents.writer import WriterAgent
+from understudy.backends.scripted import ScriptedBackend
 from understudy.dialogue import Agent, Draft, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.errors import BackendError
 from understudy.judging.guarded import GuardedAgent
@@ -194,3 +196,21 @@ def test_the_probes_of_the_story_that_ships(demo: Story) -> None:
             violations.append(f"{probe.who} at {probe.at.dotted}: {answer}")
     assert violations == []
     assert wanted == 27 and said >= 22
+
+
+def test_a_question_that_the_profile_answers_costs_no_writing() -> None:
+    story = read("demo")
+    writer = WriterAgent(ScriptedBackend(["I could not say."]))
+    agent = GuardedAgent([OldLines(EncoderAgent()), writer], lambda _: [story], best_of=4)
+    situation = situation_at(story, "Zita", "2.3", "Pia")
+    answered = agent.reply(situation, [Turn("Pia Lenk", "How old are you?")])
+    assert answered.text in ("Twenty-seven.", "I am twenty-seven.") and answered.usage is None
+    assert agent.reply(situation, [Turn("Pia Lenk", "What will you do tomorrow?")]).usage is not None
+
+
+def test_a_large_model_goes_before_what_is_known() -> None:
+    story = read("demo")
+    writer = WriterAgent(ScriptedBackend(["Old enough to count."]))
+    agent = GuardedAgent([OldLines(EncoderAgent()), writer], lambda _: [story], best_of=1, writer_first=True)
+    reply = agent.reply(situation_at(story, "Zita", "2.3", "Pia"), [Turn("Pia Lenk", "How old are you?")])
+    assert reply.text == "Old enough to count." and any(c.source == "profile" for c in reply.candidates)

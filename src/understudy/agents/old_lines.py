@@ -44,7 +44,7 @@ from understudy.wording import (
     tie_to_faced,
 )
 
-__all__ = ["OldLines", "RecalledDraft"]
+__all__ = ["DIRECT", "OldLines", "RecalledDraft"]
 
 MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
 HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from understudy.agents.encoder import EncoderAgent
-from understudy.agents.old_lines import RecalledDraft
+from understudy.agents.old_lines import DIRECT, RecalledDraft
 from understudy.cancellation import Cancellation
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
@@ -147,6 +147,8 @@ class GuardedAgent:
         wanted = replace(sampling, n=max(sampling.n, self._best_of))
         drafts, usage, failures = list[Draft](), Usage(), list[BackendError]()
         for drafter in self._drafters:
+            if isinstance(drafter, StreamingAgent) and self._is_answered(situation, history, sampling, drafts):
+                continue
             try:
                 offered, cost = drafter.drafts(situation, history, wanted, cancellation)
             except BackendError as error:
@@ -157,6 +159,15 @@ class GuardedAgent:
         if failures and len(failures) == len(self._drafters):
             raise failures[0]
         return drafts, usage, [Evidence("notice", str(error)) for error in failures]
+
+    def _is_answered(
+        self, situation: Situation, history: Sequence[Turn], sampling: Sampling, drafts: Sequence[Draft]
+    ) -> bool:
+        """Whether the very question is answered by what is known of the character: a small writer adds only time."""
+        if self._writer_first or sampling.n > 1:
+            return False
+        direct = (draft for draft in drafts if isinstance(draft, RecalledDraft) and draft.bearing >= DIRECT)
+        return any(self.judge(situation, history, draft) is None for draft in direct)
 
     def _voice(self, situation: Situation) -> Callable[[Sequence[str]], Sequence[float]] | None:
         """How much texts sound like the character, where there is a story to compare with."""
