@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from understudy.backends.answers import Answer, ServerFault
+from understudy.backends.answers import CompletionResponse, ServerFault
 from understudy.backends.failures import Failures
 from understudy.backends.models_file import LLMSettings
 
@@ -34,14 +34,14 @@ def chunk(content: str | None, log_prob: float | None = None, **fields: Any) -> 
     ],
 )
 def test_a_text_begins_after_blanks_and_thoughts(sent: list[str], pieces: list[str]) -> None:
-    answer = Answer()
+    answer = CompletionResponse()
     given = [piece for text in sent for piece in answer.add(chunk(text), is_whole=False)[0]]
     assert given == pieces
     assert answer.choices[0].text == "".join(pieces)
 
 
 def test_log_probabilities_are_those_of_the_text() -> None:
-    answer = Answer()
+    answer = CompletionResponse()
     for content, log_prob in (("<think>", -9.0), ("x</think>", -8.0), ("Good", -1.0), (" evening", -2.0)):
         answer.add(chunk(content, log_prob), is_whole=False)
     assert answer.choices[0].log_probs == [-1.0, -2.0]
@@ -50,7 +50,7 @@ def test_log_probabilities_are_those_of_the_text() -> None:
 
 
 def test_thinking_is_progress_and_a_greeting_of_the_server_is_not() -> None:
-    answer = Answer()
+    answer = CompletionResponse()
     assert not answer.add({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}, False)[1]
     assert answer.add({"choices": [{"index": 0, "delta": {"reasoning": "hm"}}]}, False)[1]
     assert not answer.is_finished
@@ -68,7 +68,7 @@ def test_thinking_is_progress_and_a_greeting_of_the_server_is_not() -> None:
 )
 def test_errors_are_found_in_the_forms_they_come_in(document: object, told: str) -> None:
     with pytest.raises(ServerFault, match=told):
-        Answer().add(document, is_whole=False)
+        CompletionResponse().add(document, is_whole=False)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_errors_are_found_in_the_forms_they_come_in(document: object, told: str)
     ],
 )
 def test_why_nothing_was_said_is_told(message: dict[str, str], told: str) -> None:
-    answer = Answer()
+    answer = CompletionResponse()
     answer.add(
         {"choices": [{"index": 0, "delta": message, "finish_reason": "content_filter" if not message else "stop"}]},
         False,

@@ -84,7 +84,7 @@ class Recall:
         cached = self._encoder.encoder(persona.language)
         past = None if cached is None else self._encoder.memory(situation, cached)
         memory = self._memories.get_or_create(key_of(iter(()), persona), persona, lambda: _read_memory(persona, past))
-        query = _Query(situation, message, cached)
+        query = _MemoryQuery(situation, message, cached)
         if cached is None or past is None:
             own = list(_own_by_words(memory, query))
         else:
@@ -99,7 +99,7 @@ class Recall:
         )
 
 
-class _Query:
+class _MemoryQuery:
     """A message with its terms, the names it means, and its vector where there is an encoder."""
 
     def __init__(self, situation: Situation, message: str, cached: CachedEncoder | None) -> None:
@@ -118,7 +118,7 @@ class _Query:
 
 
 def _own(
-    situation: Situation, history: Sequence[Turn], query: _Query, cached: CachedEncoder, past: EncodedMemory
+    situation: Situation, history: Sequence[Turn], query: _MemoryQuery, cached: CachedEncoder, past: EncodedMemory
 ) -> Iterator[PastExchange]:
     """What would answer the message, then what was said to something like it."""
     if not past.exchanges or query.vector is None:
@@ -146,7 +146,7 @@ def _own(
     yield from _distinct(exchanges, (index for index in meant if index not in outdated), query, seen)
 
 
-def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _Query) -> frozenset[int]:
+def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _MemoryQuery) -> frozenset[int]:
     """Of exchanges that say all the words of the message, all but the newest: minds change, and the last word holds."""
     if len(query.said) < 2:
         return frozenset()
@@ -154,7 +154,7 @@ def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _Que
     return frozenset(same[:-1])
 
 
-def _own_by_words(memory: Memory, query: _Query) -> Iterator[PastExchange]:
+def _own_by_words(memory: Memory, query: _MemoryQuery) -> Iterator[PastExchange]:
     """The same for a language without an encoder."""
     scores = np.array([word_overlap(query.terms, _exchange_terms(item, query)) for item in memory.exchanges])
     order = [index for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > 0]
@@ -183,7 +183,7 @@ def _speaks_of_speaker(message: str, language: str) -> bool:
     return any(word in message for word in speaker_words(language))
 
 
-def _facts(situation: Situation, query: _Query) -> list[str]:
+def _facts(situation: Situation, query: _MemoryQuery) -> list[str]:
     """Sentences of the profile and ties that bear on the message, best first; none that is kept from the one faced."""
     persona, language = situation.persona, query.language
     sentences = {text: 0.0 for text in persona.profile if text.strip() and text not in situation.secrets}
@@ -201,7 +201,7 @@ def _facts(situation: Situation, query: _Query) -> list[str]:
     return [texts[index] for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > LEAST_FACT][:FACTS]
 
 
-def _others(memory: Memory, query: _Query, shown: set[str]) -> Iterator[PastLine]:
+def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[PastLine]:
     """What others said in the character's hearing; those that share words first, so that few have to be encoded."""
     overlaps = np.array([word_overlap(query.terms, told) for told in memory.overheard_terms])
     shortlist = [index for index in np.argsort(-overlaps, kind="stable")[:SHORTLIST].tolist() if overlaps[index] > 0]
@@ -222,7 +222,7 @@ def _others(memory: Memory, query: _Query, shown: set[str]) -> Iterator[PastLine
 
 
 def _distinct(
-    exchanges: Sequence[Exchange], order: Iterable[int], query: _Query, seen: set[str]
+    exchanges: Sequence[Exchange], order: Iterable[int], query: _MemoryQuery, seen: set[str]
 ) -> Iterator[PastExchange]:
     """The first few exchanges that say something, each text once."""
     found = 0
@@ -242,7 +242,7 @@ def _distinct(
         yield PastExchange(speaker, asked, bearing_part(said, query.terms, OWN_WORDS, query.language), moment)
 
 
-def _exchange_terms(exchange: Exchange, query: _Query) -> frozenset[str]:
+def _exchange_terms(exchange: Exchange, query: _MemoryQuery) -> frozenset[str]:
     heard = "" if exchange.heard is None else exchange.heard.text
     return terms(f"{heard} {exchange.said.text}", query.language)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["ReplyCleaner", "ReplyStream"]
+__all__ = ["ReplyCleaner", "StreamCleaner"]
 
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]")
@@ -70,7 +70,7 @@ class ReplyCleaner:
         return [f"{name.casefold()}:" for name in (*self.others, *SAID_BY_USER) if name]
 
 
-class ReplyStream:
+class StreamCleaner:
     """Cleans a reply while it is being written: each piece goes in, what can be shown of it comes out."""
 
     def __init__(self, cleaner: ReplyCleaner, max_tokens: int | None = None) -> None:

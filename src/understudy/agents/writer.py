@@ -19,7 +19,7 @@ from pathlib import Path
 from understudy.agents.dialogue_context import said_before
 from understudy.agents.profile_replies import plainly
 from understudy.agents.recall import Recall
-from understudy.agents.reply_text import ReplyCleaner, ReplyStream, join_names
+from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names
 from understudy.backends import Backend, Completion
 from understudy.cancellation import Cancellation
 from understudy.dialogue import (
@@ -112,7 +112,7 @@ class WriterAgent:
         prompt = self.prompt(situation, history, sampling)
         settings = self._settings(situation, prompt, replace(sampling, n=1))
         cleaner = _cleaner(situation, history)
-        shown = ReplyStream(cleaner, settings.max_tokens)
+        shown = StreamCleaner(cleaner, settings.max_tokens)
         pieces = self.backend.stream(prompt.messages, settings, cancellation)
         completion = yield from _feeding(pieces, shown)
         if rest := shown.finish(completion.finish_reason):
@@ -181,7 +181,7 @@ class WriterAgent:
         return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
 
 
-def _feeding(pieces: Generator[str, None, Completion], shown: ReplyStream) -> Generator[str, None, Completion]:
+def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:
     """What can be shown of each piece; the back end is stopped when nobody listens any more."""
     try:
         while True:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-__all__ = ["Answer", "Choice", "ServerFault", "WrongAnswer", "error_message"]
+__all__ = ["CompletionChoice", "CompletionResponse", "ServerFault", "WrongAnswer", "error_message"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 LOG_PROBS = (-1e6, 1e-3)  # rounding may put one above zero
@@ -22,7 +22,7 @@ class ServerFault(ValueError):
 
 
 @dataclass(slots=True)
-class Choice:
+class CompletionChoice:
     """One completion in the making. Neither leading blanks nor what the model thinks before it speaks are its text."""
 
     texts: list[str] = field(default_factory=list)
@@ -74,10 +74,10 @@ class Choice:
 
 
 @dataclass(slots=True)
-class Answer:
+class CompletionResponse:
     """The choices of one response, filled by its documents."""
 
-    choices: dict[int, Choice] = field(default_factory=dict)
+    choices: dict[int, CompletionChoice] = field(default_factory=dict)
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     stray: Any = None
@@ -111,7 +111,7 @@ class Answer:
         pieces, has_progress = list[str](), False
         for position, item in enumerate(choices):
             index, message = _choice(item, position, "message" if is_whole else "delta")
-            text, has_changed = self.choices.setdefault(index, Choice()).take(item, message)
+            text, has_changed = self.choices.setdefault(index, CompletionChoice()).take(item, message)
             has_progress = has_progress or has_changed
             if text and index == next(iter(self.choices)):
                 pieces.append(text)

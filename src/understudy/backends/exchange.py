@@ -19,7 +19,7 @@ from understudy.backends.endpoint import Endpoint
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["CertificateRefused", "ConnectFailed", "Exchange"]
+__all__ = ["CertificateRefused", "ConnectFailed", "HttpExchange"]
 
 PIECE = 65536
 
@@ -32,10 +32,10 @@ class CertificateRefused(ConnectFailed):
     """The server is not the one that the URL names, as far as its certificate tells."""
 
 
-class Exchange:
+class HttpExchange:
     """A request to an endpoint and its response; its connection serves no other.
 
-    with Exchange(endpoint, connect_timeout_s=10) as exchange, cancellation.callback(exchange.abort):
+    with HttpExchange(endpoint, connect_timeout_s=10) as exchange, cancellation.callback(exchange.abort):
         exchange.deadline = monotonic() + 60
         response = exchange.request("POST", "/chat/completions", body, headers)
         for piece in exchange.pieces(): ...
@@ -55,7 +55,7 @@ class Exchange:
         self._socket: socket.socket | None = None
         self._response: HTTPResponse | None = None
 
-    def __enter__(self) -> Exchange:
+    def __enter__(self) -> HttpExchange:
         return self
 
     def __exit__(
@@ -130,7 +130,7 @@ class Exchange:
 class _DeadlineSocket:
     """What http.client needs of a socket, each wait bounded by the exchange's deadline."""
 
-    def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
+    def __init__(self, sock: socket.socket, exchange: HttpExchange) -> None:
         self._socket, self._exchange = sock, exchange
 
     def sendall(self, data: bytes) -> None:
@@ -145,7 +145,7 @@ class _DeadlineSocket:
 
 
 class _DeadlineReader(io.RawIOBase):
-    def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
+    def __init__(self, sock: socket.socket, exchange: HttpExchange) -> None:
         self._socket, self._exchange = sock, exchange
 
     def readable(self) -> bool:

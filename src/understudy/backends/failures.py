@@ -10,7 +10,7 @@ from http import HTTPStatus
 from http.client import HTTPMessage
 from typing import Any
 
-from understudy.backends.answers import Choice, error_message
+from understudy.backends.answers import CompletionChoice, error_message
 from understudy.backends.exchange import CertificateRefused, ConnectFailed
 from understudy.backends.models_file import LLMSettings
 from understudy.errors import BackendError
@@ -90,7 +90,7 @@ class Failures:
     def server_fault(self, message: str) -> Failure:
         return self._failure(f"reports an error: {self.excerpt(message)}", ALWAYS)
 
-    def empty(self, choice: Choice | None) -> Failure:
+    def empty(self, choice: CompletionChoice | None) -> Failure:
         if choice is not None and choice.refusal:
             return self._failure(f"refused to answer: {self.excerpt(choice.refusal)}")
         if choice is not None and choice.finish_reason == "content_filter":

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from understudy.backends.endpoint import parse_url
-from understudy.backends.exchange import Exchange
+from understudy.backends.exchange import HttpExchange
 
 __all__ = ["LOCAL_SERVERS", "ask_servers"]
 
@@ -36,7 +36,7 @@ def ask_servers(urls: Sequence[str] = LOCAL_SERVERS, timeout_s: float = 0.3) -> 
 def _models(url: str, timeout_s: float) -> list[str] | None:
     """The models of a server; None where there is none, or it is of another kind."""
     try:
-        with Exchange(parse_url(url), timeout_s) as exchange:
+        with HttpExchange(parse_url(url), timeout_s) as exchange:
             exchange.deadline = monotonic() + timeout_s
             response = exchange.request("GET", "/models", None, {"Accept": "application/json", "Connection": "close"})
             if response.status != HTTPStatus.OK:

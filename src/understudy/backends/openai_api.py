@@ -15,7 +15,7 @@ from math import ceil
 from threading import Event
 from time import monotonic
 
-from understudy.backends.answers import Answer
+from understudy.backends.answers import CompletionResponse
 from understudy.backends.backend import Completion
 from understudy.backends.chat_endpoint import Cancelled, ChatEndpoint
 from understudy.backends.failures import OPTIONAL_FIELDS, Failure
@@ -144,7 +144,11 @@ class OpenAIBackend:
             attempts.pause_after(failure)
 
     def _completions(
-        self, messages: Sequence[ChatMessage], answer: Answer, attempts: _Attempts, is_cancelled: bool = False
+        self,
+        messages: Sequence[ChatMessage],
+        answer: CompletionResponse,
+        attempts: _Attempts,
+        is_cancelled: bool = False,
     ) -> list[Completion]:
         choices = [choice for _, choice in sorted(answer.choices.items()) if choice.text.strip()]
         completions = list[Completion]()
@@ -177,9 +181,9 @@ class _Attempts:
         self._settings = settings
         self._retries, self._left_out = 0, 0
 
-    def begin(self) -> Answer:
+    def begin(self) -> CompletionResponse:
         self.calls += 1
-        return Answer()
+        return CompletionResponse()
 
     def may_leave_out_another(self) -> bool:
         """A request without a field that the server does not know is no retry; but it does not go on for ever."""

@@ -21,7 +21,7 @@ import os
 from dataclasses import dataclass, replace
 
 from understudy.backends.endpoint import parse_url
-from understudy.backends.models_file import Entry, LLMSettings, ModelsFile, checked_key, load_models_file
+from understudy.backends.models_file import LLMSettings, ModelEntry, ModelsFile, checked_key, load_models_file
 from understudy.errors import BackendError, InputError
 from understudy.text import did_you_mean
 
@@ -125,7 +125,7 @@ def _default(file: ModelsFile) -> LLMSettings:
     raise BackendError(f"no language model is set up: {HOW_TO.format(path=file.path)}")
 
 
-def _default_entry(file: ModelsFile) -> Entry | None:
+def _default_entry(file: ModelsFile) -> ModelEntry | None:
     model = _variable(MODEL)
     return (file.find(model) if model else None) or file.default
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from random import Random
 
-from understudy.cards.regex import Regex, StepBudget, Unsupported, compile_regex
+from understudy.cards.regex import MatchBudget, Regex, Unsupported, compile_regex
 from understudy.dialogue import Turn
 from understudy.macros import fill_macros
 from understudy.story import LoreEntry
@@ -111,7 +111,7 @@ class _Scan:
         self._turns = [f"{MESSAGE}{turn.speaker}: {turn.text}" for turn in reversed(history)]
         self._char, self._user, self._depth = char, user, depth
         self._found = ""
-        self._steps = StepBudget(REGEX_STEPS)
+        self._steps = MatchBudget(REGEX_STEPS)
 
     def add(self, contents: Iterable[str]) -> None:
         filled = (fill_macros(content, self._char, self._user) for content in contents)

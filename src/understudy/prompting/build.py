@@ -12,7 +12,7 @@ from understudy.errors import InputError
 from understudy.prompting.compact import compact_contents, render_compact
 from understudy.prompting.contents import PromptContents, Recalled, contents_of
 from understudy.prompting.instructions import instructions_contents, render_instructions
-from understudy.prompting.messages import Message
+from understudy.prompting.messages import PromptMessage
 from understudy.prompting.trimming import GIVES_WAY, message_tokens, trim
 
 __all__ = ["BUDGET", "STYLES", "Prompt", "Section", "build_prompt", "estimate_tokens"]
@@ -26,7 +26,7 @@ LORE_SHARE = 0.25  # of the budget, as SillyTavern has it where nobody says othe
 NOTHING = Recalled()
 
 Prepare = Callable[[PromptContents], PromptContents]
-Render = Callable[[PromptContents], list[Message]]
+Render = Callable[[PromptContents], list[PromptMessage]]
 
 FORMS: Mapping[str, tuple[Prepare, Render]] = {
     "compact": (compact_contents, render_compact),
@@ -82,7 +82,7 @@ def build_prompt(
         lore = _brought_up(situation, history, count, most)
     whole = prepare(contents_of(situation, history, recalled, lore))
 
-    def rendered(contents: PromptContents) -> list[Message]:
+    def rendered(contents: PromptContents) -> list[PromptMessage]:
         return render(replace(contents, told=_untold(contents)))
 
     kept = trim(whole, rendered, count, most)
@@ -114,7 +114,7 @@ def _untold(contents: PromptContents) -> tuple[str, ...]:
 
 
 def _sections(
-    messages: Sequence[Message], whole: PromptContents, kept: PromptContents, count: Callable[[str], int]
+    messages: Sequence[PromptMessage], whole: PromptContents, kept: PromptContents, count: Callable[[str], int]
 ) -> list[Section]:
     """In the order of the prompt; one that was dropped altogether comes last."""
     tokens: dict[str, int] = {}

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from understudy.prompting.contents import PromptContents
 from understudy.prompting.first_person import first_person
-from understudy.prompting.messages import Message
+from understudy.prompting.messages import PromptMessage
 
 __all__ = ["compact_contents", "render_compact"]
 
@@ -42,15 +42,17 @@ def compact_contents(contents: PromptContents) -> PromptContents:
     )
 
 
-def render_compact(contents: PromptContents) -> list[Message]:
+def render_compact(contents: PromptContents) -> list[PromptMessage]:
     """The contents as messages, nothing left out."""
-    chat = [Message("system", list(_system(contents)), "\n")]
+    chat = [PromptMessage("system", list(_system(contents)), "\n")]
     for turn in contents.turns:
         role, text = ("assistant", turn.text) if turn.is_own else ("user", _named(contents, turn.speaker, turn.text))
-        chat.append(Message(role, [("turns", text)]))
+        chat.append(PromptMessage(role, [("turns", text)]))
     remembered = list(_remembered(contents))
     parts = [("memories", "You remember:"), *remembered, ("memories", "")] if remembered else []
-    chat.append(Message("user", [*parts, ("message", _named(contents, contents.speaker, contents.message))], "\n"))
+    chat.append(
+        PromptMessage("user", [*parts, ("message", _named(contents, contents.speaker, contents.message))], "\n")
+    )
     return chat
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Message"]
+__all__ = ["PromptMessage"]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PromptMessage:
     """`parts` are (section, text), joined by `separator`."""
 
     role: str

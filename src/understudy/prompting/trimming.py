@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from understudy.prompting.contents import PromptContents
-from understudy.prompting.messages import Message
+from understudy.prompting.messages import PromptMessage
 
 __all__ = ["GIVES_WAY", "message_tokens", "trim"]
 
@@ -29,10 +29,10 @@ MESSAGE_OVERHEAD = 5  # tokens of a chat template around each message
 PROMPT_OVERHEAD = 3  # tokens that open the reply
 SHORTEST = 16  # characters of a message that are kept
 
-Render = Callable[[PromptContents], list[Message]]
+Render = Callable[[PromptContents], list[PromptMessage]]
 
 
-def message_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> int:
+def message_tokens(messages: Sequence[PromptMessage], count: Callable[[str], int]) -> int:
     """How long a prompt is, with what a chat template adds."""
     return sum(count(message.content) + MESSAGE_OVERHEAD for message in messages) + PROMPT_OVERHEAD
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import People, company_at, gender_of, heard_turns, own_names
+from understudy.judging.guards.company import PeopleNames, company_at, gender_of, heard_turns, own_names
 from understudy.judging.guards.verdict import Verdict
 
 __all__ = ["address"]
@@ -55,7 +55,7 @@ def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verd
 
 
 def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
-    people, text = People.of(situation, history), draft.text
+    people, text = PeopleNames.of(situation, history), draft.text
     absent = _vocative(tuple(name for name in people.absent if " " not in name or len(name.split()) < 4))
     asked = heard_turns(situation, history)[-1:]
     if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people, asked):
@@ -77,7 +77,7 @@ def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draf
     return ""
 
 
-def _is_subject(text: str, match: re.Match[str], people: People, asked: Sequence[str]) -> bool:
+def _is_subject(text: str, match: re.Match[str], people: PeopleNames, asked: Sequence[str]) -> bool:
     """'Zita? She is my friend' takes up whom the message named; a bare name as the whole reply answers who it was."""
     if text.strip(" .!?") == match[1] or match[1] in people.present:
         return True
@@ -94,7 +94,7 @@ def _was_for_another(situation: Situation, draft: Draft) -> bool:
 
 
 def _speaks_of_those_here(situation: Situation, history: Sequence[Turn], text: str) -> str:
-    people = People.of(situation, history)
+    people = PeopleNames.of(situation, history)
     if situation.faced is not None:
         shared = set(own_names(situation)) | set(people.absent) | set(people.present)
         names = tuple(name for name in people.faced if name not in shared and name[:1].isupper())

@@ -17,7 +17,7 @@ from understudy.judging.guards.company import company_at, line_at, people_named
 from understudy.judging.guards.feeling import asks_feeling, held, polarity
 from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.secrets import WEAK
-from understudy.judging.guards.story_view import KnownFact, StoryView, StoryViews
+from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Other
 from understudy.story import SECRET, Moment, Relation, holding_at
@@ -97,7 +97,7 @@ def _feelings_first(ties: Sequence[Relation]) -> list[Relation]:
 
 
 def _ignores(
-    view: StoryView, fact: KnownFact, asked: frozenset[str], told: frozenset[str], said: Moment, company: frozenset[str]
+    view: StoryView, fact: DatedFact, asked: frozenset[str], told: frozenset[str], said: Moment, company: frozenset[str]
 ) -> bool:
     """Is a line about a fact that it does not know, or that it hid from those who heard it?"""
     if fact.attribute != SECRET:

@@ -19,7 +19,7 @@ from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, people_named
 from understudy.judging.guards.phrases import affirms, called, denies, roots, sentences
-from understudy.judging.guards.story_view import KnownFact, StoryView, StoryViews
+from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Past
 from understudy.story import Line
@@ -63,7 +63,7 @@ def kept_secret(views: StoryViews) -> Guard:
     return guard
 
 
-def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
+def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
     """Does a reply give a fact away?"""
     language = view.story.language
     names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)

@@ -23,7 +23,7 @@ from understudy.story import SECRET, Fact, Moment, Relation, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["KnownFact", "Stories", "StoryView", "StoryViews"]
+__all__ = ["DatedFact", "Stories", "StoryView", "StoryViews"]
 
 
 VIEWS = 32
@@ -36,7 +36,7 @@ Stories = Callable[[str], Sequence[Story]]
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFact:
+class DatedFact:
     """A fact that the character knows: in words, since when, and who else knows it (None: everybody may)."""
 
     who: str
@@ -86,11 +86,11 @@ class StoryView:
         return self._true_names[name]
 
     @cached_property
-    def facts(self) -> tuple[KnownFact, ...]:
+    def facts(self) -> tuple[DatedFact, ...]:
         """What holds of the character, and what it knows to hold of others and is not plain to everybody."""
         language = self.story.language
         return tuple(
-            KnownFact(
+            DatedFact(
                 fact.who,
                 fact.attribute,
                 fact.values,
@@ -111,7 +111,7 @@ class StoryView:
     def _scene_moments(self) -> list[Moment]:
         return [scene for scene, _, _ in self.story.outline()]
 
-    def knew(self, fact: KnownFact, at: Moment) -> frozenset[str] | None:
+    def knew(self, fact: DatedFact, at: Moment) -> frozenset[str] | None:
         """Who knew a fact once the scene of an earlier moment was over; None where everybody might."""
         following = bisect_right(self._scene_moments, at)
         after = self._scene_moments[following] if following < len(self._scene_moments) else self.at
@@ -142,7 +142,7 @@ class StoryView:
         return tuple(name for character in cast for name in (character.name, *character.aliases))
 
     @cached_property
-    def kept(self) -> tuple[KnownFact, ...]:
+    def kept(self) -> tuple[DatedFact, ...]:
         """Facts that somebody of the audience does not know; what the timeless profile says anybody may know."""
         profile = [roots(text, self.story.language) for text in self.story.character(self.who).profile]
         return tuple(
@@ -170,7 +170,7 @@ class StoryView:
         return frozenset(found)
 
     @cached_property
-    def shared(self) -> tuple[KnownFact, ...]:
+    def shared(self) -> tuple[DatedFact, ...]:
         """Facts that the whole audience knows, or that are no secret."""
         return tuple(
             fact

@@ -14,7 +14,7 @@ from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.writer.grounding import WORD, content
 from understudy.training.writer.tables import asked_patterns, random_name, table
 
-__all__ = ["Example", "asked_examples", "chat_examples", "near_misses"]
+__all__ = ["TrainingExample", "asked_examples", "chat_examples", "near_misses"]
 
 OF_ONESELF = re.compile(
     r"\b(I have|I've|I am an?|I'm an?|I work|I live|I own|I was|I got|I used|I just|I play|I love|I like|[Ww]e have|"
@@ -28,7 +28,7 @@ UNTOLD = 0.15  # share of replies that are kept although they say of themselves 
 STATEMENTS = 0.5  # share of replies to no question that are kept where they use nothing of the profile
 
 
-class Example(NamedTuple):
+class TrainingExample(NamedTuple):
     """A prompt's contents and the reply to learn."""
 
     contents: PromptContents
@@ -37,7 +37,7 @@ class Example(NamedTuple):
 
 def chat_examples(
     dialogues: Sequence[ProfiledDialogue], expressed: Mapping[str, Sequence[str]], rng: Random
-) -> Iterator[Example]:
+) -> Iterator[TrainingExample]:
     """Replies of both speakers; those that state what no profile says are left out, but for a few."""
     for dialogue in dialogues:
         for index, (who, reply) in enumerate(dialogue.turns):
@@ -52,7 +52,7 @@ def chat_examples(
                 continue
             if not used and "?" not in message and rng.random() > STATEMENTS:
                 continue
-            yield Example(_chat_contents(dialogue, index, who, used, rng), reply)
+            yield TrainingExample(_chat_contents(dialogue, index, who, used, rng), reply)
 
 
 def _chat_contents(dialogue: ProfiledDialogue, index: int, who: int, used: list[str], rng: Random) -> PromptContents:
@@ -81,7 +81,7 @@ def _chat_contents(dialogue: ProfiledDialogue, index: int, who: int, used: list[
 
 def asked_examples(
     dialogues: Sequence[ProfiledDialogue], expressed: Mapping[str, Sequence[str]], rng: Random, most: int
-) -> Iterator[Example]:
+) -> Iterator[TrainingExample]:
     """Questions about a profile sentence, answered by an utterance that expresses it; now and then evaded."""
     profiles = [profile for dialogue in dialogues for profile in dialogue.profiles if profile]
     answers = _answers(expressed)
@@ -103,9 +103,9 @@ def asked_examples(
             facts = tuple(rng.sample(others, min(2, len(others))))
             evasion = rng.choice(table("deflected")["answers"]).format(fact=rng.choice(others))
             untold = PromptContents(name, tuple(others), facing, message=question, own=own, facts=facts)
-            yield Example(untold, evasion)
+            yield TrainingExample(untold, evasion)
         facts = _shuffled([sentence, *(rng.sample(others, 1) if others and rng.random() < 0.5 else [])], rng)
-        yield Example(
+        yield TrainingExample(
             PromptContents(
                 name,
                 _shuffled([*others, sentence], rng),

@@ -18,7 +18,7 @@ from understudy.training.writer.tables import table
 
 __all__ = [
     "HELD_BACK",
-    "Speech",
+    "NovelSpeech",
     "entailed_sentences",
     "join_parts",
     "novel_speeches",
@@ -107,7 +107,7 @@ def entailed_sentences(folder: Path) -> Mapping[str, Sequence[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class NovelSpeech:
     """Something said in a novel: by whom, to whom, and where it starts and ends."""
 
     speaker: str
@@ -117,7 +117,7 @@ class Speech:
     end: int
 
 
-def novel_speeches(folder: Path, held_back: bool) -> dict[str, list[Speech]]:
+def novel_speeches(folder: Path, held_back: bool) -> dict[str, list[NovelSpeech]]:
     """The speeches of the free novels of a PDNC folder: of those to train on, or of those held back."""
     novels = [path for path in sorted(folder.iterdir()) if (path / "quotation_info.csv").is_file()]
     if not novels:
@@ -129,7 +129,7 @@ def novel_speeches(folder: Path, held_back: bool) -> dict[str, list[Speech]]:
     }
 
 
-def _speeches(path: Path) -> list[Speech]:
+def _speeches(path: Path) -> list[NovelSpeech]:
     found = []
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -137,7 +137,7 @@ def _speeches(path: Path) -> list[Speech]:
                 spans = ast.literal_eval(row["quoteByteSpans"])
                 parts = ast.literal_eval(row["subQuotationList"])
                 to = tuple(map(str, ast.literal_eval(row["addressees"] or "[]")))
-                found.append(Speech(row["speaker"], to, join_parts(parts), int(spans[0][0]), int(spans[-1][1])))
+                found.append(NovelSpeech(row["speaker"], to, join_parts(parts), int(spans[0][0]), int(spans[-1][1])))
     except (KeyError, ValueError, SyntaxError, TypeError, IndexError) as error:
         raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
     return sorted((speech for speech in found if speech.text), key=lambda speech: (speech.start, speech.end))

@@ -16,8 +16,8 @@ import numpy as np
 from understudy.encoding import Floats
 from understudy.prompting import PastExchange, PastLine, PromptContents
 from understudy.prompting.contents import ChatTurn
-from understudy.training.writer.chats import Example
-from understudy.training.writer.corpora import Speech
+from understudy.training.writer.chats import TrainingExample
+from understudy.training.writer.corpora import NovelSpeech
 from understudy.training.writer.grounding import content, first_sentences, grounded, sentences, support
 
 __all__ = ["ENCODED_LETTERS", "NovelExamples"]
@@ -32,7 +32,7 @@ CLAIM = re.compile(r"^(?:I (?:am|have|was|never|always|do not|don't|love|hate|li
 class NovelExamples:
     """The speeches of one novel, with the vectors of their texts."""
 
-    def __init__(self, speeches: Sequence[Speech], vectors: Mapping[str, Floats]) -> None:
+    def __init__(self, speeches: Sequence[NovelSpeech], vectors: Mapping[str, Floats]) -> None:
         self._speeches = speeches
         self._vectors = np.stack([vectors[speech.text[:ENCODED_LETTERS]] for speech in speeches])
         self._by, self._to = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
@@ -45,13 +45,13 @@ class NovelExamples:
                 self._heard[index] = index - 1
         self._claims = {name: list(self._claims_of(indices)) for name, indices in self._by.items()}
 
-    def examples(self, rng: Random, copied: float) -> Iterator[Example]:
+    def examples(self, rng: Random, copied: float) -> Iterator[TrainingExample]:
         """To learn from; a share `copied` of the replies stands in its own prompt."""
         for index in self._heard:
             if (example := self._example(index, rng, copied, judged=False)) and self._is_learned(example, rng):
                 yield example
 
-    def judged(self, rng: Random) -> Iterator[Example]:
+    def judged(self, rng: Random) -> Iterator[TrainingExample]:
         """To be measured on: nothing found by looking at the reply, and no reply left out."""
         for index in self._heard:
             if example := self._example(index, rng, 0.0, judged=True):
@@ -73,7 +73,7 @@ class NovelExamples:
                 if CLAIM.match(sentence) and 4 <= len(sentence.split()) <= 14 and sentence.endswith("."):
                     yield index, sentence
 
-    def _example(self, index: int, rng: Random, copied: float, judged: bool) -> Example | None:
+    def _example(self, index: int, rng: Random, copied: float, judged: bool) -> TrainingExample | None:
         speech, asked = self._speeches[index], self._speeches[index - 1]
         reply = first_sentences(speech.text, rng.choice((14, 22, 30, 40)))
         own = [other for other in self._by[speech.speaker] if abs(other - index) > NEAR]
@@ -98,9 +98,9 @@ class NovelExamples:
             own=tuple(recalled),
             others=tuple(self._others(index, query, rng)),
         )
-        return Example(contents, reply)
+        return TrainingExample(contents, reply)
 
-    def _is_learned(self, example: Example, rng: Random) -> bool:
+    def _is_learned(self, example: TrainingExample, rng: Random) -> bool:
         contents, reply = example
         if "?" not in contents.message and rng.random() > 0.65:
             return False

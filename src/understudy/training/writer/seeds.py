@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from understudy.prompting import PastExchange, PastLine, PromptContents
 from understudy.prompting.contents import ChatTurn
-from understudy.training.writer.chats import Example, near_misses
+from understudy.training.writer.chats import TrainingExample, near_misses
 from understudy.training.writer.grounding import bearing, content, sentences, support
 from understudy.training.writer.tables import names, random_name
 
@@ -82,7 +82,7 @@ def read_seeds() -> tuple[SeedPerson, ...]:
     return tuple(people)
 
 
-def seed_examples(rng: Random, rounds: int, held_back: bool = False) -> Iterator[Example]:
+def seed_examples(rng: Random, rounds: int, held_back: bool = False) -> Iterator[TrainingExample]:
     """Every question of every person, so many times, each time with other names and other memories."""
     for person in read_seeds():
         if (person.name in HELD_BACK) == held_back:
@@ -93,7 +93,7 @@ def seed_examples(rng: Random, rounds: int, held_back: bool = False) -> Iterator
                     )
 
 
-def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> Example:
+def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> TrainingExample:
     def bears(text: str) -> float:
         return bearing(text, question, answer)
 
@@ -117,7 +117,7 @@ def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> Exa
     if len(parts) > 1 and rng.random() < 0.35:  # what is added for the fun of it is not always to be learned
         while len(parts) > 1 and support(contents, parts[-1]) < 0.5:
             parts.pop()
-    return Example(contents, " ".join(parts))
+    return TrainingExample(contents, " ".join(parts))
 
 
 def _faced(person: SeedPerson, question: str, answer: str, rng: Random) -> str:
@@ -183,7 +183,7 @@ def _drawn(kinds: Mapping[str, str], rng: Random) -> dict[str, str]:
     return drawn
 
 
-def _exchanged(example: Example, words: Mapping[str, str]) -> Example:
+def _exchanged(example: TrainingExample, words: Mapping[str, str]) -> TrainingExample:
     """The example with other names, places and numbers, the same throughout."""
     lower = {word.lower(): other for word, other in words.items()}
     alternatives = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
@@ -195,7 +195,7 @@ def _exchanged(example: Example, words: Mapping[str, str]) -> Example:
         return text.replace("_", " ")
 
     contents = example.contents
-    return Example(
+    return TrainingExample(
         replace(
             contents,
             name=other(contents.name),

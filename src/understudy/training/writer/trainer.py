@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from understudy.training.writer.adapter import Adapters
-    from understudy.training.writer.chats import Example
+    from understudy.training.writer.chats import TrainingExample
 
 __all__ = ["WriterSettings", "train"]
 
@@ -122,7 +122,7 @@ def _optimization(settings: WriterSettings) -> Optimization:
     return Optimization(1, 1, settings.rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)
 
 
-def _tokenized(tokenizer: Any, examples: Sequence[Example], longest: int) -> list[Tokenized]:
+def _tokenized(tokenizer: Any, examples: Sequence[TrainingExample], longest: int) -> list[Tokenized]:
     """Examples as token ids; those that are too long are left out."""
     end = tokenizer.eos_token_id
     found = []
@@ -190,7 +190,7 @@ def _perplexity(model: Any, examples: Sequence[Tokenized], tokens: int) -> float
     return round(math.exp(min(total / max(sum(example.words for example in examples), 1), 100)), 2)
 
 
-def _digest(examples: Sequence[Example]) -> str:
+def _digest(examples: Sequence[TrainingExample]) -> str:
     digest = hashlib.sha256()
     for contents, reply in examples:
         digest.update(f"{chat_text(contents)}{reply}\0".encode())
