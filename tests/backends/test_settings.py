@@ -11,7 +11,6 @@ import pytest
 from llmserver import SCENARIOS, TEXT, Running
 from understudy.backends import open_llm
 from understudy.backends.endpoint import parse_url
-from understudy.backends.local_servers import ask_servers
 from understudy.backends.settings import (
     ConfiguredLLM,
     LLMSettings,
@@ -225,6 +224,8 @@ def test_a_model_that_is_set_up_can_be_talked_to(monkeypatch: pytest.MonkeyPatch
 
 def test_servers_that_answer_on_this_machine_are_found(llm_server: Running) -> None:
     others = [llm_server.at(scenario) for scenario in ("no-headers", "garbage", "html", "no-choices", "nothing")]
-    assert ask_servers([llm_server.url, *others, "http://127.0.0.1:9/v1"], 3) == [(llm_server.url, list(SCENARIOS))]
-    assert ask_servers([]) == []
+    assert find_local_servers([llm_server.url, *others, "http://127.0.0.1:9/v1"], 3) == [
+        (llm_server.url, list(SCENARIOS))
+    ]
+    assert find_local_servers([]) == []
     assert isinstance(find_local_servers(), list)

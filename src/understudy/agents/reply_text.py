@@ -13,7 +13,7 @@ __all__ = ["ReplyCleaner", "StreamCleaner"]
 
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]")
-PERHAPS_SPECIAL = re.compile(r"(?:<[|/\w]{0,40}|\[/?I?N?S?T?)\Z")
+PERHAPS_SPECIAL = re.compile(r"(?:<\|[^|<>]{0,40}\|?|</?\w{0,40}|\[/?I?N?S?T?)\Z")
 QUOTES = {'"': '"', "“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "'": "'"}
 SENTENCE_END = re.compile(r"[.!?…。！？](?:[\"'”’」』)*]*)(?=\s|\Z|(?<=[。！？」』]))")
 SAID_BY_ME = ("Me", "Assistant")

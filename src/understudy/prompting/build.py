@@ -10,9 +10,8 @@ from understudy.cards import lore_for
 from understudy.dialogue import ChatMessage, Situation, Turn
 from understudy.errors import InputError
 from understudy.prompting.compact import compact_contents, render_compact
-from understudy.prompting.contents import PromptContents, Recalled, contents_of
+from understudy.prompting.contents import PromptContents, PromptMessage, Recalled, contents_of
 from understudy.prompting.instructions import instructions_contents, render_instructions
-from understudy.prompting.messages import PromptMessage
 from understudy.prompting.trimming import GIVES_WAY, message_tokens, trim
 
 __all__ = ["BUDGET", "STYLES", "Prompt", "Section", "build_prompt", "estimate_tokens"]

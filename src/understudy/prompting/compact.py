@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from understudy.prompting.contents import PromptContents
+from understudy.prompting.contents import PromptContents, PromptMessage
 from understudy.prompting.first_person import first_person
-from understudy.prompting.messages import PromptMessage
 
 __all__ = ["compact_contents", "render_compact"]
 

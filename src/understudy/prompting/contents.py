@@ -13,7 +13,7 @@ from understudy.story import Moment
 from understudy.text import fold
 from understudy.wording import tie_sentence
 
-__all__ = ["ChatTurn", "PastExchange", "PastLine", "PromptContents", "Recalled", "contents_of"]
+__all__ = ["ChatTurn", "PastExchange", "PastLine", "PromptContents", "PromptMessage", "Recalled", "contents_of"]
 
 ABOUT_FACED = 5  # sentences about the one faced, the own ties first
 ABOUT_PRESENT = 2  # sentences about each of the others present
@@ -89,6 +89,19 @@ class PromptContents:
     when: str = ""
     """Title and moment of the story; blank for somebody who has none, and at the end."""
     language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """A message of a rendered prompt; `parts` are (section, text), joined by `separator`."""
+
+    role: str
+    parts: list[tuple[str, str]]
+    separator: str = "\n\n"
+
+    @property
+    def content(self) -> str:
+        return self.separator.join(text for _, text in self.parts)
 
 
 def contents_of(

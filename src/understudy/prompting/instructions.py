@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from understudy.prompting.contents import PastExchange, PromptContents
-from understudy.prompting.messages import PromptMessage
+from understudy.prompting.contents import PastExchange, PromptContents, PromptMessage
 
 __all__ = ["instructions_contents", "render_instructions"]
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from understudy.prompting.contents import PromptContents
-from understudy.prompting.messages import PromptMessage
+from understudy.prompting.contents import PromptContents, PromptMessage
 
 __all__ = ["GIVES_WAY", "message_tokens", "trim"]
 

@@ -24,10 +24,9 @@ import msgspec
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import personas, store
 from understudy.server.chats.answering import Answering, cut_live
-from understudy.server.chats.greetings import greeting_messages
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.replies import ReplyGenerator
-from understudy.server.chats.scene import ResolvedScene, differences, resolve_scene, still_possible
+from understudy.server.chats.scene import ResolvedScene, differences, greeting_messages, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
