@@ -84,7 +84,7 @@ class EncodedMemory:
         if self._ranked is not None:
             return self._ranked
         recent = np.arange(len(self.exchanges))[-FIRST_RECENT:]
-        by_words = [place for place, _ in self._words.top(query, FIRST_BY_WORDS)]
+        by_words = [index for index, _ in self._words.top(query, FIRST_BY_WORDS)]
         return self._encoded(np.union1d(recent, np.array(by_words, np.intp)), is_complete=False)
 
     def _encoded(self, places: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
@@ -111,7 +111,7 @@ class EncodedMemory:
             self._line_vectors = TextVectors([line.text for line in self.lines], self._encoder)
         places = np.arange(len(self.lines))
         if not self._line_vectors.is_complete:
-            places = np.sort(np.array([place for place, _ in self._line_words.top(query, FIRST_LINES)], np.intp))
+            places = np.sort(np.array([index for index, _ in self._line_words.top(query, FIRST_LINES)], np.intp))
         scores = self._line_vectors.of(places) @ message
         best: dict[tuple[int, ...], tuple[Line, str, float]] = {}
         for index in np.argsort(-scores, kind="stable").tolist():

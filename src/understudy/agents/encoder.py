@@ -216,9 +216,9 @@ def _options(
     if situation.faced is not None:
         scores[past.heard_from(situation.faced.name)[places]] += FACED
     own = (
-        Option(exchange.said.text.strip(), "exchange", float(scores[index]), place, said_at(exchange))
-        for index, place in ((index, int(places[index])) for index in np.argsort(-scores, kind="stable").tolist())
-        for exchange in (past.exchanges[place],)
+        Option(exchange.said.text.strip(), "exchange", float(scores[row]), index, said_at(exchange))
+        for row, index in ((row, int(places[row])) for row in np.argsort(-scores, kind="stable").tolist())
+        for exchange in (past.exchanges[index],)
     )
     if past.distinct >= FEW:
         return own

@@ -125,13 +125,13 @@ def _own(
         return
     bag = content(heard_words(situation.persona, query.message), query.language)
     names = (word for name in query.people for word in words(name, query.language))
-    asked = {**dict.fromkeys(names, ALIAS), **bag}
-    ranked = past.ranked_for(asked)
+    weighted_words = {**dict.fromkeys(names, ALIAS), **bag}
+    ranked = past.ranked_for(weighted_words)
     heard = ranked.heard_likeness(query.vector)
     scores = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
-    scores = scores + HEARD * heard + WORDS * past.shared_words(asked)[ranked.places]
+    scores = scores + HEARD * heard + WORDS * past.shared_words(weighted_words)[ranked.places]
     scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
-    exchanges = [past.exchanges[place] for place in ranked.places.tolist()]
+    exchanges = [past.exchanges[index] for index in ranked.places.tolist()]
     seen = set[str]()
     order = np.argsort(-scores, kind="stable").tolist()
     outdated = _outdated(exchanges, order[:COMPARED], query)
@@ -203,21 +203,21 @@ def _facts(situation: Situation, query: _MemoryQuery) -> list[str]:
 
 def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[PastLine]:
     """What others said in the character's hearing; those that share words first, so that few have to be encoded."""
-    overlaps = np.array([word_overlap(query.terms, told) for told in memory.overheard_terms])
+    overlaps = np.array([word_overlap(query.terms, line_terms) for line_terms in memory.overheard_terms])
     shortlist = [index for index in np.argsort(-overlaps, kind="stable")[:SHORTLIST].tolist() if overlaps[index] > 0]
     if not shortlist:
         return
     texts = [plain_line(memory.overheard[index].text) for index in shortlist]
     scores = query.scores(texts, overlaps[shortlist].tolist())
-    found = 0
+    count = 0
     for position in np.argsort(-scores, kind="stable").tolist():
-        if scores[position] < LEAST_OTHER or found == OTHERS:
+        if scores[position] < LEAST_OTHER or count == OTHERS:
             return
         line = memory.overheard[shortlist[position]]
         text = bearing_part(texts[position], query.terms, OTHERS_WORDS, query.language)
         if text not in shown:
             shown.add(text)
-            found += 1
+            count += 1
             yield PastLine(line.speaker or "", text, line.moment)
 
 
@@ -225,21 +225,23 @@ def _distinct(
     exchanges: Sequence[Exchange], order: Iterable[int], query: _MemoryQuery, seen: set[str]
 ) -> Iterator[PastExchange]:
     """The first few exchanges that say something, each text once."""
-    found = 0
+    count = 0
     for index in order:
-        if found == OWN:
+        if count == OWN:
             return
         exchange = exchanges[index]
         said = plain_line(exchange.said.text)
         if said in seen or len(terms(said, query.language)) < 2:
             continue
         seen.add(said)
-        found += 1
+        count += 1
         heard = exchange.heard
-        asked = "" if heard is None else bearing_part(plain_line(heard.text), query.terms, HEARD_WORDS, query.language)
-        speaker = heard.speaker if heard is not None and asked and heard.speaker else ""
+        heard_text = (
+            "" if heard is None else bearing_part(plain_line(heard.text), query.terms, HEARD_WORDS, query.language)
+        )
+        speaker = heard.speaker if heard is not None and heard_text and heard.speaker else ""
         moment = None if exchange.approved is not None else exchange.said.moment
-        yield PastExchange(speaker, asked, bearing_part(said, query.terms, OWN_WORDS, query.language), moment)
+        yield PastExchange(speaker, heard_text, bearing_part(said, query.terms, OWN_WORDS, query.language), moment)
 
 
 def _exchange_terms(exchange: Exchange, query: _MemoryQuery) -> frozenset[str]:

@@ -30,8 +30,8 @@ ENDINGS = ("'s", "ing", "ed", "es", "s")
 def roots(text: str, language: str = "en") -> frozenset[str]:
     """The words of meaning of a text, their endings taken off, so that 'wrote' and 'writing' are one."""
     small = stop_words(language)
-    found = (word for word in words(text, language) if word not in small)
-    return frozenset(map(_root, found) if language == "en" else found)
+    meaningful = (word for word in words(text, language) if word not in small)
+    return frozenset(map(_root, meaningful) if language == "en" else meaningful)
 
 
 @lru_cache(50_000)

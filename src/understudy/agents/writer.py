@@ -115,8 +115,8 @@ class WriterAgent:
         shown = StreamCleaner(cleaner, settings.max_tokens)
         pieces = self.backend.stream(prompt.messages, settings, cancellation)
         completion = yield from _feeding(pieces, shown)
-        if rest := shown.finish(completion.finish_reason):
-            yield rest
+        if tail := shown.finish(completion.finish_reason):
+            yield tail
         if shown.text or completion.finish_reason == "cancelled":
             reply = self._reply(situation, history, prompt, shown.text, completion.usage, shown.text == "")
             return replace(reply, log_probs=_log_probs(completion, shown.text))
@@ -159,8 +159,8 @@ class WriterAgent:
     def _settings(self, situation: Situation, prompt: Prompt, sampling: Sampling) -> Sampling:
         settings = _filled(sampling, self._sampling)
         if settings.seed is None:
-            told = "\0".join(message.content for message in prompt.messages)
-            settings = replace(settings, seed=zlib.crc32(told.encode("utf-8", "surrogatepass")) >> 1)
+            prompt_text = "\0".join(message.content for message in prompt.messages)
+            settings = replace(settings, seed=zlib.crc32(prompt_text.encode("utf-8", "surrogatepass")) >> 1)
         if situation.faced is not None:
             settings = replace(settings, stop=tuple(dict.fromkeys((*settings.stop, f"\n{situation.faced.name}:")))[:4])
         return settings
@@ -217,9 +217,9 @@ def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
     persona, faced = situation.persona, situation.faced
     own = join_names((persona.name,), persona.attributes.get("goes by", ()))
     heard = [turn.text for turn in history if turn.speaker not in own]
-    other = introduced_name(heard, persona.language) if faced is None else faced.name
+    partner = introduced_name(heard, persona.language) if faced is None else faced.name
     speakers = [turn.speaker for turn in history if turn.speaker not in own and turn.speaker != USER_NAME]
-    return ReplyCleaner(own, tuple(name for name in join_names((other,), speakers) if name not in own))
+    return ReplyCleaner(own, tuple(name for name in join_names((partner,), speakers) if name not in own))
 
 
 def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Evidence]:

@@ -112,12 +112,12 @@ def installed_model(name: str) -> Path | None:
     """The file of a model if it is on this machine: in our cache, in an installed package, or where the name says."""
     if name in KNOWN:
         known = KNOWN[name]
-        places = (models_folder() / known.file, *_files_of_package(known))
+        candidates = (models_folder() / known.file, *_files_of_package(known))
     else:
-        places = (_target(name) if HUB_NAME.fullmatch(name) else Path(name).expanduser(),)
-        if places[0].suffix.lower() != ".gguf":
+        candidates = (_target(name) if HUB_NAME.fullmatch(name) else Path(name).expanduser(),)
+        if candidates[0].suffix.lower() != ".gguf":
             return None
-    return next((path for path in places if path.is_file()), None)
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def pull(name: str, progress: Progress = ignore_progress) -> Path:

@@ -78,13 +78,13 @@ def download(
 def put_in_place(part: Path, target: Path, sha256: str | None, size: int | None, progress: Progress) -> None:
     """Check a whole file and rename it."""
     if size is not None and _size(part) != size:
-        found = _size(part)
+        actual_size = _size(part)
         part.unlink()
-        raise BackendError(f"{target.name} has {found} bytes and should have {size}: fetch it again")
-    if sha256 is not None and (found_hash := _hash(part, progress)) != sha256:
+        raise BackendError(f"{target.name} has {actual_size} bytes and should have {size}: fetch it again")
+    if sha256 is not None and (actual_sha256 := _hash(part, progress)) != sha256:
         part.unlink()
         raise BackendError(
-            f"{target.name} is not what it should be (its SHA-256 is {found_hash} and should be {sha256}): "
+            f"{target.name} is not what it should be (its SHA-256 is {actual_sha256} and should be {sha256}): "
             "fetch it again; if that does not help, the place it comes from cannot be trusted"
         )
     os.replace(part, target)

@@ -79,8 +79,8 @@ class Failures:
     def not_json(self, text: str) -> Failure:
         if HTML.match(text):
             title = TITLE.search(text)
-            told = self.excerpt(title[1] if title else text)
-            return self._failure(f"sent a web page ({told}) instead of an answer: does the URL end in /v1?")
+            page_title = self.excerpt(title[1] if title else text)
+            return self._failure(f"sent a web page ({page_title}) instead of an answer: does the URL end in /v1?")
         return self._failure(f"sent what is no answer: {self.excerpt(text)}", ALWAYS)
 
     def wrong_answer(self, problem: str, document: Any) -> Failure:
@@ -110,12 +110,16 @@ class Failures:
         except (ValueError, RecursionError):
             document = None
         page = TITLE.search(body) if HTML.match(body) else None
-        told = self.excerpt(error_message(document) or (page[1] if page else body))
-        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {told}" if told else "") + self._advice(status, told)
+        message = self.excerpt(error_message(document) or (page[1] if page else body))
+        text = (
+            f"HTTP {status} {_phrase(status)}".rstrip()
+            + (f": {message}" if message else "")
+            + self._advice(status, message)
+        )
         if status in TRANSIENT or status >= 500:
             is_final = isinstance(document, dict) and "insufficient_quota" in json.dumps(document.get("error"))
             return self._failure(text, NEVER if is_final else ALWAYS, _retry_after_s(headers))
-        return self._failure(text, refused_field=_refused_field(document, told) if status in (400, 422) else "")
+        return self._failure(text, refused_field=_refused_field(document, message) if status in (400, 422) else "")
 
     def excerpt(self, text: str) -> str:
         """The start of what a server sent, on one line, without control characters and without the key."""
@@ -126,13 +130,13 @@ class Failures:
         text = " ".join(text.split())
         return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
-    def _advice(self, status: int, told: str) -> str:
+    def _advice(self, status: int, message: str) -> str:
         if status in (401, 403):
             is_given = self._settings.key is not None
             return f" ({'is the key right?' if is_given else 'no key was sent: set UNDERSTUDY_LLM_KEY, or key_env'})"
         if status == 404:
             return f" (is there a model '{self._settings.model}', and does the URL end in /v1?)"
-        if status in (400, 413, 422) and re.search(r"context|too (?:long|large)|maximum", told, re.IGNORECASE):
+        if status in (400, 413, 422) and re.search(r"context|too (?:long|large)|maximum", message, re.IGNORECASE):
             return (
                 f" (context_tokens is {self._settings.context_tokens:,}: write what the server takes into models.toml)"
             )

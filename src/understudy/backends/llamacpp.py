@@ -133,12 +133,12 @@ class LlamaCppBackend:
             "logprobs": True,
             "top_logprobs": 1,
         }
-        given = {
+        options = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "seed": None if seed is None else seed % MAX_SEED,
         }
-        body |= {key: value for key, value in given.items() if value is not None}
+        body |= {key: value for key, value in options.items() if value is not None}
         if sampling.stop:
             body["stop"] = list(sampling.stop)
         return _Request(body, n, prompt_tokens + n * max_tokens)

@@ -128,7 +128,7 @@ class OpenAIBackend:
         ours = Cancellation()
         with cancellation.callback(ours.cancel), ThreadPoolExecutor(min(count, CONCURRENCY)) as pool:
             try:
-                tasks = [pool.submit(self._complete, messages, one, ours) for one in samplings]
+                tasks = [pool.submit(self._complete, messages, single, ours) for single in samplings]
                 failures = [error for task in tasks if (error := task.exception()) is not None]
             except BaseException:  # Ctrl-C: leaving the pool would wait for the answers
                 ours.cancel()

@@ -59,8 +59,8 @@ def write_card(card: Card, path: Path, picture: Path | bytes | None = None, vers
     if form == ".json":
         content = json_of(card) + b"\n"
     else:
-        place = picture if isinstance(picture, Path) else None
-        content = png_of(card, _content(picture) if isinstance(picture, Path) else picture, place)
+        picture_path = picture if isinstance(picture, Path) else None
+        content = png_of(card, _content(picture) if isinstance(picture, Path) else picture, picture_path)
     _replace(path, content)
 
 

@@ -92,14 +92,14 @@ class Regex:
         ends_at: int | None,
     ) -> bool:
         active: list[int] = []
-        for place in range(start, stop + 1):
-            waiting = [*active, 0] if place == start or starts_anywhere else active
-            tests, is_match = self._closure(program, waiting, text, place, budget)
-            if is_match and (ends_at is None or place == ends_at):
+        for position in range(start, stop + 1):
+            waiting = [*active, 0] if position == start or starts_anywhere else active
+            tests, is_match = self._closure(program, waiting, text, position, budget)
+            if is_match and (ends_at is None or position == ends_at):
                 return True
-            if budget.left <= 0 or place == stop:
+            if budget.left <= 0 or position == stop:
                 return False
-            letter = text[place]
+            letter = text[position]
             active = []
             for index in tests:
                 instruction = program[index]
@@ -115,7 +115,7 @@ class Regex:
         return False
 
     def _closure(
-        self, program: tuple[Instruction, ...], waiting: list[int], text: str, place: int, budget: MatchBudget
+        self, program: tuple[Instruction, ...], waiting: list[int], text: str, position: int, budget: MatchBudget
     ) -> tuple[list[int], bool]:
         """The instructions that look at the next character, and whether the end of the program is reached."""
         stack, seen, tests, is_match = waiting[::-1], set[int](), list[int](), False
@@ -132,26 +132,26 @@ class Regex:
                 stack.extend(instruction.targets)
             elif instruction.kind == "match":
                 is_match = True
-            elif self._holds(instruction, text, place, budget):
+            elif self._holds(instruction, text, position, budget):
                 stack.append(index + 1)
         return tests, is_match
 
-    def _holds(self, instruction: Instruction, text: str, place: int, budget: MatchBudget) -> bool:
+    def _holds(self, instruction: Instruction, text: str, position: int, budget: MatchBudget) -> bool:
         if instruction.kind == "look":
             ahead = instruction.text.startswith("=") or instruction.text.startswith("!")
-            start = place if ahead else max(place - instruction.width, 0)
-            stop = min(place + instruction.width, len(text)) if ahead else place
-            found = self._run(
+            start = position if ahead else max(position - instruction.width, 0)
+            stop = min(position + instruction.width, len(text)) if ahead else position
+            is_match = self._run(
                 instruction.inner,
                 text,
                 start,
                 stop,
                 budget,
                 starts_anywhere=not ahead,
-                ends_at=None if ahead else place,
+                ends_at=None if ahead else position,
             )
-            return found != instruction.text.endswith("!")
-        before, after = text[place - 1 : place] if place else "", text[place : place + 1]
+            return is_match != instruction.text.endswith("!")
+        before, after = text[position - 1 : position] if position else "", text[position : position + 1]
         if instruction.text == "^":
             return not before or (self.is_multiline and before in LINE_ENDS)
         if instruction.text == "$":
@@ -336,7 +336,7 @@ class _Parser:
             return PatternNode("test", test=self._class())
         if letter == ".":
             return PatternNode(
-                "test", test=(lambda _: True) if self._dot_is_all else lambda given: given not in LINE_ENDS
+                "test", test=(lambda _: True) if self._dot_is_all else lambda character: character not in LINE_ENDS
             )
         if letter in "*+?":
             raise Unsupported("a quantifier with nothing before it")

@@ -302,8 +302,8 @@ def _verdict(candidate: Candidate) -> Text:
     """What could have been said, where it came from, and why it was not."""
     text = Text(clean(candidate.text) or "not known yet", style="" if candidate.text else "italic dim")
     notes = (candidate.source, f"kept back: {candidate.rejected}" if candidate.rejected else "")
-    told = clean("; ".join(filter(None, notes)))
-    return text.append(f"  [{told}]", style="not italic dim") if told else text
+    note = clean("; ".join(filter(None, notes)))
+    return text.append(f"  [{note}]", style="not italic dim") if note else text
 
 
 def _with_words(evidence: Evidence) -> Text:

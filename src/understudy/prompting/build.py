@@ -84,13 +84,13 @@ def build_prompt(
     def rendered(contents: PromptContents) -> list[PromptMessage]:
         return render(replace(contents, told=_untold(contents)))
 
-    kept = trim(whole, rendered, count, most)
-    messages = rendered(kept)
+    trimmed = trim(whole, rendered, count, most)
+    messages = rendered(trimmed)
     return Prompt(
         tuple(ChatMessage(message.role, message.content) for message in messages),
-        tuple(_sections(messages, whole, kept, count)),
+        tuple(_sections(messages, whole, trimmed, count)),
         message_tokens(messages, count),
-        Recalled(kept.facts, kept.own, kept.others, kept.voice),
+        Recalled(trimmed.facts, trimmed.own, trimmed.others, trimmed.voice),
     )
 
 
@@ -113,13 +113,13 @@ def _untold(contents: PromptContents) -> tuple[str, ...]:
 
 
 def _sections(
-    messages: Sequence[PromptMessage], whole: PromptContents, kept: PromptContents, count: Callable[[str], int]
+    messages: Sequence[PromptMessage], whole: PromptContents, trimmed: PromptContents, count: Callable[[str], int]
 ) -> list[Section]:
     """In the order of the prompt; one that was dropped altogether comes last."""
     tokens: dict[str, int] = {}
     for message in messages:
         for name, text in message.parts:
             tokens[name] = tokens.get(name, 0) + (count(text) if text.strip() else 0)
-    dropped = {name: len(getattr(whole, name)) - len(getattr(kept, name)) for name in GIVES_WAY}
+    dropped = {name: len(getattr(whole, name)) - len(getattr(trimmed, name)) for name in GIVES_WAY}
     gone = [name for name in GIVES_WAY if dropped[name] and name not in tokens]
     return [Section(name, tokens.get(name, 0), dropped.get(name, 0)) for name in (*tokens, *gone)]

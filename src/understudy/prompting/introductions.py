@@ -76,9 +76,9 @@ def _statements(text: str, language: str) -> Iterator[str]:
 
 def _names(text: str, language: str) -> Iterator[str]:
     if language == "en":
-        found = [first or second for first, second in GIVEN.findall(text)]
-        yield from (name for name in found if name.split()[0] not in NO_NAMES)
-        if not found:
+        names_given = [first or second for first, second in GIVEN.findall(text)]
+        yield from (name for name in names_given if name.split()[0] not in NO_NAMES)
+        if not names_given:
             yield from (name.capitalize() for name in LOWER_CASE_NAME.findall(text))
     elif language == "ja":
         yield from (first or second for first, second in JAPANESE_NAME.findall(text))

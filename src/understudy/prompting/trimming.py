@@ -20,7 +20,7 @@ GIVES_WAY = (
     "directions",
 )  # fmt: skip
 EVERYTHING = 1 << 30
-KEPT = {
+MINIMUM = {
     "turns": 2, "voice": 3, "lore": 1, "others": 1, "own": 2, "present": 1, "theirs": 1, "told": 2, "profile": 4,
     "facts": 2, "setting": 1, "secrets": EVERYTHING, "directions": 3,
 }  # fmt: skip
@@ -44,7 +44,7 @@ def trim(contents: PromptContents, render: Render, count: Callable[[str], int], 
 
     if fits(contents):
         return contents
-    for least in (KEPT, dict.fromkeys(GIVES_WAY, 0)):
+    for least in (MINIMUM, dict.fromkeys(GIVES_WAY, 0)):
         for section in GIVES_WAY:
             items = len(getattr(contents, section))
             if items <= least[section]:
@@ -66,8 +66,8 @@ def trim(contents: PromptContents, render: Render, count: Callable[[str], int], 
 def _shortened(contents: PromptContents, section: str, items: int) -> PromptContents:
     """The contents with so many items of a section."""
     now: tuple[Any, ...] = getattr(contents, section)
-    kept = now[len(now) - items :] if section == "turns" else now[:items]
-    changed: dict[str, Any] = {section: kept}
+    remaining = now[len(now) - items :] if section == "turns" else now[:items]
+    changed: dict[str, Any] = {section: remaining}
     return replace(contents, **changed)
 
 

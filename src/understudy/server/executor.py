@@ -96,7 +96,7 @@ class AgentExecutor:
             self.replies_total += 1
             yield reply
             return
-        own, given = Cancellation(), cancellation or Cancellation()
+        own, requested = Cancellation(), cancellation or Cancellation()
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
 
         def put(item: str | Reply | Exception) -> None:
@@ -105,9 +105,9 @@ class AgentExecutor:
 
         async def leaving() -> None:
             if disconnected is None:
-                await cancelled(given)
+                await cancelled(requested)
             else:
-                await _first_of(cancelled(given), disconnected())
+                await _first_of(cancelled(requested), disconnected())
             own.cancel()
 
         watching = asyncio.ensure_future(leaving())

@@ -57,8 +57,8 @@ def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verd
 def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
     people, text = PeopleNames.of(situation, history), draft.text
     absent = _vocative(tuple(name for name in people.absent if " " not in name or len(name.split()) < 4))
-    asked = heard_turns(situation, history)[-1:]
-    if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people, asked):
+    last_messages = heard_turns(situation, history)[-1:]
+    if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people, last_messages):
         return "calls somebody who is not there"
     own_aliases = {name.casefold() for name in (*people.faced, *people.present)}
     gender = gender_of(situation.faced)
@@ -77,12 +77,14 @@ def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draf
     return ""
 
 
-def _is_subject(text: str, match: re.Match[str], people: PeopleNames, asked: Sequence[str]) -> bool:
+def _is_subject(text: str, match: re.Match[str], people: PeopleNames, last_messages: Sequence[str]) -> bool:
     """'Zita? She is my friend' takes up whom the message named; a bare name as the whole reply answers who it was."""
     if text.strip(" .!?") == match[1] or match[1] in people.present:
         return True
     begins = not text[: match.start(1)].strip()
-    return begins and any(part in message for message in asked for part in match[1].split() if part[:1].isupper())
+    return begins and any(
+        part in message for message in last_messages for part in match[1].split() if part[:1].isupper()
+    )
 
 
 def _was_for_another(situation: Situation, draft: Draft) -> bool:

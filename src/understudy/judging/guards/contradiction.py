@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from understudy.agents.dialogue_context import last_heard
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import people_named
-from understudy.judging.guards.feeling import asks_feeling, held, polarity
+from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
 from understudy.judging.guards.phrases import affirms, denies, numbers_in
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
@@ -44,11 +44,11 @@ def against_ties(situation: Situation, history: Sequence[Turn], draft: Draft) ->
     message = last_heard(situation.persona, history)
     if draft.source == "relation" or not asks_feeling(message):
         return Verdict.passing(NAME)
-    felt = held(_ties_asked_about(situation, message))
+    felt = tie_polarity(_ties_asked_about(situation, message))
     said = polarity(draft.text)
     if not said and YES_OR_NO.match(message):
-        asked = -1 if HATES.search(message) else 1
-        said = asked if affirms(draft.text) else -asked if denies(draft.text) else 0
+        asked_sign = -1 if HATES.search(message) else 1
+        said = asked_sign if affirms(draft.text) else -asked_sign if denies(draft.text) else 0
     return Verdict.stopped(NAME, "goes against a tie") if said * felt < 0 else Verdict.passing(NAME)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from understudy.story import Relation
 
-__all__ = ["asks_feeling", "held", "polarity"]
+__all__ = ["asks_feeling", "polarity", "tie_polarity"]
 
 FEELING = re.compile(
     r"\b(likes?|liked|loves?|loved|trusts?|trusted|fond|dear|friends?|glad|hates?|hated|despises?|"
@@ -44,7 +44,7 @@ def polarity(text: str) -> int:
     return total
 
 
-def held(ties: Iterable[Relation]) -> int:
+def tie_polarity(ties: Iterable[Relation]) -> int:
     """1 where ties are for somebody, -1 where they are against them, 0 where they are neither or both."""
     total = 0
     for tie in ties:

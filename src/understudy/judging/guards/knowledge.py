@@ -75,24 +75,24 @@ def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Ver
     if draft.source not in WRITTEN or situation.persona.language != "en":
         return Verdict.passing(NAME)
     past = known_words(situation.persona)
-    told = _told(situation, history)
+    chat_words = _words_of_chat(situation, history)
     for name in names_in(draft.text):
         folded = name.casefold().replace("’", "'").removesuffix("'s")
         forms = {folded, folded + "s", folded.removesuffix("s")}
-        if forms.isdisjoint(past) and forms.isdisjoint(told):
+        if forms.isdisjoint(past) and forms.isdisjoint(chat_words):
             return Verdict.stopped(NAME, "names what nobody told")
     if numbers := numbers_in(draft.text):
-        counted = {part for word in told for part in word.split("-")} | past
+        counted = {part for word in chat_words for part in word.split("-")} | past
         if numbers - counted:
             return Verdict.stopped(NAME, "counts what nobody counted")
     return Verdict.passing(NAME)
 
 
-def _told(situation: Situation, history: Sequence[Turn]) -> set[str]:
+def _words_of_chat(situation: Situation, history: Sequence[Turn]) -> set[str]:
     """The words of this chat, and of what the situation says beside the character's past."""
-    others = (*([situation.faced] if situation.faced else []), *situation.present, *situation.acquaintances)
+    people = (*([situation.faced] if situation.faced else []), *situation.present, *situation.acquaintances)
     texts = [turn.text for turn in history]
-    texts += [text for other in others for text in (other.name, *other.aliases, *other.profile)]
+    texts += [text for person in people for text in (person.name, *person.aliases, *person.profile)]
     texts += [situation.setting, *situation.secrets]
     return {word.removesuffix("'s") for text in texts for word in words(text)}
 
@@ -105,10 +105,10 @@ def known_words(persona: Persona) -> frozenset[str]:
 
 
 def _words_of(persona: Persona) -> frozenset[str]:
-    found = {word for scene in persona.past.scenes() for line in scene.lines for word in words(line.text)}
-    found |= {word for scene in persona.past.scenes() for word in words(scene.setting)}
+    vocabulary = {word for scene in persona.past.scenes() for line in scene.lines for word in words(line.text)}
+    vocabulary |= {word for scene in persona.past.scenes() for word in words(scene.setting)}
     texts = (persona.name, *persona.profile, *(tie_sentence(tie, persona.language) for tie in persona.relations))
-    found |= {word for text in texts for word in words(text)}
-    found |= {word for values in persona.attributes.values() for value in values for word in words(value)}
-    found |= {part for word in found if "-" in word for part in word.split("-")}
-    return frozenset(word.removesuffix("'s") for word in found)
+    vocabulary |= {word for text in texts for word in words(text)}
+    vocabulary |= {word for values in persona.attributes.values() for value in values for word in words(value)}
+    vocabulary |= {part for word in vocabulary if "-" in word for part in word.split("-")}
+    return frozenset(word.removesuffix("'s") for word in vocabulary)

@@ -74,8 +74,8 @@ class StoryView:
     @cached_property
     def audience(self) -> tuple[str, ...]:
         """The true names of those who hear it; empty for a stranger."""
-        others = (*([self.situation.faced] if self.situation.faced else []), *self.situation.present)
-        return tuple(dict.fromkeys(true for other in others if (true := self.true_name(other.name))))
+        listeners = (*([self.situation.faced] if self.situation.faced else []), *self.situation.present)
+        return tuple(dict.fromkeys(true for listener in listeners if (true := self.true_name(listener.name))))
 
     def true_name(self, name: str) -> str:
         if name not in self._true_names:
@@ -96,7 +96,7 @@ class StoryView:
                 fact.values,
                 fact_sentence(fact, language) if fact.who == self.who else about_other(fact, fact.who, language),
                 tuple(roots(value, language) for value in fact.values),
-                min(other.since for other in self._facts_of(fact.who) if _is_same(other, fact)),
+                min(version.since for version in self._facts_of(fact.who) if _is_same(version, fact)),
                 None if fact.known_to is None else frozenset((*fact.known_to, fact.who)),
             )
             for fact in self._holding()
@@ -142,7 +142,7 @@ class StoryView:
         return tuple(name for character in cast for name in (character.name, *character.aliases))
 
     @cached_property
-    def kept(self) -> tuple[DatedFact, ...]:
+    def withheld(self) -> tuple[DatedFact, ...]:
         """Facts that somebody of the audience does not know; what the timeless profile says anybody may know."""
         profile = [roots(text, self.story.language) for text in self.story.character(self.who).profile]
         return tuple(
@@ -157,17 +157,17 @@ class StoryView:
         """When something kept was told, and the lines next to it, where the audience was not."""
         from understudy.judging.guards.secrets import tells
 
-        found = set[tuple[int, ...]]()
+        moments = set[tuple[int, ...]]()
         for scene in self.situation.persona.past.scenes():
             here = set(map(self.true_name, scene.present))
-            if not self.kept or (self.audience and here.issuperset(self.audience)):
+            if not self.withheld or (self.audience and here.issuperset(self.audience)):
                 continue
             spoken = [line for line in scene.lines if line.speaker is not None]
-            for place, line in enumerate(spoken):
-                if any(tells(self, fact, "", line.text) for fact in self.kept if fact.attribute == SECRET):
-                    near = spoken[max(0, place - BESIDE) : place + BESIDE + 1]
-                    found |= {other.moment.numbers for other in near}
-        return frozenset(found)
+            for index, line in enumerate(spoken):
+                if any(tells(self, fact, "", line.text) for fact in self.withheld if fact.attribute == SECRET):
+                    near = spoken[max(0, index - BESIDE) : index + BESIDE + 1]
+                    moments |= {neighbour.moment.numbers for neighbour in near}
+        return frozenset(moments)
 
     @cached_property
     def shared(self) -> tuple[DatedFact, ...]:
@@ -255,8 +255,8 @@ class StoryView:
         return MetricContext(self.story, self.situation)
 
 
-def _is_same(one: Fact, other: Fact) -> bool:
-    return (one.attribute, one.values) == (other.attribute, other.values)
+def _is_same(first: Fact, second: Fact) -> bool:
+    return (first.attribute, first.values) == (second.attribute, second.values)
 
 
 class StoryViews:

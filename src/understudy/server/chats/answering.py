@@ -229,5 +229,5 @@ def _broken_off(error: Exception) -> str:
     """What is shown as the reason of a reply that was not written to its end."""
     if isinstance(error, Refused) and error.status == CLIENT_CLOSED_REQUEST:
         return msgspec.json.encode(Why()).decode()
-    told = problem_of(error).message if isinstance(error, UnderstudyError) else "the reply failed on the server"
-    return msgspec.json.encode(Why([EvidenceDocument("problem", told, None, [])])).decode()
+    reason = problem_of(error).message if isinstance(error, UnderstudyError) else "the reply failed on the server"
+    return msgspec.json.encode(Why([EvidenceDocument("problem", reason, None, [])])).decode()

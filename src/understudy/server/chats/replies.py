@@ -95,8 +95,8 @@ class ReplyGenerator:
                         if piece := shown.feed(item):
                             yield piece
                     else:
-                        if rest := shown.finish():
-                            yield rest
+                        if tail := shown.finish():
+                            yield tail
                         yield _message(situation, reply_as_shown(item, names), names, chat.characters)
 
         return _message(situation, Reply(""), names, chat.characters), items()

@@ -61,7 +61,7 @@ def readable(text: str) -> str:
     words: list[str] = []
     for word in NO_SPACE.sub(r"\1 ", text).split(" "):
         words.append(_spelled(word, words[-1] if words else ""))
-    text = re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), " ".join(words))
+    text = re.sub(r"(^|[.!?] )([a-z])", lambda start: start[1] + start[2].upper(), " ".join(words))
     if text and text[-1] not in ".!?\"'":
         text = text.rstrip(" ,;:") + ("." if text[-1].isalnum() or text[-1] in ",;:)" else "")
     return text
@@ -130,17 +130,17 @@ def novel_speeches(folder: Path, held_back: bool) -> dict[str, list[NovelSpeech]
 
 
 def _speeches(path: Path) -> list[NovelSpeech]:
-    found = []
+    speeches = []
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 spans = ast.literal_eval(row["quoteByteSpans"])
                 parts = ast.literal_eval(row["subQuotationList"])
                 to = tuple(map(str, ast.literal_eval(row["addressees"] or "[]")))
-                found.append(NovelSpeech(row["speaker"], to, join_parts(parts), int(spans[0][0]), int(spans[-1][1])))
+                speeches.append(NovelSpeech(row["speaker"], to, join_parts(parts), int(spans[0][0]), int(spans[-1][1])))
     except (KeyError, ValueError, SyntaxError, TypeError, IndexError) as error:
         raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
-    return sorted((speech for speech in found if speech.text), key=lambda speech: (speech.start, speech.end))
+    return sorted((speech for speech in speeches if speech.text), key=lambda speech: (speech.start, speech.end))
 
 
 def join_parts(parts: Sequence[str]) -> str:

@@ -35,9 +35,9 @@ END = "<|im_end|>"
 
 def chat_text(contents: PromptContents) -> str:
     """The prompt as the model reads it (ChatML), up to where its reply begins."""
-    kept = trim(contents, render_compact, estimate_tokens, BUDGET)
-    told = "".join(f"<|im_start|>{message.role}\n{message.content}{END}\n" for message in render_compact(kept))
-    return f"{told}<|im_start|>assistant\n"
+    trimmed = trim(contents, render_compact, estimate_tokens, BUDGET)
+    prompt = "".join(f"<|im_start|>{message.role}\n{message.content}{END}\n" for message in render_compact(trimmed))
+    return f"{prompt}<|im_start|>assistant\n"
 
 
 def training_examples(data: Path, novels: Path, settings: WriterSettings, seed: int) -> list[TrainingExample]:
@@ -89,13 +89,13 @@ def _validation(path: Path, rng: Random) -> Iterator[TrainingExample]:
     profile: list[str] = []
     turns: list[ChatTurn] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-        number, _, rest = line.partition(" ")
+        number, _, body = line.partition(" ")
         if number == "1":
             profile, turns = [], []
-        if rest.startswith("your persona:"):
-            profile.append(readable(rest.split(":", 1)[1]))
+        if body.startswith("your persona:"):
+            profile.append(readable(body.split(":", 1)[1]))
             continue
-        heard, reply = (readable(text) for text in (*rest.split("\t"), "")[:2])
+        heard, reply = (readable(text) for text in (*body.split("\t"), "")[:2])
         nearest = sorted(profile, key=lambda text: -len(content(text) & content(heard)))[:1]
         shown = tuple(turns[-TURNS:])
         yield TrainingExample(

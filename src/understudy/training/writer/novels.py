@@ -74,10 +74,10 @@ class NovelExamples:
                     yield index, sentence
 
     def _example(self, index: int, rng: Random, copied: float, judged: bool) -> TrainingExample | None:
-        speech, asked = self._speeches[index], self._speeches[index - 1]
+        speech, prompting = self._speeches[index], self._speeches[index - 1]
         reply = first_sentences(speech.text, rng.choice((14, 22, 30, 40)))
-        own = [other for other in self._by[speech.speaker] if abs(other - index) > NEAR]
-        message = asked.text if len(asked.text.split()) <= 50 else " ".join(sentences(asked.text)[-2:])
+        own = [position for position in self._by[speech.speaker] if abs(position - index) > NEAR]
+        message = prompting.text if len(prompting.text.split()) <= 50 else " ".join(sentences(prompting.text)[-2:])
         if reply is None or len(reply) < 3 or '"' in reply or len(own) < FEWEST_LINES or len(message.split()) > 60:
             return None
         query = self._vectors[index if not judged and rng.random() < 0.45 else index - 1]
@@ -86,12 +86,12 @@ class NovelExamples:
         if rng.random() < copied and len(content(reply)) >= 2:
             heard = message if rng.random() < 0.25 and len(message.split()) < 25 else ""
             whole = first_sentences(speech.text, 45) or reply
-            recalled.insert(rng.choice((0, 0, 1)), PastExchange(asked.speaker if heard else "", heard, whole))
-        claims = [text for place, text in self._claims[speech.speaker] if abs(place - index) > NEAR]
+            recalled.insert(rng.choice((0, 0, 1)), PastExchange(prompting.speaker if heard else "", heard, whole))
+        claims = [text for position, text in self._claims[speech.speaker] if abs(position - index) > NEAR]
         contents = PromptContents(
             name=speech.speaker,
             profile=tuple(rng.sample(claims, min(len(claims), rng.choice((0, 2, 4, 5))))),
-            facing=asked.speaker,
+            facing=prompting.speaker,
             voice=self._voice(own, best, rng),
             turns=self._turns(index, rng),
             message=message,
@@ -114,7 +114,7 @@ class NovelExamples:
         said = self._vectors[own] @ query
         heard = [float(self._vectors[self._heard[index]] @ query) if index in self._heard else -1.0 for index in own]
         scores = np.maximum(said, 0.9 * np.array(heard, np.float32))
-        return [own[place] for place in np.argsort(-scores, kind="stable").tolist()]
+        return [own[row] for row in np.argsort(-scores, kind="stable").tolist()]
 
     def _recalled(self, best: Sequence[int], rng: Random) -> Iterator[PastExchange]:
         for index in best:
@@ -126,16 +126,16 @@ class NovelExamples:
     def _others(self, index: int, query: Floats, rng: Random) -> Iterator[PastLine]:
         speaker = self._speeches[index].speaker
         heard = [
-            other
-            for other in self._to[speaker]
-            if abs(other - index) > NEAR and self._speeches[other].speaker != speaker
+            position
+            for position in self._to[speaker]
+            if abs(position - index) > NEAR and self._speeches[position].speaker != speaker
         ]
         if not heard or rng.random() >= 0.5:
             return
         order = np.argsort(-(self._vectors[heard] @ query), kind="stable").tolist()
-        for place in order[: rng.choice((1, 2))]:
-            if text := first_sentences(self._speeches[heard[place]].text, 30):
-                yield PastLine(self._speeches[heard[place]].speaker, text)
+        for row in order[: rng.choice((1, 2))]:
+            if text := first_sentences(self._speeches[heard[row]].text, 30):
+                yield PastLine(self._speeches[heard[row]].speaker, text)
 
     def _voice(self, own: Sequence[int], best: Sequence[int], rng: Random) -> tuple[str, ...]:
         drawn = [index for index in rng.sample(own, min(len(own), 8)) if index not in best]
@@ -144,7 +144,7 @@ class NovelExamples:
 
     def _turns(self, index: int, rng: Random) -> tuple[ChatTurn, ...]:
         """What the two said before the message, in turn."""
-        speech, asked = self._speeches[index], self._speeches[index - 1]
+        speech, prompting = self._speeches[index], self._speeches[index - 1]
         turns: list[ChatTurn] = []
         at = index - 1
         for _ in range(rng.choice((0, 1, 2, 3))):
@@ -154,7 +154,7 @@ class NovelExamples:
             before = self._speeches[at]
             is_own, text = before.speaker == speech.speaker, first_sentences(before.text, 40)
             is_in_turn = is_own != (turns[0].is_own if turns else False)
-            if before.speaker not in (speech.speaker, asked.speaker) or text is None or not is_in_turn:
+            if before.speaker not in (speech.speaker, prompting.speaker) or text is None or not is_in_turn:
                 break
             turns.insert(0, ChatTurn(is_own, text, before.speaker))
         return tuple(turns)

@@ -53,8 +53,8 @@ class SeedPerson:
         elif key == "F":
             self.faced = text
         elif key == "X":
-            asked, said = text.split(" / ", 1)
-            speaker, heard = asked.split(": ", 1)
+            first_part, said = text.split(" / ", 1)
+            speaker, heard = first_part.split(": ", 1)
             self.said.append(PastExchange(speaker, heard, said))
         elif key == "M":
             speaker, line = text.split(": ", 1)
@@ -159,8 +159,8 @@ def _heard(person: SeedPerson, bears: Callable[[str], float], rng: Random) -> li
 
 def _turns(person: SeedPerson, question: str, rng: Random) -> Iterator[ChatTurn]:
     """One or two other questions that were answered before."""
-    for asked, answers in _some([pair for pair in person.questions if pair[0] != question], rng.choice((1, 2)), rng):
-        yield ChatTurn(False, asked)
+    for earlier, answers in _some([pair for pair in person.questions if pair[0] != question], rng.choice((1, 2)), rng):
+        yield ChatTurn(False, earlier)
         yield ChatTurn(True, rng.choice(answers))
 
 
@@ -185,31 +185,33 @@ def _drawn(kinds: Mapping[str, str], rng: Random) -> dict[str, str]:
 
 def _exchanged(example: TrainingExample, words: Mapping[str, str]) -> TrainingExample:
     """The example with other names, places and numbers, the same throughout."""
-    lower = {word.lower(): other for word, other in words.items()}
+    lower = {word.lower(): exchange for word, exchange in words.items()}
     alternatives = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
     pattern = re.compile(rf"(?<![A-Za-z])({alternatives})(?![A-Za-z])", re.IGNORECASE) if words else None
 
-    def other(text: str) -> str:
+    def exchange(text: str) -> str:
         if pattern is not None:
-            text = pattern.sub(lambda found: _cased(lower[found[1].lower()], found[1]), text)
+            text = pattern.sub(lambda match: _cased(lower[match[1].lower()], match[1]), text)
         return text.replace("_", " ")
 
     contents = example.contents
     return TrainingExample(
         replace(
             contents,
-            name=other(contents.name),
-            profile=tuple(map(other, contents.profile)),
-            facing=other(contents.facing),
-            theirs=tuple(map(other, contents.theirs)),
-            voice=tuple(map(other, contents.voice)),
-            turns=tuple(ChatTurn(turn.is_own, other(turn.text)) for turn in contents.turns),
-            message=other(contents.message),
-            facts=tuple(map(other, contents.facts)),
-            own=tuple(PastExchange(other(item.speaker), other(item.heard), other(item.said)) for item in contents.own),
-            others=tuple(PastLine(other(line.speaker), other(line.text)) for line in contents.others),
+            name=exchange(contents.name),
+            profile=tuple(map(exchange, contents.profile)),
+            facing=exchange(contents.facing),
+            theirs=tuple(map(exchange, contents.theirs)),
+            voice=tuple(map(exchange, contents.voice)),
+            turns=tuple(ChatTurn(turn.is_own, exchange(turn.text)) for turn in contents.turns),
+            message=exchange(contents.message),
+            facts=tuple(map(exchange, contents.facts)),
+            own=tuple(
+                PastExchange(exchange(item.speaker), exchange(item.heard), exchange(item.said)) for item in contents.own
+            ),
+            others=tuple(PastLine(exchange(line.speaker), exchange(line.text)) for line in contents.others),
         ),
-        other(example.reply),
+        exchange(example.reply),
     )
 
 

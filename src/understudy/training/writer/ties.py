@@ -60,9 +60,9 @@ def _ties(rng: Random, with_surnames: bool) -> dict[str, _Tie]:
         level = rng.randint(-10, 10)
         fitting = [kind for kind in table("of_kind") if _fits(kind, level)]
         kind = rng.choice(fitting) if rng.random() < 0.5 else ""
-        found = [Relation("", name, "affection", level, ALWAYS)]
-        found += [Relation("", name, kind, None, ALWAYS)] if kind else []
-        ties[name] = _Tie(pronoun, level, kind, tuple(tie_sentence(tie, "en") for tie in found))
+        relations = [Relation("", name, "affection", level, ALWAYS)]
+        relations += [Relation("", name, kind, None, ALWAYS)] if kind else []
+        ties[name] = _Tie(pronoun, level, kind, tuple(tie_sentence(tie, "en") for tie in relations))
     return ties
 
 
