@@ -136,7 +136,7 @@ def test_a_key_that_is_none_is_refused_without_being_shown(key: str, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("x = 1", "x is unknown: known are default, llm"),
         ("llm = 3", "llm is no table"),
@@ -158,9 +158,9 @@ def test_a_key_that_is_none_is_refused_without_being_shown(key: str, monkeypatch
         ("a = ", r"is not TOML: Invalid value \(at end of document\)"),
     ],
 )
-def test_what_is_wrong_is_told_by_file_and_key(folder: Path, text: str, told: str) -> None:
+def test_what_is_wrong_is_told_by_file_and_key(folder: Path, text: str, expected: str) -> None:
     path = write(folder, text)
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=expected) as caught:
         is_set_up()
     assert str(caught.value).startswith(f"{path}: ")
 
@@ -223,8 +223,8 @@ def test_a_model_that_is_set_up_can_be_talked_to(monkeypatch: pytest.MonkeyPatch
 
 
 def test_servers_that_answer_on_this_machine_are_found(llm_server: Running) -> None:
-    others = [llm_server.at(scenario) for scenario in ("no-headers", "garbage", "html", "no-choices", "nothing")]
-    assert find_local_servers([llm_server.url, *others, "http://127.0.0.1:9/v1"], 3) == [
+    unusable = [llm_server.at(scenario) for scenario in ("no-headers", "garbage", "html", "no-choices", "nothing")]
+    assert find_local_servers([llm_server.url, *unusable, "http://127.0.0.1:9/v1"], 3) == [
         (llm_server.url, list(SCENARIOS))
     ]
     assert find_local_servers([]) == []

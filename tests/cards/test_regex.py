@@ -11,7 +11,7 @@ from understudy.cards.regex import MatchBudget, Unsupported, compile_regex
 STEPS = 1_000_000
 
 
-def found(pattern: str, text: str, flags: str = "") -> bool:
+def matches(pattern: str, text: str, flags: str = "") -> bool:
     return compile_regex(pattern, flags).search(text, MatchBudget(STEPS))
 
 
@@ -56,7 +56,7 @@ def found(pattern: str, text: str, flags: str = "") -> bool:
     ],
 )
 def test_patterns_as_lorebooks_write_them(pattern: str, flags: str, text: str, expected: bool) -> None:
-    assert found(pattern, text, flags) is expected
+    assert matches(pattern, text, flags) is expected
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ pieces = st.sampled_from(PIECES)
 @given(st.lists(pieces, max_size=6).map("".join), st.text("ab c", max_size=8), st.sampled_from(["", "i", "m", "s"]))
 def test_it_finds_what_the_engine_that_backtracks_finds(pattern: str, text: str, flags: str) -> None:
     expected = re.compile(pattern, sum((re.RegexFlag[flag.upper()] for flag in flags), re.RegexFlag.ASCII))
-    assert found(pattern, text, flags) == (expected.search(text) is not None)
+    assert matches(pattern, text, flags) == (expected.search(text) is not None)
 
 
 @given(st.text("ab()[]{}|*+?\\^$.-,1<>=!:", max_size=30))
