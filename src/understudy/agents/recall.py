@@ -44,7 +44,7 @@ LEAST_FACT, LEAST_HEARD, LEAST_OTHER = 0.15, 0.5, 0.45
 ABOUT, NOT_ABOUT, FAMILIARITY = 0.4, -0.3, -0.15
 ALIAS = 0.5  # weight of the words of a name beside those the message has
 ABOUT_ONESELF = re.compile(r"\b(?:who are you|your name|yourself|introduce)\b", re.IGNORECASE)
-COMPARED = 40  # best own exchanges, of which one may have taken back another
+COMPARED = 40  # best own exchanges that are compared for outdated ones
 SCENES = 200  # searched for what others said; bounds the work on a long story
 OVERHEARD = 800
 SHORTLIST = 32  # lines of others that are encoded for a message, those that share most words with it
@@ -75,7 +75,7 @@ class Recall:
         self._memories = KeyedCache[Memory](32)
 
     def recall(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
-        with BACKGROUND.paused():  # what is asked for now goes before the rest of a long past
+        with BACKGROUND.paused():  # this request goes before encoding the rest of a long past
             return self._recalled(situation, history)
 
     def _recalled(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
@@ -137,7 +137,7 @@ def _own(
     outdated = _outdated(exchanges, order[:COMPARED], query)
     yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen)
     alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
-    # 'What?' is like any question, and says nothing of what was answered.
+    # 'What?' is similar to any question, so its answer says nothing.
     meant = (
         index
         for index in alike
@@ -147,7 +147,7 @@ def _own(
 
 
 def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _MemoryQuery) -> frozenset[int]:
-    """Of exchanges that say all the words of the message, all but the newest: minds change, and the last word holds."""
+    """Of exchanges that say all the words of the message, all but the newest, which holds."""
     if len(query.said) < 2:
         return frozenset()
     same = sorted(index for index in indices if query.said <= terms(exchanges[index].said.text, query.language))

@@ -48,7 +48,7 @@ class ReplyCleaner:
         return self._until_other_speaks(said).rstrip()
 
     def _spoken(self, text: str) -> str:
-        """Without the name of the one who speaks."""
+        """The text without a label of the character's own name."""
         text = text.lstrip()
         for name in sorted((*self.names, *SAID_BY_ME), key=len, reverse=True):
             if match := re.match(rf"[*_\[]*{re.escape(name)}[*_\]]*\s*[:：][*_]*\s*", text, re.IGNORECASE):
@@ -106,7 +106,7 @@ class StreamCleaner:
 
 
 def _whole_sentences(text: str) -> str:
-    """A text that broke off, without its last sentence; one that is all there is ends in dots."""
+    """A text that was cut off, without its last sentence; a single sentence ends in dots."""
     return _sentences_only(text) or (f"{text.rstrip(' ,;:-')}..." if text else "")
 
 

@@ -4,8 +4,8 @@
     local    a GGUF model in this process          prompt of style 'instructions'
     writer   SmolLM2 with the shipped adapter      prompt of style 'compact', the one it was trained on
 
-Nothing that is written is judged here. The same history has the same reply, as far as the back end honours seeds: the
-seed is made from the prompt.
+Drafts are not judged here (see `judging.guards`). The seed is derived from the prompt, so that the same history has the
+same reply, as far as the back end honours seeds.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class WriterAgent:
         return self._given_recall or Recall()
 
     def prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling = DEFAULT_SAMPLING) -> Prompt:
-        """What the model is told, for the last turn of the history."""
+        """The prompt for a reply to the last turn of the history."""
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
         budget = min(self._budget, max(room, LEAST_PROMPT))
         recalled = self._recall.recall(situation, history)
@@ -182,7 +182,7 @@ class WriterAgent:
 
 
 def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:
-    """What can be shown of each piece; the back end is stopped when nobody listens any more."""
+    """The cleaned pieces; closing the generator stops the back end."""
     try:
         while True:
             try:
@@ -197,7 +197,7 @@ def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> 
 
 
 def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:
-    """Those of the tokens; a text that was changed no longer has them."""
+    """Log-probabilities of the tokens; None if the text was changed by cleaning."""
     return completion.log_probs if text == completion.text.strip() else None
 
 
@@ -223,7 +223,7 @@ def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
 
 
 def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Evidence]:
-    """What of the past and the profile stood in the prompt for this message, and who wrote."""
+    """What of the past and the profile was in the prompt for this message, and the model that wrote."""
     recalled, ties = prompt.recalled, frozenset(situation.persona.feelings())
     for fact in recalled.facts:
         yield Evidence("relation" if fact in ties else "profile", fact)

@@ -26,7 +26,7 @@ LARGEST_ANSWER = 32 * 1024 * 1024
 LARGEST_ERROR = 64 * 1024
 ERROR_TIMEOUT_S = 5.0
 USAGE_TIMEOUT_S = 2.0
-ENOUGH_TO_TELL = 8  # bytes by which events are told from JSON
+ENOUGH_TO_TELL = 8  # bytes that suffice to tell events from JSON
 
 
 class Cancelled(Exception):
@@ -47,7 +47,7 @@ class ChatEndpoint:
         return self._endpoint.url
 
     def leave_out(self, field: str) -> None:
-        """Send this field no more: the server does not know it."""
+        """Leave a field out of all further requests: the server does not support it."""
         self._refused_fields.add(field)
 
     def send(
@@ -80,7 +80,7 @@ class ChatEndpoint:
                     yield from pieces
                     if answer.is_finished and len(answer.choices) >= sampling.n:  # only the usage may follow
                         exchange.deadline = monotonic() + min(USAGE_TIMEOUT_S, self._settings.token_timeout_s)
-                    elif has_progress:  # a comment that keeps the connection open is none
+                    elif has_progress:  # a keep-alive comment is not progress
                         has_begun = True
                         exchange.deadline = monotonic() + self._settings.token_timeout_s
         except (OSError, HTTPException, NotEvents, Failure) as error:

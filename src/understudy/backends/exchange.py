@@ -29,7 +29,7 @@ class ConnectFailed(OSError):
 
 
 class CertificateRefused(ConnectFailed):
-    """The server is not the one that the URL names, as far as its certificate tells."""
+    """The server's certificate does not verify for the host of the URL."""
 
 
 class HttpExchange:
@@ -81,7 +81,7 @@ class HttpExchange:
             yield piece
 
     def abort(self) -> None:
-        """Wake whoever waits in this exchange, and end it."""
+        """End the exchange; a thread that waits in it wakes up."""
         with self._lock:
             self._is_aborted = True
             if self._socket is not None:
@@ -98,7 +98,7 @@ class HttpExchange:
         return None if remaining == float("inf") else remaining
 
     def _connect(self) -> None:
-        # Looking up a name cannot be interrupted, so a thread does it, and is left to itself when nobody waits for it.
+        # A DNS lookup cannot be interrupted, so a daemon thread does it, which is abandoned on timeout or abort.
         Thread(target=self._open, name="understudy-connect", daemon=True).start()
         is_done = self._is_done_connecting.wait(max(0.0, min(self._connect_timeout_s, self.deadline - monotonic())))
         if self._is_aborted:

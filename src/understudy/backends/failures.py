@@ -1,4 +1,4 @@
-"""What can go wrong with a request to a language model: how it is told, and whether another try may help."""
+"""What can go wrong with a request to a language model: the error message, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Failure(BackendError):
 
 
 class Failures:
-    """Tells failures of one back end. Nothing it says holds the key, even where the server sends it back."""
+    """Creates the failures of one back end. Messages never contain the key, even where the server echoes it."""
 
     def __init__(self, name: str, url: str, settings: LLMSettings) -> None:
         self._start, self._settings = f"{name} at {url}", settings
@@ -171,7 +171,7 @@ def _retry_after_s(headers: HTTPMessage) -> float | None:
 
 
 def _refused_field(document: Any, message: str) -> str:
-    """Which field of the request a server cannot do with; blank where it objects to something else."""
+    """The field of the request that the server does not support; blank where it objects to something else."""
     error = document.get("error") if isinstance(document, dict) else None
     error = error if isinstance(error, dict) else {}
     if error.get("param") == "n" or QUOTED_N.search(message):  # also where it is more than the server allows

@@ -1,7 +1,7 @@
 """Language models behind an OpenAI-compatible server: OpenAI, Ollama, llama.cpp, vLLM, LM Studio, OpenRouter.
 
 A request that fails before anything was said is sent again, with growing pauses. A reply that breaks off after its
-first words is an error: whoever streams has passed them on already.
+first words is an error: the caller has passed them on already.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class OpenAIBackend:
     ) -> list[Completion]:
         """`sampling.n` completions; fewer where some of the requests for them failed for good.
 
-        What a request has cost is told by the first of its completions.
+        The usage of a request is that of its first completion.
         """
         cancellation = cancellation or Cancellation()
         completions = list[Completion]()
@@ -173,7 +173,7 @@ class OpenAIBackend:
 
 
 class _Attempts:
-    """How often one completion was asked for, and whether and when it is asked for again."""
+    """Counts the attempts for one completion, and decides whether and when to retry."""
 
     def __init__(self, settings: LLMSettings, cancellation: Cancellation) -> None:
         self.cancellation = cancellation

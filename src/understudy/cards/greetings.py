@@ -17,7 +17,7 @@ def greetings_for(situation: Situation) -> tuple[str, ...]:
 
 
 def greeting_number(situation: Situation, number: int) -> str:
-    """One of them, counted from 1."""
+    """The greeting of a number, counted from 1."""
     greetings = greetings_for(situation)
     if not 1 <= number <= len(greetings):
         name = situation.persona.name

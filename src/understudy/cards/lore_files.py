@@ -26,7 +26,7 @@ NO_LORE = (
     "holds no lorebook: give a world info file of SillyTavern's (JSON with 'entries'), or a card with a character_book"
 )
 
-# The names of one thing in a card's entry, in its extensions, and in a world info file.
+# The names of a field in a card's entry, in its extensions, and in a world info file.
 SWITCHES = {
     "is_case_sensitive": ("case_sensitive", "case_sensitive", "caseSensitive"),
     "matches_whole_words": (None, "match_whole_words", "matchWholeWords"),
@@ -172,7 +172,7 @@ def _probability(probability: object, is_used: object) -> float:
 
 
 def _without_decorators(content: str) -> tuple[str, frozenset[str]]:
-    """V3's `@@name` lines at the top of an entry; those that are not known here say nothing."""
+    """V3's `@@name` lines at the top of an entry; unknown ones are ignored."""
     lines, decorators = content.splitlines(), set[str]()
     while lines and lines[0].startswith("@@"):
         decorators.add(lines.pop(0).strip("@").split(" ")[0])

@@ -29,7 +29,7 @@ Test = Callable[[str], bool]
 
 
 class Unsupported(ValueError):
-    """A pattern that is none, or that cannot be matched within bounds."""
+    """A pattern that is invalid, or that cannot be matched within bounds."""
 
 
 @dataclass(slots=True)
@@ -202,7 +202,7 @@ def _emit_either(parts: tuple[PatternNode, ...], program: list[Instruction]) -> 
 
 def _emit_repeat(node: PatternNode, program: list[Instruction]) -> None:
     (part,) = node.parts
-    if _width(part) == 0:  # to match nothing many times is to match it once
+    if _width(part) == 0:  # repeating an empty match is matching it once
         node = node._replace(low=min(node.low, 1), high=1)
     for _ in range(node.low):
         _emit(part, program)
@@ -322,7 +322,7 @@ class _Parser:
             return None
         low, comma, high = self._pattern[self._at + 1 : end].partition(",")
         if not _is_number(low) or (high and not _is_number(high)):
-            return None  # a brace that means itself
+            return None  # a literal brace
         self._at = end + 1
         return int(low), int(high) if high else None if comma else int(low)
 
@@ -362,7 +362,7 @@ class _Parser:
         return PatternNode("look", (node,), text=look) if look else node
 
     def _skip_name(self) -> None:
-        """The name of a group, `<name>`, which nobody asks for."""
+        """Skip the name of a group, `<name>`: groups are not captured."""
         end = self._pattern.find(">", self._at)
         if not self._peek("<") or end < 0:
             raise Unsupported("a group of an unknown kind")

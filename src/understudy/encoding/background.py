@@ -141,9 +141,9 @@ class TextVectors:
         """Encode all that is missing, now."""
         self._encode(np.flatnonzero(~self._present))
 
-    def of(self, places: NDArray[np.intp]) -> Floats:
-        """The vectors of the texts at these places; those that are missing are encoded."""
-        rows = self._rows[places]
+    def of(self, indices: NDArray[np.intp]) -> Floats:
+        """The vectors of the texts at these indices; missing ones are encoded."""
+        rows = self._rows[indices]
         missing = np.unique(rows[~self._present[rows]])
         if len(missing):
             self._encode(missing)

@@ -1,4 +1,4 @@
-"""Greetings, thanks and farewells get their like; and ways of not answering, where nothing else may be said.
+"""Replies to greetings, thanks and farewells; and evasions, where nothing else may be said.
 
 Both come from the character's own lines where it has such a line, else from the bank in its register. No line is said a
 third time in a chat: once all have been said twice, two are put together.
@@ -86,7 +86,7 @@ def greeting_drafts(situation: Situation, history: Sequence[Turn]) -> list[Draft
 
 
 def evasion_drafts(situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:
-    """Ways of not answering, those said least in this chat first; never ends before one that was not said twice."""
+    """Evasions, those said least in this chat first; one that was not said twice is always among them."""
     persona = situation.persona
     said = Counter(plain(text) for text in said_before(persona, history))
     own = [draft for draft in _own_short(persona) if NOT_ANSWERING.fullmatch(draft.text.strip().rstrip(".!"))]

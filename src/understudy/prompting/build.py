@@ -17,10 +17,10 @@ from understudy.prompting.trimming import GIVES_WAY, message_tokens, trim
 __all__ = ["BUDGET", "STYLES", "Prompt", "Section", "build_prompt", "estimate_tokens"]
 
 BUDGET = {"compact": 600, "instructions": 3000}
-"""Tokens of a prompt, by style, where nobody says how many."""
+"""The default length of a prompt in tokens, by style."""
 
 STYLES = tuple(BUDGET)
-LORE_SHARE = 0.25  # of the budget, as SillyTavern has it where nobody says otherwise
+LORE_SHARE = 0.25  # of the budget; SillyTavern's default
 
 NOTHING = Recalled()
 
@@ -107,7 +107,7 @@ def _brought_up(
 
 
 def _untold(contents: PromptContents) -> tuple[str, ...]:
-    """What the other said of themselves and no turn shows any more."""
+    """What the one faced said of themselves in turns that were dropped."""
     shown = "\n".join(turn.text for turn in contents.turns if not turn.is_own)
     return tuple(text for text in contents.told if text not in shown)
 

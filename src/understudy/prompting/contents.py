@@ -21,7 +21,7 @@ MAX_TURNS = 200
 
 
 class PastExchange(NamedTuple):
-    """Something the character once said, and what it answered; `speaker` and `heard` are blank where nothing."""
+    """Something the character once said, and what it answered; `speaker` and `heard` may be blank."""
 
     speaker: str
     heard: str
@@ -107,7 +107,7 @@ class PromptMessage:
 def contents_of(
     situation: Situation, history: Sequence[Turn], recalled: Recalled, lore: Sequence[str] = ()
 ) -> PromptContents:
-    """All there is to tell, nothing shortened."""
+    """The contents of a prompt before it is trimmed."""
     persona, faced = situation.persona, situation.faced
     own_name = fold(persona.name)
     spoken = [ChatTurn(fold(turn.speaker) == own_name, turn.text, turn.speaker) for turn in history]

@@ -1,6 +1,7 @@
 """What somebody tells of themselves in a conversation: "I'm Tom", "I work at the harbour".
 
-Found by how such sentences begin, so that they can be held when the turns they stand in have long given way.
+Such sentences are recognised by how they begin. They stay in the prompt when the turns they stand in are dropped to
+keep to its budget.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class AgentExecutor:
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
 
         def put(item: str | Reply | Exception) -> None:
-            with suppress(RuntimeError):  # the loop was closed: nobody listens any more
+            with suppress(RuntimeError):  # the event loop was closed
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
         async def leaving() -> None:

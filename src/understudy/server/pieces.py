@@ -1,4 +1,4 @@
-"""A reply while it is written: what of its pieces can be handed on already.
+"""A reply while it is written: which part of its pieces can be sent already.
 
 Both classes take pieces with `feed` and give back what is safe to send; `finish` gives the rest. A piece may end in
 the middle of a name or of a stop sequence, so some text is held back until it is known what follows.
@@ -25,7 +25,7 @@ class ShownPieces:
     def feed(self, piece: str) -> str:
         in_text = self._names.in_text
         if not isinstance(in_text, NameReplacer):
-            return piece  # no false name holds
+            return piece  # nobody goes by a false name
         self._text += piece
         return self._shown(len(self._text) - in_text.undecided(self._text))
 

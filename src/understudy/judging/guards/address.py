@@ -1,6 +1,6 @@
-"""A guard of address: calls somebody who is not there, or speaks of the one faced, or of oneself, as of another.
+"""The guard of address: stops a draft that calls somebody absent, or speaks of a person present in the third person.
 
-'Captain' to somebody who is none, 'lass' to a man; 'Zita would know' said to Zita.
+Examples: 'Captain' to somebody who is none, 'lass' to a man, 'Zita would know' said to Zita.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MALE, FEMALE, RANK = (_vocative(tuple(terms.split("|")), True) for terms in (OF_
 
 
 def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
-    """Does it call, and speak of, those who are there as one does?"""
+    """Does it address the people present, and speak of them, correctly?"""
     if situation.persona.language != "en":
         fault = ""
     else:
@@ -78,7 +78,7 @@ def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draf
 
 
 def _is_subject(text: str, match: re.Match[str], people: PeopleNames, last_messages: Sequence[str]) -> bool:
-    """'Zita? She is my friend' takes up whom the message named; a bare name as the whole reply answers who it was."""
+    """Is a name at the start the topic and not an address? 'Zita? She is my friend', or a bare name as the reply."""
     if text.strip(" .!?") == match[1] or match[1] in people.present:
         return True
     begins = not text[: match.start(1)].strip()

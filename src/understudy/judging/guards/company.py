@@ -1,4 +1,4 @@
-"""Who is who in a situation: by which names the one faced, those present and the absent are called, and by whom heard.
+"""Who is who in a situation: the names of the one faced, of those present and of the absent; who heard a line.
 
 company(l) = who was in the scene of line l, as far as the character was there
 """

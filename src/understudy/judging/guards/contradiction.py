@@ -1,4 +1,4 @@
-"""A guard against contradicting what the character is and feels.
+"""The guard of contradictions: stops a draft against what the character is and feels.
 
 ties      asked what it feels about somebody, it says the opposite of the tie that holds
 age       'I am forty' where the profile says otherwise
@@ -35,7 +35,7 @@ YES_OR_NO = re.compile(
     r"\W*(?:(?:and|so|but|tell me|well)\W+)?(?:do|does|did|are|is|was|were|would|will|can|could|have|has)\b",
     re.IGNORECASE,
 )
-SHORT = 15  # words, in which 'he' is likely to be the one asked after
+SHORT = 15  # words; in a longer reply 'he' may be somebody else
 HE, SHE = re.compile(r"\b(?:he|him|his|himself)\b", re.I), re.compile(r"\b(?:she|her|hers|herself)\b", re.I)
 
 
@@ -98,7 +98,7 @@ def wrong_gender(views: StoryViews) -> Guard:
 
 
 def against_profile(views: StoryViews) -> Guard:
-    """The classifier, for somebody who is only a profile: of the people of a story it knows too little to stop them."""
+    """The classifier, for personas without a past only: on characters of stories it is not accurate enough."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
         if draft.source != "writer" or len(situation.persona.past):

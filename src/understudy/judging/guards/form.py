@@ -58,7 +58,7 @@ _STYLES = KeyedCache[LineStyle](256)
 
 
 def form(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
-    """Is it a reply at all?"""
+    """Is it a reply of the right form?"""
     fault = _fault(situation, history, draft)
     return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
 
@@ -86,7 +86,7 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
 
 
 def _labels_somebody(situation: Situation, text: str) -> bool:
-    """'Zita: ...' puts words into somebody's mouth, be it one's own."""
+    """A label such as 'Zita: ...', be it the character's own name."""
     label = LABEL.search(text)
     if label is None:
         return False
@@ -122,7 +122,7 @@ def _loops(bag: Sequence[str], language: str) -> bool:
 
 
 def _breaks_off(situation: Situation, text: str, source: str) -> bool:
-    if source == "exchange":  # said as it stands; only what was interrupted is no answer
+    if source == "exchange":  # an old line is quoted as it is; only one that was interrupted is no answer
         return re.search(r"[-–—]\s*$|,\s*$", text) is not None
     style = style_of(situation.persona)
     if re.search(r"(?:[-–—,;:]|\b(?:and|or|but|the|a|an|of|to|with|that))\s*$", text):
@@ -131,7 +131,7 @@ def _breaks_off(situation: Situation, text: str, source: str) -> bool:
 
 
 def _repeats(situation: Situation, history: Sequence[Turn], text: str, source: str) -> str:
-    """Said before, by anybody; a greeting of the bank may give the other's back."""
+    """Was it said before in this chat? A greeting from the bank may be the same as the other's."""
     flat, language = plain(text), situation.persona.language
     own = fold(situation.persona.name)
     if any(plain(turn.text) == flat for turn in history if source != "bank" or fold(turn.speaker) == own):

@@ -1,10 +1,10 @@
-"""A guard of knowledge: what the character cannot have learnt by the moment.
+"""The guard of knowledge: stops what the character cannot have learnt by the moment.
 
     later or elsewhere    the metrics `anachronism` and `unwitnessed` count something
     made up               a name or a number that neither the character's past nor its profile, ties and this chat has
 
-The second is asked of what was written for the message; an old line is of the past itself. What the other says in this
-chat is heard, so it may be asked back or denied.
+The second is checked for drafts of a writer only. What others say in this chat is known, so a draft may ask about it or
+deny it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORDS = KeyedCache[frozenset[str]](32)
 
 
 def not_yet_known(views: StoryViews) -> Guard:
-    """The guard that asks the story's chronology."""
+    """The guard that consults the story's chronology."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         if draft.source in OF_THE_PERSONA:
@@ -41,15 +41,15 @@ def not_yet_known(views: StoryViews) -> Guard:
         stories = views(situation)
         if situation.persona.story and not stories:
             return Verdict.stopped(NAME, "cannot be judged: its story is not here")
-        heard, language = heard_turns(situation, history), situation.persona.language
+        messages_heard, language = heard_turns(situation, history), situation.persona.language
         text = " ".join(
-            _without(part, heard, language) if part.endswith(("?", "？")) or denies(part) else part
+            _without(part, messages_heard, language) if part.endswith(("?", "？")) or denies(part) else part
             for part in sentences(draft.text)
         )
         for view in stories:
             if any(score.value for score in view.scores("anachronism", [text])):
                 return Verdict.spoiler(NAME)
-            # two ordinary words side by side are no sign that a writer, who is told nothing of it, knows of a scene
+            # a writer's prompt has nothing of the future: two ordinary words side by side are a coincidence
             if view.unwitnessed_words(text) if draft.source in WRITTEN else view.scores("unwitnessed", [text])[0].value:
                 return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
@@ -58,15 +58,15 @@ def not_yet_known(views: StoryViews) -> Guard:
 
 
 def prepare(views: StoryViews, situation: Situation, texts: Sequence[str]) -> None:
-    """Measure many texts in one go, which is faster than one by one; the guard finds the scores made."""
+    """Score many texts in one batch, which is faster than one by one; the guard then uses the cached scores."""
     for view in views(situation):
         for name in METRIC_NAMES:
             view.scores(name, texts)
 
 
-def _without(text: str, heard: Sequence[str], language: str) -> str:
-    """A text without the words that the other has brought up."""
-    known = frozenset[str]().union(*(roots(turn, language) for turn in heard))
+def _without(text: str, messages_heard: Sequence[str], language: str) -> str:
+    """A text without the words that others have used in this chat."""
+    known = frozenset[str]().union(*(roots(turn, language) for turn in messages_heard))
     return " ".join(word for word in text.split() if not roots(word, language) or not roots(word, language) <= known)
 
 

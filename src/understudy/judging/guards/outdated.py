@@ -1,7 +1,7 @@
-"""A guard against what is no longer true: an old line that a later tie, fact or death has overtaken, or that was a lie.
+"""The guard of outdated lines: stops an old line that a later tie, fact or death contradicts, or that was a lie.
 
-ties      it speaks of somebody for whom the feeling has turned since, and the feeling is asked for or told
-facts     the message asks after something that a newer fact of the character's is about, and the line knows it not
+ties      it speaks of somebody for whom the feeling has turned since, and the message asks for it or the line states it
+facts     the message asks after something that a newer fact of the character's is about, and the line does not have it
 lies      the same, where those who heard the line were not to know the fact, and those who hear it now know it
 things    line and message are about something that the character no longer has or is
 deaths    line and message are about somebody who has died since
@@ -25,7 +25,7 @@ from understudy.story import SECRET, Moment, Relation, holding_at
 __all__ = ["outdated"]
 
 NAME = "outdated"
-TOPIC = 2  # words of meaning that make a message one about a fact
+TOPIC = 2  # content words of a fact that make a message one about it
 
 
 def outdated(views: StoryViews) -> Guard:

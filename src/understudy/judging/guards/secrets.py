@@ -1,4 +1,4 @@
-"""A guard of secrets: tells what is kept from somebody who hears it.
+"""The guard of secrets: stops a draft that reveals what is kept from somebody who hears it.
 
     told(d, s)   d has half of the words of meaning of secret s, at least two; or the message asks after s and d affirms
                  it, or adds one more word of it
@@ -33,7 +33,7 @@ WEAK = frozenset(
     "good old late well".split()
 )
 NEAR = 6  # lines from the words that ask for silence
-SMALL_COMPANY = 4  # people; what is said before more is no secret
+SMALL_COMPANY = 4  # people; what is said before more of them is no secret
 SILENCE = re.compile(
     r"\b(?:secret|tell (?:nobody|no one|noone|no-one|a soul)|(?:don't|do not|never|not to|won't|"
     r"wouldn't|mustn't|must not|nor) (?:\w+ ){0,2}tell|not a word|"
@@ -46,7 +46,7 @@ SILENCE = re.compile(
 
 
 def kept_secret(views: StoryViews) -> Guard:
-    """The guard of what the author marked as known to some."""
+    """The guard of facts that the author marked with `known_to`."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         message = last_heard(situation.persona, history)
@@ -64,7 +64,7 @@ def kept_secret(views: StoryViews) -> Guard:
 
 
 def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
-    """Does a reply give a fact away?"""
+    """Does a reply reveal a fact?"""
     language = view.story.language
     names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)
     message_roots = roots(message, language)
@@ -74,7 +74,7 @@ def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
         telling = value - names
         strong = telling - WEAK
         needed = max(min(LEAST, len(strong)), SHARE * len(strong))
-        # What the message has brought up is no news: something beyond it must be told.
+        # What the message says already is not revealed: the reply must add something to it.
         if any(
             len(shared) >= needed and shared - message_roots
             for part in parts

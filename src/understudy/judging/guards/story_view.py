@@ -1,4 +1,4 @@
-"""What a judge knows of a story beside one situation: what is kept from whom, how ties and facts came to be, who died.
+"""What guards know of a story beyond one situation: who knows which fact, since when facts and ties hold, who died.
 
 A view closes over the whole story. Guards are made from it; nothing of it goes into a situation or a prompt.
 """
@@ -45,7 +45,7 @@ class DatedFact:
     sentence: str
     value_roots: tuple[frozenset[str], ...]
     first: Moment
-    """When it came to be so, whoever has learnt it since."""
+    """The moment since which it holds."""
     known_to: frozenset[str] | None
 
     @property
@@ -87,7 +87,7 @@ class StoryView:
 
     @cached_property
     def facts(self) -> tuple[DatedFact, ...]:
-        """What holds of the character, and what it knows to hold of others and is not plain to everybody."""
+        """Facts of the character that hold, and facts of others that it knows and not everybody does."""
         language = self.story.language
         return tuple(
             DatedFact(
@@ -132,12 +132,12 @@ class StoryView:
 
     @cached_property
     def has_marked_secrets(self) -> bool:
-        """Has the author said which secrets there are?"""
+        """Has the author marked any facts as secrets?"""
         return any(fact.attribute == SECRET for fact in self._all_facts)
 
     @cached_property
     def known_names(self) -> tuple[str, ...]:
-        """Names of people, which by themselves give nothing away."""
+        """Names of people, which by themselves reveal nothing."""
         cast = (member.character for member in self.story.cast())
         return tuple(name for character in cast for name in (character.name, *character.aliases))
 
@@ -154,7 +154,7 @@ class StoryView:
 
     @cached_property
     def telling_moments(self) -> frozenset[tuple[int, ...]]:
-        """When something kept was told, and the lines next to it, where the audience was not."""
+        """Moments of lines that told a secret, and of the lines next to them, in scenes without the audience."""
         from understudy.judging.guards.secrets import tells
 
         moments = set[tuple[int, ...]]()
@@ -217,7 +217,7 @@ class StoryView:
 
     @cached_property
     def genders(self) -> dict[str, str]:
-        """The gender of those a fact tells it of, as it is told."""
+        """Genders by name, in the words of the facts that state them."""
         facts = (fact for fact in holding_at(self._all_facts, self.at) if fact.attribute == "gender")
         return {fact.who: fact.values[0] for fact in facts if fact.values}
 

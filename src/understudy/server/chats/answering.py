@@ -1,4 +1,4 @@
-"""Replies of a chat on their way: from the agent into the stream and the database.
+"""Delivers the replies of a chat from the agent to the stream and the database.
 
 A reply that is chosen whole is stored before its first word is streamed. One that is written is streamed as it comes
 and stored every `WRITE_EVERY_S`, as a reply that was cut off, until it is whole: what a kill can lose of it is less

@@ -99,7 +99,7 @@ def asked_examples(
         unrelated = [text for text in rng.choice(profiles) if not match.re.search(text)][:5]
         own = tuple(near_misses(question, rng)) if rng.random() < 0.5 else ()
         facing, name = random_name(rng) if rng.random() < 0.5 else "", random_name(rng, surname=0.3)
-        if unrelated and rng.random() < 0.2:  # the same question where nobody told the answer
+        if unrelated and rng.random() < 0.2:  # the same question where the prompt does not have the answer
             facts = tuple(rng.sample(unrelated, min(2, len(unrelated))))
             evasion = rng.choice(table("deflected")["answers"]).format(fact=rng.choice(unrelated))
             untold = PromptContents(name, tuple(unrelated), facing, message=question, own=own, facts=facts)
@@ -132,7 +132,7 @@ def _answers(expressed: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[st
 
 
 def near_misses(question: str, rng: Random) -> list[PastExchange]:
-    """Things once said to a question that sounds alike and asks for something else: not to be repeated now."""
+    """Past answers to a similar question that asks for something else: distractors, not to be repeated."""
     question_words = set(WORD.findall(question.lower()))
     weighed = [
         (len(question_words & set(WORD.findall(heard.lower()))) + rng.random(), heard, said) for heard, said in _pairs()

@@ -144,7 +144,7 @@ def _speeches(path: Path) -> list[NovelSpeech]:
 
 
 def join_parts(parts: Sequence[str]) -> str:
-    """The parts of a speech that a narrator interrupts ('Well,' he said, 'go.') as one, what is left hanging mended."""
+    """Joins the parts of a speech that a narrator interrupts ('Well,' he said, 'go.'), and mends punctuation and capitals."""
     joined = ""
     for whole in parts:
         part = re.sub(r"\s+", " ", whole.replace("_", "")).strip().strip('"\u201c\u201d').strip()

@@ -1,4 +1,4 @@
-"""Does a prompt hold what a reply says? What nobody told is not to be learned.
+"""Does a prompt contain what a reply says? Replies that are not grounded in it would teach the model to invent.
 
 support(p, r) = |words(p) & words(r)| / |words(r)|       words of meaning, without their endings; 1 where r has none
 grounded(p, r)  iff  every name and number of r stands in p

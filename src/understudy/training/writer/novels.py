@@ -1,7 +1,7 @@
-"""Examples from novels: speeches that answer a speech, with own lines and what others said brought back by meaning.
+"""Examples from novels: speeches that answer a speech, with recalled lines of the speaker and of others.
 
-What is brought back is near to what was heard, or near to the reply; now and then the reply itself stands among it, to
-be copied. Replies whose names or numbers the prompt does not hold are left out, but for a few.
+Recalled lines are near to what was heard, or near to the reply; sometimes the reply itself is among them, to be copied.
+Replies whose names or numbers are not in the prompt are left out, but for a few.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from understudy.training.writer.grounding import content, first_sentences, groun
 __all__ = ["ENCODED_LETTERS", "NovelExamples"]
 
 ENCODED_LETTERS = 240
-NEAR = 8  # speeches around a reply that would give it away
+NEAR = 8  # speeches around a reply that are never recalled for it
 GAP = 1_500  # bytes of narration after which nothing is answered
 FEWEST_LINES = 5
 CLAIM = re.compile(r"^(?:I (?:am|have|was|never|always|do not|don't|love|hate|live|like|know|must|mean to|want)|My )\b")

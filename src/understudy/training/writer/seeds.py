@@ -1,4 +1,4 @@
-"""Examples of people who were made up for this: questions and answers in their voice, names and numbers exchanged.
+"""Examples of invented people: questions and answers in their voice, with names and numbers substituted.
 
     # Marta Quill          a person
     S: Marta=f Quill=s     words that are exchanged, with their kind
@@ -114,7 +114,7 @@ def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> Tra
     voice = _some([line for line in person.voice if line not in shown], rng.choice((2, 3, 4, 5)), rng)
     contents = replace(contents, own=tuple(own), voice=tuple(voice))
     parts = sentences(answer)
-    if len(parts) > 1 and rng.random() < 0.35:  # what is added for the fun of it is not always to be learned
+    if len(parts) > 1 and rng.random() < 0.35:  # unsupported sentences at the end are dropped in some of the examples
         while len(parts) > 1 and support(contents, parts[-1]) < 0.5:
             parts.pop()
     return TrainingExample(contents, " ".join(parts))
