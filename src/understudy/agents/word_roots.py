@@ -1,4 +1,4 @@
-"""The roots of a text's content words ('wrote' and 'writing' are the same), by endings and a list of irregular forms."""
+"""The roots of a text's content words ('wrote' and 'writing' are the same), by endings and a list of forms."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _speeches(path: Path) -> list[NovelSpeech]:
 
 
 def join_parts(parts: Sequence[str]) -> str:
-    """Joins the parts of a speech that a narrator interrupts ('Well,' he said, 'go.'), and mends punctuation and capitals."""
+    """Join the parts of a speech that a narrator interrupts ('Well,' he said, 'go.'); mends marks and capitals."""
     joined = ""
     for whole in parts:
         part = re.sub(r"\s+", " ", whole.replace("_", "")).strip().strip('"\u201c\u201d').strip()
