@@ -139,7 +139,7 @@ def _content(path: Path) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Beside its place first, then moved there: a picture can be written over itself, and a kill leaves old or new."""
+    """Write atomically, by a partial file that is renamed: a picture can be written over itself."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_bytes(content)

@@ -10,7 +10,7 @@ __all__ = ["greeting_number", "greetings_for"]
 
 
 def greetings_for(situation: Situation) -> tuple[str, ...]:
-    """What the character may open with, whoever it faces named; nothing for somebody who has no card."""
+    """The greetings of the character's card, with the name of the one faced filled in; empty without a card."""
     persona = situation.persona
     user = situation.faced.name if situation.faced else ""
     return tuple(fill_macros(text, persona.name, user, persona.language) for text in persona.greetings)

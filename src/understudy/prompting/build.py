@@ -67,7 +67,7 @@ def build_prompt(
     style: str = "instructions",
     lore: Sequence[str] | None = None,
 ) -> Prompt:
-    """What a language model is told, so that it answers the last turn of the history as the situation's character.
+    """The prompt for a language model to answer the last turn of the history as the situation's character.
 
     `recalled` is what of the character's past bears on that turn, `lore` what is known of its world (None: what the
     turns bring up of the persona's lorebooks); `budget` the tokens that the prompt may have.

@@ -4,7 +4,7 @@
     turns       the conversation so far, the other's turns under their name
     last turn   what bears on the message, facts nearest to it, then the message itself
 
-Secrets are left out altogether: a model of this size tells whatever it is told.
+Secrets are left out: a model of this size repeats whatever is in its prompt.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class ChatService:
         return await self.get(new.id)
 
     async def stop(self, chat_id: str, message_id: int | None, seen: int, after: int | None = None) -> ChatDocument:
-        """Stop a reply and whoever writes it, and store of it the `seen` tokens.
+        """Stop a reply and its agent; of the reply the `seen` tokens are stored.
 
         Without `message_id`, a reply that had not begun is stopped.
         `after` is the last message that the client saw whole. Does not wait for the chat's lock: a reply that is being
