@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from understudy.agents.reply_text import ReplyCleaner, StreamCleaner
@@ -77,6 +77,7 @@ def test_what_was_shown_is_never_taken_back() -> None:
     st.sampled_from(["stop", "length", "cancelled"]),
     st.sampled_from([None, 3, 60]),
 )
+@example(["<|im", ":", "_end|>"], "stop", None)
 def test_pieces_joined_are_the_text(parts: list[str], reason: str, max_tokens: int | None) -> None:
     stream = StreamCleaner(ZITA, max_tokens)
     pieces = [stream.feed(part) for part in parts]
