@@ -108,7 +108,7 @@ def test_the_compact_form_is_the_one_the_shipped_writer_was_trained_on() -> None
 @styles
 def test_everything_that_matters_is_told(style: str) -> None:
     prompt = build_prompt(TOMAS, HISTORY, RECALLED, style=style)
-    told = text_of(prompt)
+    prompt_text = text_of(prompt)
     for text in (
         "Tomas",
         "I cannot swim.",
@@ -118,8 +118,8 @@ def test_everything_that_matters_is_told(style: str) -> None:
         "In my pocket",
         "opens the chapel",
     ):
-        assert text in told
-    assert "I would trust Ines with my life." in told
+        assert text in prompt_text
+    assert "I would trust Ines with my life." in prompt_text
     assert prompt.messages[0].role == "system"
     assert prompt.messages[-1].role == "user"
     assert "Do you have the key?" in prompt.messages[-1].content
@@ -129,9 +129,9 @@ def test_everything_that_matters_is_told(style: str) -> None:
 
 def test_what_is_kept_from_the_one_faced_is_named_as_a_secret() -> None:
     system = build_prompt(TOMAS, HISTORY, RECALLED).messages[0].content
-    _, _, kept = system.partition("# What you keep to yourself")
-    assert "Ines does not know" in kept
-    assert "- I have a brass key." in kept
+    _, _, withheld = system.partition("# What you keep to yourself")
+    assert "Ines does not know" in withheld
+    assert "- I have a brass key." in withheld
     assert system.count("I have a brass key.") == 1, "not among what may be said"
 
 
@@ -161,9 +161,9 @@ def test_a_false_name_is_kept_up() -> None:
 
 def test_the_model_is_told_what_the_one_faced_was_not_there_for() -> None:
     private = replace(RECALLED, own=(RECALLED.own[0]._replace(is_private=True), RECALLED.own[1]))
-    told = build_prompt(TOMAS, HISTORY, private).messages[-1].content
-    assert told.count("(Ines was not there.)") == 1
-    assert 'you answered: "In my pocket, as always." (Ines was not there.)' in told
+    prompt_text = build_prompt(TOMAS, HISTORY, private).messages[-1].content
+    assert prompt_text.count("(Ines was not there.)") == 1
+    assert 'you answered: "In my pocket, as always." (Ines was not there.)' in prompt_text
 
 
 @pytest.mark.parametrize(
@@ -286,8 +286,8 @@ def test_a_stranger_keeps_name_and_trade_when_the_turns_have_gone(style: str) ->
 @given(budget=st.integers(1, 1500), turns=st.integers(0, 30), message=st.integers(0, 400))
 def test_the_budget_is_kept_and_name_and_message_stay(style: str, budget: int, turns: int, message: int) -> None:
     history = [Turn(("Ines", "Tomas")[number % 2], f"Turn number {number} of this talk.") for number in range(turns)]
-    asked = "Whereabouts? " + "word " * message + "Now?"
-    prompt = build_prompt(TOMAS, [*history, Turn("Ines", asked)], RECALLED, budget=budget, style=style)
+    question = "Whereabouts? " + "word " * message + "Now?"
+    prompt = build_prompt(TOMAS, [*history, Turn("Ines", question)], RECALLED, budget=budget, style=style)
     least = build_prompt(TOMAS, [Turn("Ines", "Whereabouts? ... Now?")], budget=1, style=style).tokens + 8
     assert prompt.tokens <= max(budget, least)
     assert "You are Tomas" in prompt.messages[0].content
@@ -330,7 +330,7 @@ def test_sections_account_for_the_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("described", "said"),
     [
         ("He keeps bees.", "I keep bees."),
         ("Zita is a clerk and has ink on her chin.", "I am a clerk and have ink on her chin."),
@@ -341,8 +341,8 @@ def test_sections_account_for_the_prompt() -> None:
         ("The harbour is cold.", "The harbour is cold."),
     ],
 )
-def test_a_card_speaks_of_its_character_in_the_third_person(told: str, said: str) -> None:
-    assert first_person(told, "Zita Karst") == said
+def test_a_card_speaks_of_its_character_in_the_third_person(described: str, said: str) -> None:
+    assert first_person(described, "Zita Karst") == said
 
 
 # nothing of the future
@@ -371,21 +371,21 @@ def test_no_later_line_stands_in_a_prompt(data: st.DataObject) -> None:
     facing = data.draw(st.sampled_from([None, *(name for name in people if name != who)]))
     # The question is a later line, word for word: whatever could bring it back would.
     later = [line for other in scenes if other.moment >= scene.moment for line in other.lines]
-    asked = data.draw(st.sampled_from(later))
+    question = data.draw(st.sampled_from(later))
     try:
         given_situation = situation_at(story, who, scene.moment, facing)
     except StoryError:
         return
     speaker = given_situation.faced.name if given_situation.faced else USER_NAME
-    history = [Turn(speaker, asked.text)]
+    history = [Turn(speaker, question.text)]
     recalled = Recall(WithoutEncoder()).recall(given_situation, history)  # type: ignore[arg-type]
     lived = {line.text for past in given_situation.persona.past.scenes() for line in past.lines}
     for style in STYLES:
-        told = text_of(build_prompt(given_situation, history, recalled, style=style, budget=100_000))
-        told = told.replace(asked.text, "")
+        prompt_text = text_of(build_prompt(given_situation, history, recalled, style=style, budget=100_000))
+        prompt_text = prompt_text.replace(question.text, "")
         for line in later:
-            if len(line.text) > 40 and line.text not in lived and line.text != asked.text:
-                assert line.text not in told
+            if len(line.text) > 40 and line.text not in lived and line.text != question.text:
+                assert line.text not in prompt_text
 
 
 def test_what_is_not_known_is_told_by_kind_only() -> None:

@@ -149,8 +149,8 @@ class Chronology:
 
     def words(self, text: str) -> list[str]:
         """The plain forms of all words of a text, small ones among them."""
-        found = WORD.findall(text) if self._language == "en" else self._cut(text)
-        return [self._plain(word) for word in found]
+        tokens = WORD.findall(text) if self._language == "en" else self._cut(text)
+        return [self._plain(word) for word in tokens]
 
     def _terms_of(self, line: Line) -> Iterator[tuple[str, bool]]:
         """The terms of a line, and whether each is written like a name."""

@@ -19,7 +19,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
 def outsider(name: str, description: str) -> Other:
-    """Somebody of one's own; the sentences of the description are what a character can tell of them."""
+    """An invented person; the sentences of the description are what a character knows of them."""
     name, description = " ".join(name.split()), description.strip()
     if not name or not description:
         raise StoryError("write whom you speak as with a name and a few words, as in 'Tom: a sailor, 40'")
@@ -32,7 +32,7 @@ def outsider(name: str, description: str) -> Other:
 
 
 def must_be_nobody(story: Story, other: Other, at: Moment) -> Other:
-    """Refuses somebody who goes by the name of a character: they would be taken for them."""
+    """Refuse an outsider who has the name of a character: they would be taken for each other."""
     own = fold(other.name)
     names = (name for member in story.cast() for name in (member.character.name, *member.character.aliases))
     try:

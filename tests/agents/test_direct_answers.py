@@ -55,15 +55,15 @@ def test_what_ties_do_not_tell_is_left_to_others(demo: Story, message: str) -> N
 
 def test_people_are_found_by_the_longest_of_their_names(demo: Story) -> None:
     situation = situation_at(demo, "Zita", "2.3", "Pia")
-    found = people_asked_about(situation, "Do you know Captain Haake and the Prior?")
-    assert sorted(other.name for other in found) == ["Casimir Ould", "Gudrun Haake"]
+    people = people_asked_about(situation, "Do you know Captain Haake and the Prior?")
+    assert sorted(other.name for other in people) == ["Casimir Ould", "Gudrun Haake"]
 
 
 def test_somebody_is_called_what_the_character_calls_them(demo: Story) -> None:
     situation = situation_at(demo, "Zita", "2.3", "Pia")
-    others = {other.name: other for other in situation.acquaintances}
-    assert spoken_name(situation, others["Casimir Ould"]) == "the Prior"
-    assert spoken_name(situation, others["Gudrun Haake"]) == "the Captain"
+    by_name = {other.name: other for other in situation.acquaintances}
+    assert spoken_name(situation, by_name["Casimir Ould"]) == "the Prior"
+    assert spoken_name(situation, by_name["Gudrun Haake"]) == "the Captain"
     assert spoken_name(situation, Other("Nobody Known")) == "Nobody Known"
 
 

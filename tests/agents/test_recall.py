@@ -28,9 +28,9 @@ def demo() -> Story:
 
 
 def heard_by(who: str, at: str, facing: str, message: str) -> tuple[Situation, list[Turn]]:
-    given = situation_at(demo(), who, at, facing)
-    assert given.faced is not None
-    return given, [Turn(given.faced.name, message)]
+    context = situation_at(demo(), who, at, facing)
+    assert context.faced is not None
+    return context, [Turn(context.faced.name, message)]
 
 
 def test_somebody_is_meant_by_any_of_their_names() -> None:
@@ -41,42 +41,42 @@ def test_somebody_is_meant_by_any_of_their_names() -> None:
 
 
 def test_nothing_is_recalled_from_later() -> None:
-    given, history = heard_by("Zita", "2.3", "Benedek", "What is your real name? Are you Danilo Reuss?")
-    recalled = recall().recall(given, history)
+    context, history = heard_by("Zita", "2.3", "Benedek", "What is your real name? Are you Danilo Reuss?")
+    recalled = recall().recall(context, history)
     moments = [exchange.moment for exchange in recalled.own] + [line.moment for line in recalled.others]
     assert moments
-    assert all(moment is not None and moment < given.persona.moment for moment in moments)
+    assert all(moment is not None and moment < context.persona.moment for moment in moments)
 
 
 def test_what_is_kept_from_the_one_faced_is_no_fact_to_answer_with() -> None:
-    given = replace(
+    context = replace(
         situation(profile=("I have the brass key.", "I am a pilot."), faced="Ines"), secrets=("I have the brass key.",)
     )
-    assert "I have the brass key." not in recall().recall(given, hearing("Do you have the brass key?")).facts
+    assert "I have the brass key." not in recall().recall(context, hearing("Do you have the brass key?")).facts
 
 
 def test_the_tie_to_the_one_who_asks() -> None:
-    given = situation(relations=(tie("Ines", "affection", 8), tie("Vera", "affection", -8)), faced="Ines")
-    assert recall().recall(given, hearing("Do you trust me?")).facts[0] == "I would trust Ines with my life."
+    context = situation(relations=(tie("Ines", "affection", 8), tie("Vera", "affection", -8)), faced="Ines")
+    assert recall().recall(context, hearing("Do you trust me?")).facts[0] == "I would trust Ines with my life."
 
 
 def test_own_exchanges_with_what_they_answered() -> None:
-    given = situation(
+    context = situation(
         ("Ines", "Where is the key?", "In my coat pocket, where it always was."),
         ("Ines", "How is the weather?", "Fog, and more fog coming from the north."),
         ("Ines", "Yes.", "No."),
     )
-    own = recall().recall(given, hearing("Where did you put the key?")).own
+    own = recall().recall(context, hearing("Where did you put the key?")).own
     assert own[0].said == "In my coat pocket, where it always was."
     assert (own[0].speaker, own[0].heard) == ("Ines", "Where is the key?")
     assert "No." not in [exchange.said for exchange in own], "it says nothing"
 
 
 def test_the_same_voice_for_every_message() -> None:
-    given, _ = heard_by("Haake", "2.3", "Zita", "")
-    first = recall().recall(given, hearing("Who are you?")).voice
+    context, _ = heard_by("Haake", "2.3", "Zita", "")
+    first = recall().recall(context, hearing("Who are you?")).voice
     assert len(first) == 8
-    assert recall().recall(given, hearing("Where is your ship?")).voice == first
+    assert recall().recall(context, hearing("Where is your ship?")).voice == first
 
 
 def test_what_others_said() -> None:
@@ -98,9 +98,9 @@ def test_a_language_without_an_encoder_is_searched_by_its_characters(language: s
         "ja": (("Ines", "鍵はどこ？", "鍵はポケットの中だ。"), ("Ines", "天気は？", "霧ばかりだ。")),
         "zh": (("Ines", "钥匙在哪里？", "钥匙在我口袋里。"), ("Ines", "天气呢？", "又是大雾。")),
     }[language]
-    given = situation(*past, language=language)
+    context = situation(*past, language=language)
     by_words = recall()
-    own = by_words.recall(given, hearing(past[0][1])).own
+    own = by_words.recall(context, hearing(past[0][1])).own
     assert own[0].said == past[0][2]
 
 
@@ -112,21 +112,21 @@ def test_a_card_and_a_stranger() -> None:
 
 
 def test_the_past_is_read_once_for_many_messages() -> None:
-    given = situation(("Ines", "Where is the key?", "In my coat pocket."))
-    past = given.persona.past
+    context = situation(("Ines", "Where is the key?", "In my coat pocket."))
+    past = context.persona.past
     assert isinstance(past, ListPast)
     fresh = Recall(EncoderAgent(cache=False))
     for message in ("Where is the key?", "Who are you?", "What now?"):
-        fresh.recall(given, hearing(message))
+        fresh.recall(context, hearing(message))
     assert past.readings <= 1
 
 
 def test_acquaintances_by_alias_without_a_story() -> None:
-    given = replace(
+    context = replace(
         situation(relations=(tie("Casimir Ould", "affection", -7), tie("Vera", "affection", 7))),
         acquaintances=(Other("Casimir Ould", aliases=("the Prior", "Prior")), Other("Vera")),
     )
-    facts = recall().recall(given, hearing("What do you think of the Prior?")).facts
+    facts = recall().recall(context, hearing("What do you think of the Prior?")).facts
     assert facts[0] == "I despise Casimir Ould."
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from understudy.agents.reply_text import ReplyCleaner, ReplyStream
+from understudy.agents.reply_text import ReplyCleaner, StreamCleaner
 
 ZITA = ReplyCleaner(("Zita Karst", "Zita", "Karst"), ("Benedek",))
 
@@ -77,8 +77,9 @@ def test_what_was_shown_is_never_taken_back() -> None:
     st.sampled_from(["stop", "length", "cancelled"]),
     st.sampled_from([None, 3, 60]),
 )
+@example(["<|im", ":", "_end|>"], "stop", None)
 def test_pieces_joined_are_the_text(parts: list[str], reason: str, max_tokens: int | None) -> None:
-    stream = ReplyStream(ZITA, max_tokens)
+    stream = StreamCleaner(ZITA, max_tokens)
     pieces = [stream.feed(part) for part in parts]
     pieces.append(stream.finish(reason))
     assert "".join(pieces) == stream.text
@@ -87,7 +88,7 @@ def test_pieces_joined_are_the_text(parts: list[str], reason: str, max_tokens: i
 
 
 def streamed(written: str, size: int, reason: str = "stop", max_tokens: int | None = None) -> tuple[str, list[str]]:
-    stream = ReplyStream(ZITA, max_tokens)
+    stream = StreamCleaner(ZITA, max_tokens)
     pieces = [stream.feed(written[start : start + size]) for start in range(0, len(written), size)]
     pieces.append(stream.finish(reason))
     return stream.text, [piece for piece in pieces if piece]

@@ -225,13 +225,13 @@ def test_a_model_is_named_after_a_colon(
 
 
 def test_lore_that_the_talk_brings_up_is_told() -> None:
-    found = LoreEntry(content="{{char}} found the key at low tide.", keys=("key",))
-    entries = (found, LoreEntry(content="Goats!", keys=("goat",)))
-    given = replace(TOMAS, persona=replace(TOMAS.persona, lore=entries))
+    entry = LoreEntry(content="{{char}} found the key at low tide.", keys=("key",))
+    entries = (entry, LoreEntry(content="Goats!", keys=("goat",)))
+    context = replace(TOMAS, persona=replace(TOMAS.persona, lore=entries))
     agent, _ = writing("Aye.")
-    told = agent.prompt(given, ASKED).messages[-1].content
-    assert "Tomas found the key at low tide." in told
-    assert "Goats!" not in told
+    shown = agent.prompt(context, ASKED).messages[-1].content
+    assert "Tomas found the key at low tide." in shown
+    assert "Goats!" not in shown
 
 
 def test_an_encoded_past_can_be_shared() -> None:

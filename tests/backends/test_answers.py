@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from understudy.backends.answers import Answer, ServerFault
+from understudy.backends.answers import CompletionResponse, ServerFault
 from understudy.backends.failures import Failures
 from understudy.backends.models_file import LLMSettings
 
@@ -34,14 +34,14 @@ def chunk(content: str | None, log_prob: float | None = None, **fields: Any) -> 
     ],
 )
 def test_a_text_begins_after_blanks_and_thoughts(sent: list[str], pieces: list[str]) -> None:
-    answer = Answer()
-    given = [piece for text in sent for piece in answer.add(chunk(text), is_whole=False)[0]]
-    assert given == pieces
+    answer = CompletionResponse()
+    received = [piece for text in sent for piece in answer.add(chunk(text), is_whole=False)[0]]
+    assert received == pieces
     assert answer.choices[0].text == "".join(pieces)
 
 
 def test_log_probabilities_are_those_of_the_text() -> None:
-    answer = Answer()
+    answer = CompletionResponse()
     for content, log_prob in (("<think>", -9.0), ("x</think>", -8.0), ("Good", -1.0), (" evening", -2.0)):
         answer.add(chunk(content, log_prob), is_whole=False)
     assert answer.choices[0].log_probs == [-1.0, -2.0]
@@ -50,7 +50,7 @@ def test_log_probabilities_are_those_of_the_text() -> None:
 
 
 def test_thinking_is_progress_and_a_greeting_of_the_server_is_not() -> None:
-    answer = Answer()
+    answer = CompletionResponse()
     assert not answer.add({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}, False)[1]
     assert answer.add({"choices": [{"index": 0, "delta": {"reasoning": "hm"}}]}, False)[1]
     assert not answer.is_finished
@@ -59,34 +59,34 @@ def test_thinking_is_progress_and_a_greeting_of_the_server_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "expected"),
     [
         ({"error": {"message": "no memory", "code": 500}}, "no memory"),
         ({"error": "no memory"}, "no memory"),
         ({"error": {"code": 500}}, "does not say"),
     ],
 )
-def test_errors_are_found_in_the_forms_they_come_in(document: object, told: str) -> None:
-    with pytest.raises(ServerFault, match=told):
-        Answer().add(document, is_whole=False)
+def test_errors_are_found_in_the_forms_they_come_in(document: object, expected: str) -> None:
+    with pytest.raises(ServerFault, match=expected):
+        CompletionResponse().add(document, is_whole=False)
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "expected"),
     [
         ({"refusal": "I cannot help."}, "refused to answer: I cannot help."),
         ({"reasoning": "hm"}, "thought, but said nothing"),
         ({}, "content filter"),
     ],
 )
-def test_why_nothing_was_said_is_told(message: dict[str, str], told: str) -> None:
-    answer = Answer()
+def test_why_nothing_was_said_is_told(message: dict[str, str], expected: str) -> None:
+    answer = CompletionResponse()
     answer.add(
         {"choices": [{"index": 0, "delta": message, "finish_reason": "content_filter" if not message else "stop"}]},
         False,
     )
     failures = Failures("llm:test", "http://a/v1", LLMSettings("test", "http://a/v1", "m"))
-    assert told in str(failures.empty(answer.choices[0]))
+    assert expected in str(failures.empty(answer.choices[0]))
 
 
 @pytest.mark.parametrize(

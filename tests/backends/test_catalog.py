@@ -160,6 +160,6 @@ KNOWN["tiny"] = {KNOWN["tiny"]!r}
 print(pull("tiny"))
 """
     processes = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = {process.communicate(timeout=120)[0].strip() for process in processes}
-    assert told == {str(models_folder() / "tiny.gguf")}
+    outputs = {process.communicate(timeout=120)[0].strip() for process in processes}
+    assert outputs == {str(models_folder() / "tiny.gguf")}
     assert (models_folder() / "tiny.gguf").read_bytes() == CONTENT

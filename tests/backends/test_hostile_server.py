@@ -76,15 +76,17 @@ def damaged(draw: st.DrawFn) -> bytes:
     """A sound answer with some of its bytes cut off, changed or put in."""
     data = bytearray(draw(st.sampled_from([STREAM, CHUNKED, WHOLE, REFUSED])))
     for _ in range(draw(st.integers(0, 4))):
-        place = draw(st.integers(0, max(0, len(data) - 1)))
-        data[place : place + draw(st.integers(0, 3))] = draw(st.binary(max_size=4))
+        position = draw(st.integers(0, max(0, len(data) - 1)))
+        data[position : position + draw(st.integers(0, 3))] = draw(st.binary(max_size=4))
     return bytes(data[: draw(st.integers(0, len(data)))]) if draw(st.booleans()) else bytes(data)
 
 
 def documents() -> st.SearchStrategy[bytes]:
     """JSON that has what an answer has, but not where or as an answer has it."""
     start = b"HTTP/1.1 200 OK\r\n\r\n"
-    streams = st.lists(values(), max_size=4).map(lambda all_: b"".join(b"data: %s\n\n" % sent(one) for one in all_))
+    streams = st.lists(values(), max_size=4).map(
+        lambda all_: b"".join(b"data: %s\n\n" % sent(document) for document in all_)
+    )
     return (streams | values().map(sent)).map(lambda body: start + body)
 
 

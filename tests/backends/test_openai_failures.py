@@ -57,7 +57,7 @@ def test_a_completion_that_breaks_off_is_asked_for_again_whole(open_backend: Ope
 
 
 @pytest.mark.parametrize(
-    ("scenario", "told"),
+    ("scenario", "expected"),
     [
         ("status?code=429&message=slow+down", r"HTTP 429 Too Many Requests: slow down \(tried 3 times\)"),
         ("status?code=429&retry_after=900", r"asks to wait for 900 s"),
@@ -88,9 +88,9 @@ def test_a_completion_that_breaks_off_is_asked_for_again_whole(open_backend: Ope
         ("fails-inside?after=0", r"reports an error: the model was unloaded"),
     ],
 )
-def test_what_keeps_failing_is_told(open_backend: Open, llm_server: Running, scenario: str, told: str) -> None:
+def test_what_keeps_failing_is_told(open_backend: Open, llm_server: Running, scenario: str, expected: str) -> None:
     for call in (streamed, lambda backend: backend.complete(MESSAGES, Sampling())):
-        with pytest.raises(BackendError, match=told) as caught:
+        with pytest.raises(BackendError, match=expected) as caught:
             call(open_backend(scenario))
         message = str(caught.value)
         assert message.startswith(f"llm:test at {llm_server.url}: ")
@@ -135,8 +135,8 @@ def test_a_listener_who_takes_their_time_loses_nothing(open_backend: Open) -> No
     generator = open_backend("say?rate=200", token_timeout_s=1).stream(MESSAGES, Sampling())
     pieces = [next(generator)]
     sleep(1.5)
-    rest, completion = exhaust(generator)
-    assert "".join(pieces + rest) == completion.text == TEXT
+    tail, completion = exhaust(generator)
+    assert "".join(pieces + tail) == completion.text == TEXT
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ LATER = [*HELLO, ChatMessage("assistant", "You again."), ChatMessage("user", "Ye
 def test_the_text_that_is_due_depends_on_the_prompt_alone() -> None:
     backend = ScriptedBackend(["First of all.", "Then this."])
     for _ in range(2):
-        assert [made.text for made in backend.complete(HELLO, Sampling())] == ["First of all."]
-        assert [made.text for made in backend.complete(LATER, Sampling())] == ["Then this."]
-    assert [made.text for made in backend.complete(HELLO, Sampling(n=3))] == [
+        assert [result.text for result in backend.complete(HELLO, Sampling())] == ["First of all."]
+        assert [result.text for result in backend.complete(LATER, Sampling())] == ["Then this."]
+    assert [result.text for result in backend.complete(HELLO, Sampling(n=3))] == [
         "First of all.",
         "Then this.",
         "First of all.",

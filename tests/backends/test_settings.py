@@ -11,7 +11,6 @@ import pytest
 from llmserver import SCENARIOS, TEXT, Running
 from understudy.backends import open_llm
 from understudy.backends.endpoint import parse_url
-from understudy.backends.local_servers import ask_servers
 from understudy.backends.settings import (
     ConfiguredLLM,
     LLMSettings,
@@ -137,7 +136,7 @@ def test_a_key_that_is_none_is_refused_without_being_shown(key: str, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("x = 1", "x is unknown: known are default, llm"),
         ("llm = 3", "llm is no table"),
@@ -159,9 +158,9 @@ def test_a_key_that_is_none_is_refused_without_being_shown(key: str, monkeypatch
         ("a = ", r"is not TOML: Invalid value \(at end of document\)"),
     ],
 )
-def test_what_is_wrong_is_told_by_file_and_key(folder: Path, text: str, told: str) -> None:
+def test_what_is_wrong_is_told_by_file_and_key(folder: Path, text: str, expected: str) -> None:
     path = write(folder, text)
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=expected) as caught:
         is_set_up()
     assert str(caught.value).startswith(f"{path}: ")
 
@@ -224,7 +223,9 @@ def test_a_model_that_is_set_up_can_be_talked_to(monkeypatch: pytest.MonkeyPatch
 
 
 def test_servers_that_answer_on_this_machine_are_found(llm_server: Running) -> None:
-    others = [llm_server.at(scenario) for scenario in ("no-headers", "garbage", "html", "no-choices", "nothing")]
-    assert ask_servers([llm_server.url, *others, "http://127.0.0.1:9/v1"], 3) == [(llm_server.url, list(SCENARIOS))]
-    assert ask_servers([]) == []
+    unusable = [llm_server.at(scenario) for scenario in ("no-headers", "garbage", "html", "no-choices", "nothing")]
+    assert find_local_servers([llm_server.url, *unusable, "http://127.0.0.1:9/v1"], 3) == [
+        (llm_server.url, list(SCENARIOS))
+    ]
+    assert find_local_servers([]) == []
     assert isinstance(find_local_servers(), list)

@@ -60,20 +60,20 @@ def test_a_guard_that_stops_all_or_nothing_has_the_shares_to_show_for_it(story: 
         return ""
 
     document = bench_guard(story, {"stops": stops, "passes": passes}, 8, save_items=tmp_path / "items.json")
-    found = {(row["agent"], row["offered"]): row for row in document["rows"]}
+    values = {(row["agent"], row["offered"]): row for row in document["rows"]}
     for kind in (*HOSTILE, "all", "own"):
-        assert found["stops", kind]["value"] == 1.0 and found["stops", kind]["low"] < 1.0
-        assert found["passes", kind]["value"] == 0.0 and found["passes", kind]["high"] > 0.0
-        assert found["stops", kind]["metric"] == ("wrongly_stopped" if kind == "own" else "stopped")
+        assert values["stops", kind]["value"] == 1.0 and values["stops", kind]["low"] < 1.0
+        assert values["passes", kind]["value"] == 0.0 and values["passes", kind]["high"] > 0.0
+        assert values["stops", kind]["metric"] == ("wrongly_stopped" if kind == "own" else "stopped")
     assert (tmp_path / "items.json").is_file()
 
 
 def test_rules_stop_later_lines_and_let_own_ones_pass(story: Story) -> None:
     judge = rule_judge([Rule.parse("anachronism<=0")], story)
     document = bench_guard(story, {"rules": judge}, 8, seed=2)
-    found = {row["offered"]: row["value"] for row in document["rows"]}
-    assert found["later"] > 0.5
-    assert found["own"] < 0.1
+    values = {row["offered"]: row["value"] for row in document["rows"]}
+    assert values["later"] > 0.5
+    assert values["own"] < 0.1
 
 
 def test_a_story_in_which_nobody_meets_offers_nothing(tmp_path: Path) -> None:

@@ -77,15 +77,15 @@ def figures(document: dict[str, object]) -> dict[tuple[str, str, str], tuple[flo
 def test_shares_by_kind_and_over_all(story: Story, probes: list[Probe]) -> None:
     agents = {"good": Replies("It is on the hook."), "bad": Replies("Reuss did it.")}
     document = bench_talk(story, probes, agents)
-    found = figures(document)
-    assert found["good", "all", "must"] == (1.0, 2)
-    assert found["good", "all", "violations"] == (0.0, 3)
-    assert found["bad", "all", "must"] == (0.0, 2)
-    assert found["bad", "all", "violations"] == (1.0, 3)
-    assert found["bad", "object", "violations"] == (1.0, 1)
-    assert found["bad", "secret", "must"] == (None, 0)
-    assert found["good", "all", "tokens"] == (None, 0)
-    assert found["good", "all", "seconds"][1] == 4  # replies, not probes
+    values = figures(document)
+    assert values["good", "all", "must"] == (1.0, 2)
+    assert values["good", "all", "violations"] == (0.0, 3)
+    assert values["bad", "all", "must"] == (0.0, 2)
+    assert values["bad", "all", "violations"] == (1.0, 3)
+    assert values["bad", "object", "violations"] == (1.0, 1)
+    assert values["bad", "secret", "must"] == (None, 0)
+    assert values["good", "all", "tokens"] == (None, 0)
+    assert values["good", "all", "seconds"][1] == 4  # replies, not probes
     rows = [row for row in document["rows"] if row["value"] is None]
     assert all(row["reason"] for row in rows)
     perfect = next(row for row in document["rows"] if row["agent"] == "good" and row["metric"] == "violations")
@@ -124,17 +124,17 @@ def test_a_writer_gets_another_seed_each_time_and_its_repeats_count_as_one_probe
 
 def test_an_agent_that_fails_is_reported_and_not_counted(story: Story, probes: list[Probe]) -> None:
     document = bench_talk(story, probes, {"broken": Broken(), "good": Replies("hook")})
-    found = figures(document)
-    assert found["broken", "all", "errors"] == (1.0, 3)
-    assert found["broken", "all", "violations"] == (None, 0)
-    assert ("good", "all", "errors") not in found
+    values = figures(document)
+    assert values["broken", "all", "errors"] == (1.0, 3)
+    assert values["broken", "all", "violations"] == (None, 0)
+    assert ("good", "all", "errors") not in values
     assert document["replies"][0]["error"] == "the server does not answer: start it"
 
 
 def test_a_sample_is_seeded_and_in_order(story: Story, probes: list[Probe]) -> None:
-    asked = [bench_talk(story, probes, {"a": Replies("x")}, limit=2, seed=3)["replies"] for _ in range(2)]
-    assert [reply["item"] for reply in asked[0]] == [reply["item"] for reply in asked[1]]
-    assert len(asked[0]) == 2
+    runs = [bench_talk(story, probes, {"a": Replies("x")}, limit=2, seed=3)["replies"] for _ in range(2)]
+    assert [reply["item"] for reply in runs[0]] == [reply["item"] for reply in runs[1]]
+    assert len(runs[0]) == 2
 
 
 def test_two_runs_are_compared_probe_by_probe(story: Story, probes: list[Probe], tmp_path: Path) -> None:

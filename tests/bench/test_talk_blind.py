@@ -52,10 +52,10 @@ def test_replies_are_kept_and_agents_can_be_added(
 ) -> None:
     arguments = ["run", tmp_path, "--role", "bastian", "--cache", tmp_path / "cache.json", "-o", tmp_path / "sheet"]
     call(talk_blind, monkeypatch, *arguments, "--agent", "first=scripted")
-    kept = json.loads((tmp_path / "cache.json").read_text(encoding="utf-8"))
+    cached = json.loads((tmp_path / "cache.json").read_text(encoding="utf-8"))
     call(talk_blind, monkeypatch, *arguments, "--agent", "first=nowhere:agent", "--agent", "second=tfidf")
     both = json.loads((tmp_path / "cache.json").read_text(encoding="utf-8"))
-    assert len(kept) == 6 and len(both) == 12 and kept.items() <= both.items()
+    assert len(cached) == 6 and len(both) == 12 and cached.items() <= both.items()
 
 
 def test_every_role_says_whom_it_is_and_has_messages(talk_blind: ModuleType) -> None:

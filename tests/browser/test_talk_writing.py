@@ -145,14 +145,14 @@ def test_actions_and_markdown_are_shown(page: Page, make_site: MakeSite) -> None
 )
 def test_what_is_said_loads_nothing_and_leads_nowhere(page: Page, make_site: MakeSite, hostile: str) -> None:
     site, _ = make_site(Writer([hostile]))
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     begin(page, site)
     say(page, "Well?")
     expect(replies(page)).to_have_count(1)
     page.reload()
     expect(replies(page)).to_have_count(1)
-    assert all(url.startswith(site) for url in asked)
+    assert all(url.startswith(site) for url in requests)
     assert page.locator(".bubble :is(a, img, script, b, i)").count() == 0
     assert page.title() != "run"
 

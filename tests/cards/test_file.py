@@ -144,8 +144,8 @@ def test_other_chunks_stay_as_they_are(document: dict[str, Any]) -> None:
     picture = PICTURE + b"left behind by some editor"
     once = png_of(v3(description="an earlier card"), picture)
     png = parse_png(png_of(card_of(document), once))
-    kept = [chunk for chunk in png.chunks if keyword_of(chunk) not in ("chara", "ccv3")]
-    assert bytes_of(kept, png.trailing) == picture
+    remaining = [chunk for chunk in png.chunks if keyword_of(chunk) not in ("chara", "ccv3")]
+    assert bytes_of(remaining, png.trailing) == picture
 
 
 def test_a_v3_card_is_there_for_older_programs_too() -> None:

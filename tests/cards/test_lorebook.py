@@ -27,7 +27,7 @@ def chat(*texts: str) -> list[Turn]:
 
 
 def names(entries: list[LoreEntry], *texts: str, **settings: Any) -> list[str]:
-    return [found.name for found in active_entries(entries, chat(*texts), words, **settings)]
+    return [active.name for active in active_entries(entries, chat(*texts), words, **settings)]
 
 
 @pytest.mark.parametrize(
@@ -161,12 +161,12 @@ entries = st.builds(
 
 @given(st.lists(entries, max_size=8), st.lists(st.text("abcd ", max_size=6), max_size=4), st.integers(0, 20))
 def test_whatever_the_book_the_rules_hold(lore: list[LoreEntry], texts: list[str], budget: int) -> None:
-    found = active_entries(lore, chat(*texts), words, user="Tom", char="Mira", budget=budget)
-    assert found == active_entries(lore, chat(*texts), words, user="Tom", char="Mira", budget=budget)
-    assert len({id(item) for item in found}) == len(found)
-    assert all(item.is_enabled for item in found)
-    assert sum(words(item.content) for item in found if not item.ignores_budget) <= budget
-    ranks = [(POSITIONS.index(item.position), item.order) for item in found]
+    active = active_entries(lore, chat(*texts), words, user="Tom", char="Mira", budget=budget)
+    assert active == active_entries(lore, chat(*texts), words, user="Tom", char="Mira", budget=budget)
+    assert len({id(item) for item in active}) == len(active)
+    assert all(item.is_enabled for item in active)
+    assert sum(words(item.content) for item in active if not item.ignores_budget) <= budget
+    ranks = [(POSITIONS.index(item.position), item.order) for item in active]
     assert ranks == sorted(ranks)
     for group in ("g", "h"):
-        assert sum(group in item.group.replace(",", " ").split() for item in found) <= 1
+        assert sum(group in item.group.replace(",", " ").split() for item in active) <= 1

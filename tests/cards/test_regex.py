@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.cards.regex import StepBudget, Unsupported, compile_regex
+from understudy.cards.regex import MatchBudget, Unsupported, compile_regex
 
 STEPS = 1_000_000
 
 
-def found(pattern: str, text: str, flags: str = "") -> bool:
-    return compile_regex(pattern, flags).search(text, StepBudget(STEPS))
+def matches(pattern: str, text: str, flags: str = "") -> bool:
+    return compile_regex(pattern, flags).search(text, MatchBudget(STEPS))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def found(pattern: str, text: str, flags: str = "") -> bool:
     ],
 )
 def test_patterns_as_lorebooks_write_them(pattern: str, flags: str, text: str, expected: bool) -> None:
-    assert found(pattern, text, flags) is expected
+    assert matches(pattern, text, flags) is expected
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_flags_that_are_none_are_refused() -> None:
     "pattern", ["(a+)+b", "(a|a)*b", "(a*)*(a*)*(a*)*b", "(a|aa)+$", "(.*)(.*)(.*)(.*)(.*)b", "(a?){100}a{100}b"]
 )
 def test_a_hostile_pattern_costs_no_more_than_its_budget(pattern: str) -> None:
-    budget = StepBudget(STEPS)
+    budget = MatchBudget(STEPS)
     assert not compile_regex(pattern).search("a" * 3_000 + "c", budget)
     assert budget.left > -2_000
 
 
 def test_with_its_budget_spent_nothing_is_found() -> None:
-    assert not compile_regex("(?!b)a").search("a" * 100 + "b", StepBudget(0))
+    assert not compile_regex("(?!b)a").search("a" * 100 + "b", MatchBudget(0))
 
 
 PIECES = r"a b ab . [ab] [^a] \w \b a? b* a+ (a|b) (ab|a) (?:b|) a{1,2} ^ $ (?=a) (?!b) (?<=a) (?<!b) |".split()
@@ -97,7 +97,7 @@ pieces = st.sampled_from(PIECES)
 @given(st.lists(pieces, max_size=6).map("".join), st.text("ab c", max_size=8), st.sampled_from(["", "i", "m", "s"]))
 def test_it_finds_what_the_engine_that_backtracks_finds(pattern: str, text: str, flags: str) -> None:
     expected = re.compile(pattern, sum((re.RegexFlag[flag.upper()] for flag in flags), re.RegexFlag.ASCII))
-    assert found(pattern, text, flags) == (expected.search(text) is not None)
+    assert matches(pattern, text, flags) == (expected.search(text) is not None)
 
 
 @given(st.text("ab()[]{}|*+?\\^$.-,1<>=!:", max_size=30))
@@ -106,4 +106,4 @@ def test_no_pattern_breaks_it(pattern: str) -> None:
         regex = compile_regex(pattern)
     except Unsupported:
         return
-    regex.search("ab" * 50, StepBudget(10_000))
+    regex.search("ab" * 50, MatchBudget(10_000))

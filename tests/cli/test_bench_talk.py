@@ -38,9 +38,9 @@ def test_probes_of_a_file_for_any_story(run: Run, story: Path, probes: Path, tmp
     items, report = tmp_path / "items.json", tmp_path / "talk.html"
     arguments = ("bench", "talk", story, "--probes", probes, "--agent", "scripted")
     document = json.loads(run(*arguments, "--json", "--items", items, "--report", report).stdout)
-    found = {(row["kind"], row["metric"]): row["value"] for row in document["rows"]}
-    assert found["all", "must"] == 1.0
-    assert found["secret", "violations"] == 1.0 and found["object", "violations"] == 0.0
+    shares = {(row["kind"], row["metric"]): row["value"] for row in document["rows"]}
+    assert shares["all", "must"] == 1.0
+    assert shares["secret", "violations"] == 1.0 and shares["object", "violations"] == 0.0
     assert document["manifest"]["bench"] == "talk" and "mine.toml" in document["manifest"]["data"]
     assert items.is_file() and "violations" in report.read_text(encoding="utf-8")
     shown = run(*arguments).stdout

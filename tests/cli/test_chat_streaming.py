@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from understudy.cli.chat import Prompt, print_why
+from understudy.cli.chat import ChatPrompt, print_why
 from understudy.cli.conversation import Conversation
 from understudy.cli.show import Screen
 from understudy.dialogue import Candidate, Reply, Usage
@@ -34,10 +34,10 @@ class Terminal(io.StringIO):
         return super().write(text)
 
 
-def prompt_of(writer: Writer, story: Path) -> tuple[Terminal, Prompt]:
+def prompt_of(writer: Writer, story: Path) -> tuple[Terminal, ChatPrompt]:
     terminal = Terminal()
     out = Screen(file=terminal, force_terminal=True, color_system=None, markup=False, highlight=False)
-    return terminal, Prompt(out, Conversation(read(story), writer, "Ines", "2.1"))
+    return terminal, ChatPrompt(out, Conversation(read(story), writer, "Ines", "2.1"))
 
 
 def test_pieces_are_printed_as_they_come(story: Path) -> None:

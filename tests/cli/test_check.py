@@ -106,8 +106,8 @@ def test_the_key_comes_from_the_environment_or_a_file(
     def key(url: str, *more: str | Path) -> str | None:
         parrot.clear()
         run("check", tests, "--url", url, "--model", "bot", *more, status=1)
-        found: str | None = parrot[0]["key"]
-        return found
+        received_key: str | None = parrot[0]["key"]
+        return received_key
 
     assert key("https://x/v1") is None
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
@@ -141,7 +141,7 @@ def served(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.delenv("UNDERSTUDY_API_KEY", raising=False)
     process = start("serve", "demo", "--port", "0", "--agent", "tfidf")
     assert process.stdout is not None
-    address = next(found[0] for line in process.stdout if (found := re.search(r"http://[^/ ]+", line)))
+    address = next(match[0] for line in process.stdout if (match := re.search(r"http://[^/ ]+", line)))
     yield address
     process.kill()
     process.communicate()

@@ -20,14 +20,16 @@ def make():
 
 
 def test_the_document(document: Document, story: Path) -> None:
-    told = document("prompt", story, "Ines", "--at", "2.1", "--facing", "Tobias", "--say", "Where is the key?")
-    assert list(told) == ["messages", "sections"]
-    assert [list(message) for message in told["messages"]] == [["role", "content"]] * len(told["messages"])
-    assert [message["role"] for message in told["messages"]] == ["system", "user"]
-    assert "You are Ines Vale." in told["messages"][0]["content"]
-    assert "Tobias Rook: Where is the key?" in told["messages"][1]["content"]
-    assert [list(section) for section in told["sections"]] == [["name", "tokens", "dropped"]] * len(told["sections"])
-    assert {"character", "profile", "message"} <= {section["name"] for section in told["sections"]}
+    printed = document("prompt", story, "Ines", "--at", "2.1", "--facing", "Tobias", "--say", "Where is the key?")
+    assert list(printed) == ["messages", "sections"]
+    assert [list(message) for message in printed["messages"]] == [["role", "content"]] * len(printed["messages"])
+    assert [message["role"] for message in printed["messages"]] == ["system", "user"]
+    assert "You are Ines Vale." in printed["messages"][0]["content"]
+    assert "Tobias Rook: Where is the key?" in printed["messages"][1]["content"]
+    assert [list(section) for section in printed["sections"]] == [["name", "tokens", "dropped"]] * len(
+        printed["sections"]
+    )
+    assert {"character", "profile", "message"} <= {section["name"] for section in printed["sections"]}
 
 
 def test_messages_and_sections_are_shown(run: Run, story: Path) -> None:
@@ -52,9 +54,9 @@ def test_the_prompt_of_an_agent(
 ) -> None:
     (tmp_path / "my_writer.py").write_text(AGENT, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    told = document("prompt", story, "Ines", "--say", "Hello.", "--agent", "my_writer:make")
-    assert told["messages"][-1]["content"].endswith("Hello.")
-    assert "character" in {section["name"] for section in told["sections"]}
+    printed = document("prompt", story, "Ines", "--say", "Hello.", "--agent", "my_writer:make")
+    assert printed["messages"][-1]["content"].endswith("Hello.")
+    assert "character" in {section["name"] for section in printed["sections"]}
 
 
 def test_an_agent_without_a_prompt(run: Run, story: Path) -> None:

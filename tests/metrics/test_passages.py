@@ -34,7 +34,7 @@ Tobias: A lamp burns low. You were right about the ferry.
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Story:
+def tide(tmp_path: Path) -> Story:
     path = tmp_path / "tide.txt"
     path.write_text(STORY, encoding="utf-8")
     return read(path)
@@ -54,41 +54,41 @@ def share(passages: LaterPassages, text: str) -> float:
     return 0.0 if passage is None else passage.share
 
 
-def test_a_line_that_is_said_later_is_all_new_and_names_its_place(told: Story) -> None:
-    passage = later(told, persona_at(told, "Ines", "2")).nearest("You were right about the ferry.")
+def test_a_line_that_is_said_later_is_all_new_and_names_its_place(tide: Story) -> None:
+    passage = later(tide, persona_at(tide, "Ines", "2")).nearest("You were right about the ferry.")
     assert passage is not None and passage.share > 0.8
-    assert Chronology.of(told).moment_of(passage.line).dotted.startswith("3.")
+    assert Chronology.of(tide).moment_of(passage.line).dotted.startswith("3.")
 
 
-def test_what_was_heard_before_is_not_new(told: Story) -> None:
-    ines = later(told, persona_at(told, "Ines", "2"))
+def test_what_was_heard_before_is_not_new(tide: Story) -> None:
+    ines = later(tide, persona_at(tide, "Ines", "2"))
     assert share(ines, "The tide is out, says number 3.") == 0.0
 
 
-def test_runs_of_words_of_a_stage_direction_were_read_by_nobody_but_its_words_name_what_was_seen(told: Story) -> None:
-    ines = later(told, persona_at(told, "Ines", "2"))
+def test_runs_of_words_of_a_stage_direction_were_read_by_nobody_but_its_words_name_what_was_seen(tide: Story) -> None:
+    ines = later(tide, persona_at(tide, "Ines", "2"))
     assert share(ines, "lamp") == 0.0
     assert share(ines, "a lamp burns low") > NEW_SHARE
 
 
-def test_a_coincidence_within_a_long_line_is_not_held_against_it(told: Story) -> None:
-    ines = later(told, persona_at(told, "Ines", "2"))
+def test_a_coincidence_within_a_long_line_is_not_held_against_it(tide: Story) -> None:
+    ines = later(tide, persona_at(tide, "Ines", "2"))
     assert share(ines, "the ferry") > NEW_SHARE
     assert share(ines, "The tide is out, says number seven, and so nobody has seen the ferry yet.") < NEW_SHARE
 
 
-def test_what_one_is_described_with_is_known(told: Story) -> None:
-    ines = persona_at(told, "Ines", "2")
+def test_what_one_is_described_with_is_known(tide: Story) -> None:
+    ines = persona_at(tide, "Ines", "2")
     captain = Persona(ines.name, ines.moment, ("You were right about the ferry.",), past=ines.past)
-    assert share(later(told, captain), "You were right about the ferry.") == 0.0
+    assert share(later(tide, captain), "You were right about the ferry.") == 0.0
 
 
-def test_who_has_witnessed_next_to_nothing_cannot_be_judged(told: Story) -> None:
-    assert later(told, persona_at(told, "Mara", "2")).nearest("You were right about the ferry.") is None
+def test_who_has_witnessed_next_to_nothing_cannot_be_judged(tide: Story) -> None:
+    assert later(tide, persona_at(tide, "Mara", "2")).nearest("You were right about the ferry.") is None
 
 
-def test_a_line_left_out_is_as_if_it_were_not_in_the_story(told: Story) -> None:
-    ines = later(told, persona_at(told, "Ines", "3"))
+def test_a_line_left_out_is_as_if_it_were_not_in_the_story(tide: Story) -> None:
+    ines = later(tide, persona_at(tide, "Ines", "3"))
     whole = ines.nearest("You were right about the ferry.")
     assert whole is not None
     without = ines.nearest("You were right about the ferry.", left_out=whole.line)
@@ -110,12 +110,12 @@ def test_shares_are_shares_and_own_lines_are_never_new(text: str, name: str, at:
 
 def test_the_future_terms_of_the_demo_are_found_and_lines_known_by_then_are_not(demo: Story) -> None:
     probes = tomllib.loads((files("understudy") / "stories/demo/probes.toml").read_text())["probe"]
-    found, earlier = list[bool](), list[bool]()
+    flagged, earlier = list[bool](), list[bool]()
     for probe in probes:
         if probe["kind"] == "future":
             situation = situation_at(demo, probe["who"], probe["at"])
             metric = MetricContext(demo, situation).metric("anachronism")
-            found += [bool(score.value) for score in metric(probe["must_not"])]
+            flagged += [bool(score.value) for score in metric(probe["must_not"])]
             earlier += [bool(score.value) for score in metric([line.text for line in situation.persona.past.lines()])]
-    assert len(found) == 29 and sum(found) >= 24
+    assert len(flagged) == 29 and sum(flagged) >= 24
     assert not any(earlier)

@@ -87,9 +87,9 @@ def people_asked_about(situation: Situation, message: str) -> list[Other]:
 def spoken_name(situation: Situation, other: Other) -> str:
     """What the character calls somebody most often in its own lines; their name where it never did."""
     persona = situation.persona
-    others = {alias for someone in situation.acquaintances if someone.name != other.name for alias in someone.aliases}
-    others |= set(persona.attributes.get("nickname", ()))
-    forms = sorted({other.name, *other.aliases} - others, key=len, reverse=True)
+    taken = {alias for someone in situation.acquaintances if someone.name != other.name for alias in someone.aliases}
+    taken |= set(persona.attributes.get("nickname", ()))
+    forms = sorted({other.name, *other.aliases} - taken, key=len, reverse=True)
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms), re.IGNORECASE)
     canonical = {fold(form): form for form in reversed(forms)}
     counts: dict[str, int] = {}

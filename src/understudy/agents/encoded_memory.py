@@ -33,7 +33,7 @@ LEAST_LINE = 12  # characters; 'Yes.' and 'What?' match everything and mean noth
 
 @dataclass(frozen=True, slots=True)
 class EncodedExchanges:
-    """Those of a memory's exchanges that can be ranked now, by their places in it, with the vectors of both halves."""
+    """The exchanges of a memory that can be ranked now: their indices (`places`), and the vectors of both halves."""
 
     places: NDArray[np.intp]
     said: Floats
@@ -84,7 +84,7 @@ class EncodedMemory:
         if self._ranked is not None:
             return self._ranked
         recent = np.arange(len(self.exchanges))[-FIRST_RECENT:]
-        by_words = [place for place, _ in self._words.top(query, FIRST_BY_WORDS)]
+        by_words = [index for index, _ in self._words.top(query, FIRST_BY_WORDS)]
         return self._encoded(np.union1d(recent, np.array(by_words, np.intp)), is_complete=False)
 
     def _encoded(self, places: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
@@ -109,15 +109,15 @@ class EncodedMemory:
             return []
         if self._line_vectors is None:
             self._line_vectors = TextVectors([line.text for line in self.lines], self._encoder)
-        places = np.arange(len(self.lines))
+        indices = np.arange(len(self.lines))
         if not self._line_vectors.is_complete:
-            places = np.sort(np.array([place for place, _ in self._line_words.top(query, FIRST_LINES)], np.intp))
-        scores = self._line_vectors.of(places) @ message
+            indices = np.sort(np.array([index for index, _ in self._line_words.top(query, FIRST_LINES)], np.intp))
+        scores = self._line_vectors.of(indices) @ message
         best: dict[tuple[int, ...], tuple[Line, str, float]] = {}
         for index in np.argsort(-scores, kind="stable").tolist():
             if scores[index] < least or len(best) == count:
                 break
-            line = self.lines[places[index]]
+            line = self.lines[indices[index]]
             best.setdefault(_scene(line.moment), (line, self._settings[_scene(line.moment)], float(scores[index])))
         return list(best.values())
 

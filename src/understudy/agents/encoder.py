@@ -176,15 +176,15 @@ class EncoderAgent:
     def _reply(self, situation: Situation, history: Sequence[Turn], cached: CachedEncoder) -> Reply:
         language = situation.persona.language
         message = last_heard(situation.persona, history)
-        heard = cached.encode([message])[0]
+        message_vector = cached.encode([message])[0]
         past = self._memories.of(situation, cached.encoder)
         query = content(heard_words(situation.persona, message), language)
         ranked = past.ranked_for(query)
         fit = build_fits(cached, [(situation, history)])[0]
-        options = _options(situation, fit, query, heard, past, ranked, cached)
+        options = _options(situation, fit, query, message_vector, past, ranked, cached)
         shown = self._select(situation, history, options)
         evidence = [*_evidence(shown[0], situation, message, past, cached)]
-        evidence += memory_evidence(past, heard, query, message)
+        evidence += memory_evidence(past, message_vector, query, message)
         if not ranked.is_complete:
             evidence.append(Evidence("notice", ENCODING.format(ranked=len(ranked.places), all=len(past.exchanges))))
         if language != READ:
@@ -204,21 +204,25 @@ def _options(
     situation: Situation,
     fit: Fit,
     query: Mapping[str, float],
-    heard: Floats,
+    message_vector: Floats,
     past: EncodedMemory,
     ranked: EncodedExchanges,
     cached: CachedEncoder,
 ) -> Iterator[Option]:
     """What could be said, best first, ties in their order; never empty. Lazy, since a past can be long."""
     places = ranked.places
-    scores = fit.scores(ranked.said) + HEARD * ranked.heard_likeness(heard) + WORDS * past.shared_words(query)[places]
+    scores = (
+        fit.scores(ranked.said)
+        + HEARD * ranked.heard_likeness(message_vector)
+        + WORDS * past.shared_words(query)[places]
+    )
     scores += RECENT * places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
     if situation.faced is not None:
         scores[past.heard_from(situation.faced.name)[places]] += FACED
     own = (
-        Option(exchange.said.text.strip(), "exchange", float(scores[index]), place, said_at(exchange))
-        for index, place in ((index, int(places[index])) for index in np.argsort(-scores, kind="stable").tolist())
-        for exchange in (past.exchanges[place],)
+        Option(exchange.said.text.strip(), "exchange", float(scores[row]), index, said_at(exchange))
+        for row, index in ((row, int(places[row])) for row in np.argsort(-scores, kind="stable").tolist())
+        for exchange in (past.exchanges[index],)
     )
     if past.distinct >= FEW:
         return own
@@ -283,11 +287,13 @@ def _evidence(
             yield Evidence("relation", sentence)
 
 
-def memory_evidence(past: EncodedMemory, heard: Floats, query: Mapping[str, float], message: str) -> Iterator[Evidence]:
+def memory_evidence(
+    past: EncodedMemory, message_vector: Floats, query: Mapping[str, float], message: str
+) -> Iterator[Evidence]:
     """The scenes that bear on a message, as they are shown beside a reply."""
     if not message.strip():
         return
-    for line, setting, _ in past.memories(heard, query, MEMORIES, MEMORABLE):
+    for line, setting, _ in past.memories(message_vector, query, MEMORIES, MEMORABLE):
         text = f"{line.speaker}: {line.text}"
         yield Evidence("memory", f"{setting} ({text})" if setting else text, line.moment)
 

@@ -40,12 +40,12 @@ def plain_line(text: str) -> str:
     return " ".join(DIRECTION.sub(" ", text).split())
 
 
-def bearing_part(text: str, asked: frozenset[str], most: int, language: str) -> str:
+def bearing_part(text: str, query_terms: frozenset[str], most: int, language: str) -> str:
     """Of a text longer than `most` words, the run of sentences that bears most on what is asked."""
     if _length(text, language) <= most:
         return text
     parts = _sentences(text)
-    best = max(range(len(parts)), key=lambda index: (word_overlap(asked, terms(parts[index], language)), -index))
+    best = max(range(len(parts)), key=lambda index: (word_overlap(query_terms, terms(parts[index], language)), -index))
     first = last = best
     size = _length(parts[best], language)
     while True:

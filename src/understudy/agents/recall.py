@@ -44,7 +44,7 @@ LEAST_FACT, LEAST_HEARD, LEAST_OTHER = 0.15, 0.5, 0.45
 ABOUT, NOT_ABOUT, FAMILIARITY = 0.4, -0.3, -0.15
 ALIAS = 0.5  # weight of the words of a name beside those the message has
 ABOUT_ONESELF = re.compile(r"\b(?:who are you|your name|yourself|introduce)\b", re.IGNORECASE)
-COMPARED = 40  # best own exchanges, of which one may have taken back another
+COMPARED = 40  # best own exchanges that are compared for outdated ones
 SCENES = 200  # searched for what others said; bounds the work on a long story
 OVERHEARD = 800
 SHORTLIST = 32  # lines of others that are encoded for a message, those that share most words with it
@@ -75,7 +75,7 @@ class Recall:
         self._memories = KeyedCache[Memory](32)
 
     def recall(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
-        with BACKGROUND.paused():  # what is asked for now goes before the rest of a long past
+        with BACKGROUND.paused():  # this request goes before encoding the rest of a long past
             return self._recalled(situation, history)
 
     def _recalled(self, situation: Situation, history: Sequence[Turn]) -> Recalled:
@@ -84,7 +84,7 @@ class Recall:
         cached = self._encoder.encoder(persona.language)
         past = None if cached is None else self._encoder.memory(situation, cached)
         memory = self._memories.get_or_create(key_of(iter(()), persona), persona, lambda: _read_memory(persona, past))
-        query = _Query(situation, message, cached)
+        query = _MemoryQuery(situation, message, cached)
         if cached is None or past is None:
             own = list(_own_by_words(memory, query))
         else:
@@ -99,7 +99,7 @@ class Recall:
         )
 
 
-class _Query:
+class _MemoryQuery:
     """A message with its terms, the names it means, and its vector where there is an encoder."""
 
     def __init__(self, situation: Situation, message: str, cached: CachedEncoder | None) -> None:
@@ -118,26 +118,26 @@ class _Query:
 
 
 def _own(
-    situation: Situation, history: Sequence[Turn], query: _Query, cached: CachedEncoder, past: EncodedMemory
+    situation: Situation, history: Sequence[Turn], query: _MemoryQuery, cached: CachedEncoder, past: EncodedMemory
 ) -> Iterator[PastExchange]:
     """What would answer the message, then what was said to something like it."""
     if not past.exchanges or query.vector is None:
         return
     bag = content(heard_words(situation.persona, query.message), query.language)
     names = (word for name in query.people for word in words(name, query.language))
-    asked = {**dict.fromkeys(names, ALIAS), **bag}
-    ranked = past.ranked_for(asked)
+    weighted_words = {**dict.fromkeys(names, ALIAS), **bag}
+    ranked = past.ranked_for(weighted_words)
     heard = ranked.heard_likeness(query.vector)
     scores = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
-    scores = scores + HEARD * heard + WORDS * past.shared_words(asked)[ranked.places]
+    scores = scores + HEARD * heard + WORDS * past.shared_words(weighted_words)[ranked.places]
     scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
-    exchanges = [past.exchanges[place] for place in ranked.places.tolist()]
+    exchanges = [past.exchanges[index] for index in ranked.places.tolist()]
     seen = set[str]()
     order = np.argsort(-scores, kind="stable").tolist()
     outdated = _outdated(exchanges, order[:COMPARED], query)
     yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen)
     alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
-    # 'What?' is like any question, and says nothing of what was answered.
+    # 'What?' is similar to any question, so its answer says nothing.
     meant = (
         index
         for index in alike
@@ -146,15 +146,15 @@ def _own(
     yield from _distinct(exchanges, (index for index in meant if index not in outdated), query, seen)
 
 
-def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _Query) -> frozenset[int]:
-    """Of exchanges that say all the words of the message, all but the newest: minds change, and the last word holds."""
+def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _MemoryQuery) -> frozenset[int]:
+    """Of exchanges that say all the words of the message, all but the newest, which holds."""
     if len(query.said) < 2:
         return frozenset()
     same = sorted(index for index in indices if query.said <= terms(exchanges[index].said.text, query.language))
     return frozenset(same[:-1])
 
 
-def _own_by_words(memory: Memory, query: _Query) -> Iterator[PastExchange]:
+def _own_by_words(memory: Memory, query: _MemoryQuery) -> Iterator[PastExchange]:
     """The same for a language without an encoder."""
     scores = np.array([word_overlap(query.terms, _exchange_terms(item, query)) for item in memory.exchanges])
     order = [index for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > 0]
@@ -183,7 +183,7 @@ def _speaks_of_speaker(message: str, language: str) -> bool:
     return any(word in message for word in speaker_words(language))
 
 
-def _facts(situation: Situation, query: _Query) -> list[str]:
+def _facts(situation: Situation, query: _MemoryQuery) -> list[str]:
     """Sentences of the profile and ties that bear on the message, best first; none that is kept from the one faced."""
     persona, language = situation.persona, query.language
     sentences = {text: 0.0 for text in persona.profile if text.strip() and text not in situation.secrets}
@@ -201,48 +201,50 @@ def _facts(situation: Situation, query: _Query) -> list[str]:
     return [texts[index] for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > LEAST_FACT][:FACTS]
 
 
-def _others(memory: Memory, query: _Query, shown: set[str]) -> Iterator[PastLine]:
+def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[PastLine]:
     """What others said in the character's hearing; those that share words first, so that few have to be encoded."""
-    overlaps = np.array([word_overlap(query.terms, told) for told in memory.overheard_terms])
+    overlaps = np.array([word_overlap(query.terms, line_terms) for line_terms in memory.overheard_terms])
     shortlist = [index for index in np.argsort(-overlaps, kind="stable")[:SHORTLIST].tolist() if overlaps[index] > 0]
     if not shortlist:
         return
     texts = [plain_line(memory.overheard[index].text) for index in shortlist]
     scores = query.scores(texts, overlaps[shortlist].tolist())
-    found = 0
+    count = 0
     for position in np.argsort(-scores, kind="stable").tolist():
-        if scores[position] < LEAST_OTHER or found == OTHERS:
+        if scores[position] < LEAST_OTHER or count == OTHERS:
             return
         line = memory.overheard[shortlist[position]]
         text = bearing_part(texts[position], query.terms, OTHERS_WORDS, query.language)
         if text not in shown:
             shown.add(text)
-            found += 1
+            count += 1
             yield PastLine(line.speaker or "", text, line.moment)
 
 
 def _distinct(
-    exchanges: Sequence[Exchange], order: Iterable[int], query: _Query, seen: set[str]
+    exchanges: Sequence[Exchange], order: Iterable[int], query: _MemoryQuery, seen: set[str]
 ) -> Iterator[PastExchange]:
     """The first few exchanges that say something, each text once."""
-    found = 0
+    count = 0
     for index in order:
-        if found == OWN:
+        if count == OWN:
             return
         exchange = exchanges[index]
         said = plain_line(exchange.said.text)
         if said in seen or len(terms(said, query.language)) < 2:
             continue
         seen.add(said)
-        found += 1
+        count += 1
         heard = exchange.heard
-        asked = "" if heard is None else bearing_part(plain_line(heard.text), query.terms, HEARD_WORDS, query.language)
-        speaker = heard.speaker if heard is not None and asked and heard.speaker else ""
+        heard_text = (
+            "" if heard is None else bearing_part(plain_line(heard.text), query.terms, HEARD_WORDS, query.language)
+        )
+        speaker = heard.speaker if heard is not None and heard_text and heard.speaker else ""
         moment = None if exchange.approved is not None else exchange.said.moment
-        yield PastExchange(speaker, asked, bearing_part(said, query.terms, OWN_WORDS, query.language), moment)
+        yield PastExchange(speaker, heard_text, bearing_part(said, query.terms, OWN_WORDS, query.language), moment)
 
 
-def _exchange_terms(exchange: Exchange, query: _Query) -> frozenset[str]:
+def _exchange_terms(exchange: Exchange, query: _MemoryQuery) -> frozenset[str]:
     heard = "" if exchange.heard is None else exchange.heard.text
     return terms(f"{heard} {exchange.said.text}", query.language)
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["ReplyCleaner", "ReplyStream"]
+__all__ = ["ReplyCleaner", "StreamCleaner"]
 
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]")
-PERHAPS_SPECIAL = re.compile(r"(?:<[|/\w]{0,40}|\[/?I?N?S?T?)\Z")
+PERHAPS_SPECIAL = re.compile(r"(?:<\|[^|<>]{0,40}\|?|</?\w{0,40}|\[/?I?N?S?T?)\Z")
 QUOTES = {'"': '"', "“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "'": "'"}
 SENTENCE_END = re.compile(r"[.!?…。！？](?:[\"'”’」』)*]*)(?=\s|\Z|(?<=[。！？」』]))")
 SAID_BY_ME = ("Me", "Assistant")
@@ -48,7 +48,7 @@ class ReplyCleaner:
         return self._until_other_speaks(said).rstrip()
 
     def _spoken(self, text: str) -> str:
-        """Without the name of the one who speaks."""
+        """The text without a label of the character's own name."""
         text = text.lstrip()
         for name in sorted((*self.names, *SAID_BY_ME), key=len, reverse=True):
             if match := re.match(rf"[*_\[]*{re.escape(name)}[*_\]]*\s*[:：][*_]*\s*", text, re.IGNORECASE):
@@ -70,7 +70,7 @@ class ReplyCleaner:
         return [f"{name.casefold()}:" for name in (*self.others, *SAID_BY_USER) if name]
 
 
-class ReplyStream:
+class StreamCleaner:
     """Cleans a reply while it is being written: each piece goes in, what can be shown of it comes out."""
 
     def __init__(self, cleaner: ReplyCleaner, max_tokens: int | None = None) -> None:
@@ -106,7 +106,7 @@ class ReplyStream:
 
 
 def _whole_sentences(text: str) -> str:
-    """A text that broke off, without its last sentence; one that is all there is ends in dots."""
+    """A text that was cut off, without its last sentence; a single sentence ends in dots."""
     return _sentences_only(text) or (f"{text.rstrip(' ,;:-')}..." if text else "")
 
 

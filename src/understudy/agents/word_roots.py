@@ -1,4 +1,4 @@
-"""The roots of a text's words of meaning, so that 'wrote' and 'writing' are one: rough, by endings and a list."""
+"""The roots of a text's content words ('wrote' and 'writing' are the same), by endings and a list of forms."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ENDINGS = ("'s", "ing", "ed", "es", "s")
 
 @lru_cache(50_000)
 def roots(text: str, language: str = "en") -> frozenset[str]:
-    """The words of meaning of a text, their endings taken off, so that 'wrote' and 'writing' are one."""
+    """The content words of a text without their endings, so that 'wrote' and 'writing' are the same."""
     small = stop_words(language)
-    found = (word for word in words(text, language) if word not in small)
-    return frozenset(map(_root, found) if language == "en" else found)
+    meaningful = (word for word in words(text, language) if word not in small)
+    return frozenset(map(_root, meaningful) if language == "en" else meaningful)
 
 
 @lru_cache(50_000)

@@ -4,8 +4,8 @@
     local    a GGUF model in this process          prompt of style 'instructions'
     writer   SmolLM2 with the shipped adapter      prompt of style 'compact', the one it was trained on
 
-Nothing that is written is judged here. The same history has the same reply, as far as the back end honours seeds: the
-seed is made from the prompt.
+Drafts are not judged here (see `judging.guards`). The seed is derived from the prompt, so that the same history has the
+same reply, as far as the back end honours seeds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from understudy.agents.dialogue_context import said_before
 from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
 from understudy.agents.recall import Recall
-from understudy.agents.reply_text import ReplyCleaner, ReplyStream, join_names
+from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names
 from understudy.backends import Backend, Completion
 from understudy.cancellation import Cancellation
 from understudy.dialogue import (
@@ -79,7 +79,7 @@ class WriterAgent:
         return self._given_recall or Recall()
 
     def prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling = DEFAULT_SAMPLING) -> Prompt:
-        """What the model is told, for the last turn of the history."""
+        """The prompt for a reply to the last turn of the history."""
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
         budget = min(self._budget, max(room, LEAST_PROMPT))
         recalled = self._recall.recall(situation, history)
@@ -113,11 +113,11 @@ class WriterAgent:
         prompt = self.prompt(situation, history, sampling)
         settings = self._settings(situation, prompt, replace(sampling, n=1))
         cleaner = _cleaner(situation, history)
-        shown = ReplyStream(cleaner, settings.max_tokens)
+        shown = StreamCleaner(cleaner, settings.max_tokens)
         pieces = self.backend.stream(prompt.messages, settings, cancellation)
         completion = yield from _feeding(pieces, shown)
-        if rest := shown.finish(completion.finish_reason):
-            yield rest
+        if tail := shown.finish(completion.finish_reason):
+            yield tail
         if shown.text or completion.finish_reason == "cancelled":
             reply = self._reply(situation, history, prompt, shown.text, completion.usage, shown.text == "")
             return replace(reply, log_probs=_log_probs(completion, shown.text))
@@ -162,8 +162,8 @@ class WriterAgent:
     def _settings(self, situation: Situation, prompt: Prompt, sampling: Sampling) -> Sampling:
         settings = _filled(sampling, self._sampling)
         if settings.seed is None:
-            told = "\0".join(message.content for message in prompt.messages)
-            settings = replace(settings, seed=zlib.crc32(told.encode("utf-8", "surrogatepass")) >> 1)
+            prompt_text = "\0".join(message.content for message in prompt.messages)
+            settings = replace(settings, seed=zlib.crc32(prompt_text.encode("utf-8", "surrogatepass")) >> 1)
         if situation.faced is not None:
             settings = replace(settings, stop=tuple(dict.fromkeys((*settings.stop, f"\n{situation.faced.name}:")))[:4])
         return settings
@@ -184,8 +184,8 @@ class WriterAgent:
         return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
 
 
-def _feeding(pieces: Generator[str, None, Completion], shown: ReplyStream) -> Generator[str, None, Completion]:
-    """What can be shown of each piece; the back end is stopped when nobody listens any more."""
+def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:
+    """The cleaned pieces; closing the generator stops the back end."""
     try:
         while True:
             try:
@@ -200,7 +200,7 @@ def _feeding(pieces: Generator[str, None, Completion], shown: ReplyStream) -> Ge
 
 
 def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:
-    """Those of the tokens; a text that was changed no longer has them."""
+    """Log-probabilities of the tokens; None if the text was changed by cleaning."""
     return completion.log_probs if text == completion.text.strip() else None
 
 
@@ -220,13 +220,13 @@ def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
     persona, faced = situation.persona, situation.faced
     own = join_names((persona.name,), persona.attributes.get("goes by", ()))
     heard = [turn.text for turn in history if turn.speaker not in own]
-    other = introduced_name(heard, persona.language) if faced is None else faced.name
+    partner = introduced_name(heard, persona.language) if faced is None else faced.name
     speakers = [turn.speaker for turn in history if turn.speaker not in own and turn.speaker != USER_NAME]
-    return ReplyCleaner(own, tuple(name for name in join_names((other,), speakers) if name not in own))
+    return ReplyCleaner(own, tuple(name for name in join_names((partner,), speakers) if name not in own))
 
 
 def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Evidence]:
-    """What of the past and the profile stood in the prompt for this message, and who wrote."""
+    """What of the past and the profile was in the prompt for this message, and the model that wrote."""
     recalled, ties = prompt.recalled, frozenset(situation.persona.feelings())
     for fact in recalled.facts:
         yield Evidence("relation" if fact in ties else "profile", fact)

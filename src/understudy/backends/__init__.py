@@ -1,4 +1,4 @@
-"""Who completes a prompt: an OpenAI-compatible server, or a GGUF model in this process."""
+"""Back ends that complete a prompt: an OpenAI-compatible server, or a GGUF model in this process."""
 
 from __future__ import annotations
 

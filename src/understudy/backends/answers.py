@@ -1,4 +1,4 @@
-"""What a chat completion's documents say, whole or in pieces; whatever a server may send that is none is told apart."""
+"""Parses chat completions, whole or as chunks, and recognises what servers send instead of one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-__all__ = ["Answer", "Choice", "ServerFault", "WrongAnswer", "error_message"]
+__all__ = ["CompletionChoice", "CompletionResponse", "ServerFault", "WrongAnswer", "error_message"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 LOG_PROBS = (-1e6, 1e-3)  # rounding may put one above zero
@@ -22,8 +22,8 @@ class ServerFault(ValueError):
 
 
 @dataclass(slots=True)
-class Choice:
-    """One completion in the making. Neither leading blanks nor what the model thinks before it speaks are its text."""
+class CompletionChoice:
+    """One completion, filled chunk by chunk. Leading blanks and a <think> block are no part of its text."""
 
     texts: list[str] = field(default_factory=list)
     finish_reason: str = ""
@@ -55,7 +55,7 @@ class Choice:
         return text, bool(content) or is_thinking
 
     def _speak(self, text: str) -> str:
-        """Add to the text; returns what of it is no thought."""
+        """Append to the text; returns the part that is outside a <think> block."""
         if self._start is not None:
             start = (self._start + text).lstrip()
             if start.startswith(THINK):
@@ -66,7 +66,7 @@ class Choice:
                 is_open = THINK.startswith(start)
             if is_open:
                 self._start += text
-                self.log_probs.clear()  # those so far are of no text
+                self.log_probs.clear()  # they belong to the thought, not to the text
                 return ""
             text, self._start = start, None
         self.texts.append(text)
@@ -74,21 +74,21 @@ class Choice:
 
 
 @dataclass(slots=True)
-class Answer:
+class CompletionResponse:
     """The choices of one response, filled by its documents."""
 
-    choices: dict[int, Choice] = field(default_factory=dict)
+    choices: dict[int, CompletionChoice] = field(default_factory=dict)
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     stray: Any = None
-    """A document without choices, which is worth showing where nothing else came."""
+    """A document without choices: quoted in the error message if nothing else came."""
 
     @property
     def is_finished(self) -> bool:
         return bool(self.choices) and all(choice.finish_reason for choice in self.choices.values())
 
     def finish(self) -> None:
-        """The server says that it is through."""
+        """Called where the server signals the end of its response."""
         for choice in self.choices.values():
             choice.finish_reason = choice.finish_reason or "stop"
 
@@ -111,7 +111,7 @@ class Answer:
         pieces, has_progress = list[str](), False
         for position, item in enumerate(choices):
             index, message = _choice(item, position, "message" if is_whole else "delta")
-            text, has_changed = self.choices.setdefault(index, Choice()).take(item, message)
+            text, has_changed = self.choices.setdefault(index, CompletionChoice()).take(item, message)
             has_progress = has_progress or has_changed
             if text and index == next(iter(self.choices)):
                 pieces.append(text)
@@ -144,7 +144,9 @@ def _log_probs(logprobs: Any) -> list[float]:
         return []
     values = [token.get("logprob") if isinstance(token, dict) else None for token in content]
     numbers = [float(value) for value in values if _is_log_prob(value)]
-    return numbers if len(numbers) == len(values) else []  # NaN or nothing in one place: better none than misplaced
+    return (
+        numbers if len(numbers) == len(values) else []
+    )  # one is NaN or missing: without it the others would not match their tokens
 
 
 def _is_log_prob(value: Any) -> TypeGuard[float]:

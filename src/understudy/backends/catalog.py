@@ -1,4 +1,4 @@
-"""Language models on this machine: which are known, where they lie, how they are fetched and removed.
+"""Language models on this machine: which are known, where their files are, how they are downloaded and removed.
 
 A model is named `smollm2`, `hub:OWNER/REPO/FILE.gguf` (a file of the Hugging Face hub), or by the path of a GGUF file.
 """
@@ -64,7 +64,7 @@ KNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that is on this machine, or known and not there: then `path` is None."""
+    """A model of the catalog or of the cache; `path` is None where it is not on this machine."""
 
     name: str
     path: Path | None
@@ -112,16 +112,16 @@ def installed_model(name: str) -> Path | None:
     """The file of a model if it is on this machine: in our cache, in an installed package, or where the name says."""
     if name in KNOWN:
         known = KNOWN[name]
-        places = (models_folder() / known.file, *_files_of_package(known))
+        candidates = (models_folder() / known.file, *_files_of_package(known))
     else:
-        places = (_target(name) if HUB_NAME.fullmatch(name) else Path(name).expanduser(),)
-        if places[0].suffix.lower() != ".gguf":
+        candidates = (_target(name) if HUB_NAME.fullmatch(name) else Path(name).expanduser(),)
+        if candidates[0].suffix.lower() != ".gguf":
             return None
-    return next((path for path in places if path.is_file()), None)
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def pull(name: str, progress: Progress = ignore_progress) -> Path:
-    """Fetch a model into our cache, unless it is there already; broken off, it is taken up where it stopped."""
+    """Download a model into the cache, unless it is there already; an interrupted download is resumed."""
     if name in KNOWN:
         return _pull_known(KNOWN[name], progress)
     if name.startswith(HUB):

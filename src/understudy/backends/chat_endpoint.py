@@ -10,10 +10,10 @@ from itertools import chain
 from time import monotonic
 from typing import Any
 
-from understudy.backends.answers import Answer, ServerFault, WrongAnswer
+from understudy.backends.answers import CompletionResponse, ServerFault, WrongAnswer
 from understudy.backends.endpoint import parse_url
 from understudy.backends.events import DONE, NotEvents, event_documents, looks_like_events
-from understudy.backends.exchange import Exchange
+from understudy.backends.exchange import HttpExchange
 from understudy.backends.failures import Failure, Failures
 from understudy.backends.models_file import LLMSettings
 from understudy.cancellation import Cancellation
@@ -26,7 +26,7 @@ LARGEST_ANSWER = 32 * 1024 * 1024
 LARGEST_ERROR = 64 * 1024
 ERROR_TIMEOUT_S = 5.0
 USAGE_TIMEOUT_S = 2.0
-ENOUGH_TO_TELL = 8  # bytes by which events are told from JSON
+ENOUGH_TO_TELL = 8  # bytes that suffice to tell events from JSON
 
 
 class Cancelled(Exception):
@@ -47,11 +47,15 @@ class ChatEndpoint:
         return self._endpoint.url
 
     def leave_out(self, field: str) -> None:
-        """Send this field no more: the server does not know it."""
+        """Leave a field out of all further requests: the server does not support it."""
         self._refused_fields.add(field)
 
     def send(
-        self, messages: Sequence[ChatMessage], sampling: Sampling, cancellation: Cancellation, answer: Answer
+        self,
+        messages: Sequence[ChatMessage],
+        sampling: Sampling,
+        cancellation: Cancellation,
+        answer: CompletionResponse,
     ) -> Iterator[str]:
         """One request. Fills `answer`, and gives the pieces of its first choice as they come.
 
@@ -62,7 +66,7 @@ class ChatEndpoint:
         has_begun, failure = False, None
         try:
             with (
-                Exchange(self._endpoint, self._settings.connect_timeout_s) as exchange,
+                HttpExchange(self._endpoint, self._settings.connect_timeout_s) as exchange,
                 cancellation.callback(exchange.abort),
             ):
                 exchange.deadline = monotonic() + self._settings.timeout_s
@@ -76,7 +80,7 @@ class ChatEndpoint:
                     yield from pieces
                     if answer.is_finished and len(answer.choices) >= sampling.n:  # only the usage may follow
                         exchange.deadline = monotonic() + min(USAGE_TIMEOUT_S, self._settings.token_timeout_s)
-                    elif has_progress:  # a comment that keeps the connection open is none
+                    elif has_progress:  # a keep-alive comment is not progress
                         has_begun = True
                         exchange.deadline = monotonic() + self._settings.token_timeout_s
         except (OSError, HTTPException, NotEvents, Failure) as error:
@@ -124,7 +128,7 @@ class ChatEndpoint:
             }
         ).encode("ascii")
 
-    def _documents(self, exchange: Exchange) -> Iterator[tuple[Any, bool]]:
+    def _documents(self, exchange: HttpExchange) -> Iterator[tuple[Any, bool]]:
         """The documents of a response; with each, whether it is a whole answer: not every server can stream."""
         pieces = self._bounded(exchange.pieces())
         start = b""
@@ -155,7 +159,7 @@ class ChatEndpoint:
                 raise self._failures.too_long()
             yield piece
 
-    def _add(self, answer: Answer, document: Any, is_whole: bool) -> tuple[list[str], bool]:
+    def _add(self, answer: CompletionResponse, document: Any, is_whole: bool) -> tuple[list[str], bool]:
         if document is DONE:
             answer.finish()
             return [], False
@@ -166,7 +170,7 @@ class ChatEndpoint:
         except WrongAnswer as wrong:
             raise self._failures.wrong_answer(str(wrong), document) from None
 
-    def _check(self, answer: Answer) -> None:
+    def _check(self, answer: CompletionResponse) -> None:
         choices = list(answer.choices.values())
         if not choices and answer.stray is not None:
             raise self._failures.wrong_answer("has no choices", answer.stray)
@@ -184,7 +188,7 @@ class ChatEndpoint:
             return self._failures.not_json(str(error))
         return self._failures.connection(error)
 
-    def _status_failure(self, exchange: Exchange, response: HTTPResponse) -> Failure:
+    def _status_failure(self, exchange: HttpExchange, response: HTTPResponse) -> Failure:
         exchange.deadline = min(exchange.deadline, monotonic() + ERROR_TIMEOUT_S)
         body = b""
         try:

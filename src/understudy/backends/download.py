@@ -68,7 +68,9 @@ def download(
             error.close()
             raise DownloadRefused(url, error.code) from error
         except (OSError, HTTPException) as error:  # URLError is an OSError
-            if pause_s is None or (isinstance(error, OSError) and error.errno is not None):  # the disk's, not the net's
+            if pause_s is None or (
+                isinstance(error, OSError) and error.errno is not None
+            ):  # an error of the disk, not of the network
                 raise _broken_off(url, part, error) from error
             time.sleep(0 if _size(part) > size else pause_s)
     put_in_place(part, target, sha256 or received.sha256, received.size, progress)
@@ -78,13 +80,13 @@ def download(
 def put_in_place(part: Path, target: Path, sha256: str | None, size: int | None, progress: Progress) -> None:
     """Check a whole file and rename it."""
     if size is not None and _size(part) != size:
-        found = _size(part)
+        actual_size = _size(part)
         part.unlink()
-        raise BackendError(f"{target.name} has {found} bytes and should have {size}: fetch it again")
-    if sha256 is not None and (found_hash := _hash(part, progress)) != sha256:
+        raise BackendError(f"{target.name} has {actual_size} bytes and should have {size}: fetch it again")
+    if sha256 is not None and (actual_sha256 := _hash(part, progress)) != sha256:
         part.unlink()
         raise BackendError(
-            f"{target.name} is not what it should be (its SHA-256 is {found_hash} and should be {sha256}): "
+            f"{target.name} is not what it should be (its SHA-256 is {actual_sha256} and should be {sha256}): "
             "fetch it again; if that does not help, the place it comes from cannot be trusted"
         )
     os.replace(part, target)
@@ -92,7 +94,7 @@ def put_in_place(part: Path, target: Path, sha256: str | None, size: int | None,
 
 @contextmanager
 def exclusive(target: Path) -> Iterator[None]:
-    """Wait until no other process makes `target`, and keep others waiting."""
+    """Lock `target` against other processes that download it; waits for the lock."""
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = target.with_name(target.name + ".lock")
     with lock.open("ab") as file:
@@ -112,7 +114,7 @@ class _Transfer:
 
     def __init__(self, url: str, part: Path, headers: dict[str, str], progress: Progress) -> None:
         self._url, self._part, self._headers, self._progress = url, part, headers, progress
-        self._etag_file = part.with_name(part.name + ".etag")  # of the version that the part is of
+        self._etag_file = part.with_name(part.name + ".etag")  # ETag of the version that the partial file belongs to
 
     def run(self) -> _Received:
         offset = _size(self._part)
@@ -130,7 +132,9 @@ class _Transfer:
         try:
             response = opener.open(request, timeout=TIMEOUT_S)
         except urllib.error.HTTPError as error:
-            if error.code == 416 and offset:  # there is nothing behind what we have: whole, or of another version
+            if (
+                error.code == 416 and offset
+            ):  # nothing follows the bytes we have: the file is complete, or the server has another version
                 total = (error.headers.get("Content-Range") or "").rpartition("/")[2]
                 error.close()
                 if total == str(offset):
@@ -205,7 +209,7 @@ def _hash(path: Path, progress: Progress) -> str:
 
 
 def need_space(folder: Path, size: int) -> None:
-    """Raise where a disk would be full after so many bytes more."""
+    """Raise BackendError if the disk has no room for so many more bytes."""
     free = shutil.disk_usage(folder).free
     if size + SPARE_BYTES > free:
         raise BackendError(

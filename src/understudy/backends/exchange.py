@@ -19,7 +19,7 @@ from understudy.backends.endpoint import Endpoint
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["CertificateRefused", "ConnectFailed", "Exchange"]
+__all__ = ["CertificateRefused", "ConnectFailed", "HttpExchange"]
 
 PIECE = 65536
 
@@ -29,13 +29,13 @@ class ConnectFailed(OSError):
 
 
 class CertificateRefused(ConnectFailed):
-    """The server is not the one that the URL names, as far as its certificate tells."""
+    """The server's certificate does not verify for the host of the URL."""
 
 
-class Exchange:
+class HttpExchange:
     """A request to an endpoint and its response; its connection serves no other.
 
-    with Exchange(endpoint, connect_timeout_s=10) as exchange, cancellation.callback(exchange.abort):
+    with HttpExchange(endpoint, connect_timeout_s=10) as exchange, cancellation.callback(exchange.abort):
         exchange.deadline = monotonic() + 60
         response = exchange.request("POST", "/chat/completions", body, headers)
         for piece in exchange.pieces(): ...
@@ -55,7 +55,7 @@ class Exchange:
         self._socket: socket.socket | None = None
         self._response: HTTPResponse | None = None
 
-    def __enter__(self) -> Exchange:
+    def __enter__(self) -> HttpExchange:
         return self
 
     def __exit__(
@@ -81,7 +81,7 @@ class Exchange:
             yield piece
 
     def abort(self) -> None:
-        """Wake whoever waits in this exchange, and end it."""
+        """End the exchange; a thread that waits in it wakes up."""
         with self._lock:
             self._is_aborted = True
             if self._socket is not None:
@@ -98,7 +98,7 @@ class Exchange:
         return None if remaining == float("inf") else remaining
 
     def _connect(self) -> None:
-        # Looking up a name cannot be interrupted, so a thread does it, and is left to itself when nobody waits for it.
+        # A DNS lookup cannot be interrupted, so a daemon thread does it, which is abandoned on timeout or abort.
         Thread(target=self._open, name="understudy-connect", daemon=True).start()
         is_done = self._is_done_connecting.wait(max(0.0, min(self._connect_timeout_s, self.deadline - monotonic())))
         if self._is_aborted:
@@ -130,7 +130,7 @@ class Exchange:
 class _DeadlineSocket:
     """What http.client needs of a socket, each wait bounded by the exchange's deadline."""
 
-    def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
+    def __init__(self, sock: socket.socket, exchange: HttpExchange) -> None:
         self._socket, self._exchange = sock, exchange
 
     def sendall(self, data: bytes) -> None:
@@ -145,7 +145,7 @@ class _DeadlineSocket:
 
 
 class _DeadlineReader(io.RawIOBase):
-    def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
+    def __init__(self, sock: socket.socket, exchange: HttpExchange) -> None:
         self._socket, self._exchange = sock, exchange
 
     def readable(self) -> bool:

@@ -1,4 +1,4 @@
-"""What can go wrong with a request to a language model: how it is told, and whether another try may help."""
+"""What can go wrong with a request to a language model: the error message, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from http import HTTPStatus
 from http.client import HTTPMessage
 from typing import Any
 
-from understudy.backends.answers import Choice, error_message
+from understudy.backends.answers import CompletionChoice, error_message
 from understudy.backends.exchange import CertificateRefused, ConnectFailed
 from understudy.backends.models_file import LLMSettings
 from understudy.errors import BackendError
@@ -50,7 +50,7 @@ class Failure(BackendError):
 
 
 class Failures:
-    """Tells failures of one back end. Nothing it says holds the key, even where the server sends it back."""
+    """Creates the failures of one back end. Messages never contain the key, even where the server echoes it."""
 
     def __init__(self, name: str, url: str, settings: LLMSettings) -> None:
         self._start, self._settings = f"{name} at {url}", settings
@@ -79,8 +79,8 @@ class Failures:
     def not_json(self, text: str) -> Failure:
         if HTML.match(text):
             title = TITLE.search(text)
-            told = self.excerpt(title[1] if title else text)
-            return self._failure(f"sent a web page ({told}) instead of an answer: does the URL end in /v1?")
+            page_title = self.excerpt(title[1] if title else text)
+            return self._failure(f"sent a web page ({page_title}) instead of an answer: does the URL end in /v1?")
         return self._failure(f"sent what is no answer: {self.excerpt(text)}", ALWAYS)
 
     def wrong_answer(self, problem: str, document: Any) -> Failure:
@@ -90,7 +90,7 @@ class Failures:
     def server_fault(self, message: str) -> Failure:
         return self._failure(f"reports an error: {self.excerpt(message)}", ALWAYS)
 
-    def empty(self, choice: Choice | None) -> Failure:
+    def empty(self, choice: CompletionChoice | None) -> Failure:
         if choice is not None and choice.refusal:
             return self._failure(f"refused to answer: {self.excerpt(choice.refusal)}")
         if choice is not None and choice.finish_reason == "content_filter":
@@ -110,12 +110,16 @@ class Failures:
         except (ValueError, RecursionError):
             document = None
         page = TITLE.search(body) if HTML.match(body) else None
-        told = self.excerpt(error_message(document) or (page[1] if page else body))
-        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {told}" if told else "") + self._advice(status, told)
+        message = self.excerpt(error_message(document) or (page[1] if page else body))
+        text = (
+            f"HTTP {status} {_phrase(status)}".rstrip()
+            + (f": {message}" if message else "")
+            + self._advice(status, message)
+        )
         if status in TRANSIENT or status >= 500:
             is_final = isinstance(document, dict) and "insufficient_quota" in json.dumps(document.get("error"))
             return self._failure(text, NEVER if is_final else ALWAYS, _retry_after_s(headers))
-        return self._failure(text, refused_field=_refused_field(document, told) if status in (400, 422) else "")
+        return self._failure(text, refused_field=_refused_field(document, message) if status in (400, 422) else "")
 
     def excerpt(self, text: str) -> str:
         """The start of what a server sent, on one line, without control characters and without the key."""
@@ -126,13 +130,13 @@ class Failures:
         text = " ".join(text.split())
         return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
-    def _advice(self, status: int, told: str) -> str:
+    def _advice(self, status: int, message: str) -> str:
         if status in (401, 403):
             is_given = self._settings.key is not None
             return f" ({'is the key right?' if is_given else 'no key was sent: set UNDERSTUDY_LLM_KEY, or key_env'})"
         if status == 404:
             return f" (is there a model '{self._settings.model}', and does the URL end in /v1?)"
-        if status in (400, 413, 422) and re.search(r"context|too (?:long|large)|maximum", told, re.IGNORECASE):
+        if status in (400, 413, 422) and re.search(r"context|too (?:long|large)|maximum", message, re.IGNORECASE):
             return (
                 f" (context_tokens is {self._settings.context_tokens:,}: write what the server takes into models.toml)"
             )
@@ -167,7 +171,7 @@ def _retry_after_s(headers: HTTPMessage) -> float | None:
 
 
 def _refused_field(document: Any, message: str) -> str:
-    """Which field of the request a server cannot do with; blank where it objects to something else."""
+    """The field of the request that the server does not support; blank where it objects to something else."""
     error = document.get("error") if isinstance(document, dict) else None
     error = error if isinstance(error, dict) else {}
     if error.get("param") == "n" or QUOTED_N.search(message):  # also where it is more than the server allows

@@ -1,4 +1,4 @@
-"""Loads a GGUF model with xllamacpp, out of everybody else's reach and without a word on stderr.
+"""Loads a GGUF model with xllamacpp, unreachable for other processes and without output on stderr.
 
 xllamacpp starts an HTTP server that cannot be switched off. It is given a Unix socket in a folder of our own that is
 deleted as soon as the model is loaded, so that nobody can reach it. Windows has none of these: there it listens on the
@@ -21,7 +21,7 @@ from understudy.errors import BackendError, MissingExtra
 __all__ = ["available_cores", "load_server", "require_xllamacpp"]
 
 BATCH_TOKENS = 512  # of a prompt between two looks at whether it was cancelled
-PROMPT_CACHE_MIB = 512  # prompts of other chats, kept in memory to be taken up again
+PROMPT_CACHE_MIB = 512  # cached prompts of other chats, in memory
 SOCKET_PATH_BYTES = 100  # a little less than any system allows
 QUIET, TALKATIVE = -1, 3
 
@@ -57,7 +57,9 @@ def load_server(
     folder = _isolate(params)
     try:
         server = xllamacpp.Server(params)
-        server.handle_completions({"prompt": "\n", "max_tokens": 1})  # freed before its loop runs, it would hang
+        server.handle_completions(
+            {"prompt": "\n", "max_tokens": 1}
+        )  # deleting the server before its loop runs would hang
     except RuntimeError as error:
         what = f"{model}" if adapter is None else f"{model} with the adapter {adapter}"
         raise BackendError(

@@ -133,26 +133,26 @@ class LlamaCppBackend:
             "logprobs": True,
             "top_logprobs": 1,
         }
-        given = {
+        options = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "seed": None if seed is None else seed % MAX_SEED,
         }
-        body |= {key: value for key, value in given.items() if value is not None}
+        body |= {key: value for key, value in options.items() if value is not None}
         if sampling.stop:
             body["stop"] = list(sampling.stop)
         return _Request(body, n, prompt_tokens + n * max_tokens)
 
     def _without_control_tokens(self, text: str) -> str:
-        """Text in which nothing can be taken for the end of a message or the beginning of another."""
-        text = text.encode("utf-8", "replace").decode()  # half a letter cannot be sent
+        """Text without control tokens, which could end a message or begin another."""
+        text = text.encode("utf-8", "replace").decode()  # lone surrogates cannot be encoded
         for token in self._gguf.control_tokens:
             if token in text:
                 text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
 
     def _run(self, request: _Request, cancellation: Cancellation | None) -> Generator[dict[str, Any], None, None]:
-        """The chunks of a response as they come, until it ends, is cancelled, or nobody wants the next one."""
+        """The chunks of a response as they come, until it ends, is cancelled, or the generator is closed."""
         job = _Job(*self._loaded(), request)
         try:
             with nullcontext() if cancellation is None else cancellation.callback(job.stop):
@@ -258,7 +258,9 @@ class _Drafts:
 
     def completions(self) -> list[Completion]:
         seconds = time.perf_counter() - self._start
-        shared = Usage(calls=1, prompt_tokens=self._prompt_tokens, seconds=seconds)  # paid once: the first bears it
+        shared = Usage(
+            calls=1, prompt_tokens=self._prompt_tokens, seconds=seconds
+        )  # the prompt is evaluated once: its tokens are counted with the first draft
         return [
             Completion(
                 text,
@@ -279,7 +281,7 @@ _lock = Lock()
 
 
 def shared_backend(model: Path, adapter: Path | None = None, name: str = "") -> LlamaCppBackend:
-    """The one back end of this process for a model and an adapter."""
+    """The back end of a model and an adapter, shared by this process."""
     require_xllamacpp()
     key = (model.resolve(), None if adapter is None else adapter.resolve())
     with _lock:

@@ -17,7 +17,7 @@ from understudy.errors import InputError
 from understudy.text import did_you_mean
 from understudy.user_folders import config_folder
 
-__all__ = ["Entry", "LLMSettings", "ModelsFile", "checked_key", "load_models_file"]
+__all__ = ["LLMSettings", "ModelEntry", "ModelsFile", "checked_key", "load_models_file"]
 
 NAME = "models.toml"
 LARGEST_FILE = 1024 * 1024
@@ -63,7 +63,7 @@ class LLMSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ModelEntry:
     """A table [llm.NAME]; its key is looked up when it is needed."""
 
     settings: LLMSettings
@@ -102,10 +102,10 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class ModelsFile:
     path: Path
-    entries: Mapping[str, Entry] = field(default_factory=dict)
-    default: Entry | None = None
+    entries: Mapping[str, ModelEntry] = field(default_factory=dict)
+    default: ModelEntry | None = None
 
-    def find(self, name_or_model: str) -> Entry | None:
+    def find(self, name_or_model: str) -> ModelEntry | None:
         """The entry of that name, else the first one of that model."""
         by_model = (entry for entry in self.entries.values() if entry.settings.model == name_or_model)
         return self.entries.get(name_or_model) or next(by_model, None)
@@ -154,7 +154,7 @@ class _FileParser:
             raise self._error("default", f"names no entry{near}: write the NAME of one of the tables [llm.NAME]")
         return ModelsFile(self.path, entries, entries[default])
 
-    def _entry(self, name: str, table: object) -> Entry:
+    def _entry(self, name: str, table: object) -> ModelEntry:
         where = f"llm.{name}"
         if not isinstance(table, dict):
             raise self._error(where, f'is no table: write [llm.NAME], and "{name}" below it')
@@ -183,7 +183,7 @@ class _FileParser:
             extra=self._extra(table, where),
             **{key: self._number(table, key, where) for key in NUMBERS if key in table},
         )
-        return Entry(settings, self.path, texts["key_env"], texts["key_file"])
+        return ModelEntry(settings, self.path, texts["key_env"], texts["key_file"])
 
     def _text(self, table: dict[str, Any], key: str, where: str) -> str | None:
         if (value := table.get(key)) is None:

@@ -1,7 +1,7 @@
 """Language models behind an OpenAI-compatible server: OpenAI, Ollama, llama.cpp, vLLM, LM Studio, OpenRouter.
 
 A request that fails before anything was said is sent again, with growing pauses. A reply that breaks off after its
-first words is an error: whoever streams has passed them on already.
+first words is an error: the caller has passed them on already.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import ceil
 from threading import Event
 from time import monotonic
 
-from understudy.backends.answers import Answer
+from understudy.backends.answers import CompletionResponse
 from understudy.backends.backend import Completion
 from understudy.backends.chat_endpoint import Cancelled, ChatEndpoint
 from understudy.backends.failures import OPTIONAL_FIELDS, Failure
@@ -82,7 +82,7 @@ class OpenAIBackend:
     ) -> list[Completion]:
         """`sampling.n` completions; fewer where some of the requests for them failed for good.
 
-        What a request has cost is told by the first of its completions.
+        The usage of a request is that of its first completion.
         """
         cancellation = cancellation or Cancellation()
         completions = list[Completion]()
@@ -128,7 +128,7 @@ class OpenAIBackend:
         ours = Cancellation()
         with cancellation.callback(ours.cancel), ThreadPoolExecutor(min(count, CONCURRENCY)) as pool:
             try:
-                tasks = [pool.submit(self._complete, messages, one, ours) for one in samplings]
+                tasks = [pool.submit(self._complete, messages, single, ours) for single in samplings]
                 failures = [error for task in tasks if (error := task.exception()) is not None]
             except BaseException:  # Ctrl-C: leaving the pool would wait for the answers
                 ours.cancel()
@@ -144,7 +144,11 @@ class OpenAIBackend:
             attempts.pause_after(failure)
 
     def _completions(
-        self, messages: Sequence[ChatMessage], answer: Answer, attempts: _Attempts, is_cancelled: bool = False
+        self,
+        messages: Sequence[ChatMessage],
+        answer: CompletionResponse,
+        attempts: _Attempts,
+        is_cancelled: bool = False,
     ) -> list[Completion]:
         choices = [choice for _, choice in sorted(answer.choices.items()) if choice.text.strip()]
         completions = list[Completion]()
@@ -169,7 +173,7 @@ class OpenAIBackend:
 
 
 class _Attempts:
-    """How often one completion was asked for, and whether and when it is asked for again."""
+    """Counts the attempts for one completion, and decides whether and when to retry."""
 
     def __init__(self, settings: LLMSettings, cancellation: Cancellation) -> None:
         self.cancellation = cancellation
@@ -177,9 +181,9 @@ class _Attempts:
         self._settings = settings
         self._retries, self._left_out = 0, 0
 
-    def begin(self) -> Answer:
+    def begin(self) -> CompletionResponse:
         self.calls += 1
-        return Answer()
+        return CompletionResponse()
 
     def may_leave_out_another(self) -> bool:
         """A request without a field that the server does not know is no retry; but it does not go on for ever."""

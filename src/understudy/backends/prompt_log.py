@@ -25,7 +25,7 @@ VARIABLE = "UNDERSTUDY_LOG_PROMPTS"
 
 
 def logged(backend: Backend) -> Backend:
-    """The back end, with a log of what it is asked and answers where the user has asked for one."""
+    """The back end, wrapped in a log of prompts and replies if the user has switched it on."""
     path = os.environ.get(VARIABLE)
     return LoggedBackend(backend, Path(path)) if path else backend
 

@@ -51,12 +51,12 @@ class ScriptedBackend:
     ) -> Generator[str, None, Completion]:
         self.requests.append((tuple(messages), sampling))
         whole = self._completion(messages, sampling, 0)
-        given = ""
+        written = ""
         for piece in PIECE.findall(whole.text):
             if cancellation is not None and cancellation.is_cancelled:
-                return Completion(given, "cancelled", whole.usage)
+                return Completion(written, "cancelled", whole.usage)
             yield piece
-            given += piece
+            written += piece
             if self._error is not None:
                 raise self._error
         return whole

@@ -17,11 +17,17 @@ and OPENAI_BASE_URL are read only where a model is asked for by name and nothing
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from http import HTTPStatus
+from time import monotonic
+from typing import Any
 
 from understudy.backends.endpoint import parse_url
-from understudy.backends.models_file import Entry, LLMSettings, ModelsFile, checked_key, load_models_file
+from understudy.backends.models_file import LLMSettings, ModelEntry, ModelsFile, checked_key, load_models_file
 from understudy.errors import BackendError, InputError
 from understudy.text import did_you_mean
 
@@ -30,6 +36,13 @@ __all__ = ["ConfiguredLLM", "LLMSettings", "configured_llms", "find_local_server
 URL, MODEL, KEY = "UNDERSTUDY_LLM_URL", "UNDERSTUDY_LLM_MODEL", "UNDERSTUDY_LLM_KEY"
 OPENAI_URL, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 OPENAI = "https://api.openai.com/v1"
+LOCAL_SERVERS = (  # their default addresses
+    "http://127.0.0.1:11434/v1",  # Ollama
+    "http://127.0.0.1:8080/v1",  # llama.cpp
+    "http://127.0.0.1:1234/v1",  # LM Studio
+    "http://127.0.0.1:8000/v1",  # vLLM
+)
+MAX_LIST_BYTES = 1024 * 1024
 HOW_TO = f"""\
 set {URL} and {MODEL} (and {KEY} where the server wants one). With Ollama on this machine:
 
@@ -82,7 +95,7 @@ def is_set_up() -> bool:
 
 def configured_llms() -> list[ConfiguredLLM]:
     """All that are set up, the default first."""
-    file, found = load_models_file(), list[ConfiguredLLM]()
+    file, configured = load_models_file(), list[ConfiguredLLM]()
     if url := _variable(URL):
         model = _variable(MODEL)
         try:
@@ -91,22 +104,51 @@ def configured_llms() -> list[ConfiguredLLM]:
                 _from_environment(model)
         except InputError as error:
             url, problem = "", str(error)
-        found.append(ConfiguredLLM(model or "?", url, model or "?", "environment", True, problem))
-    default = None if found else _default_entry(file)
+        configured.append(ConfiguredLLM(model or "?", url, model or "?", "environment", True, problem))
+    default = None if configured else _default_entry(file)
     for entry in file.entries.values():
         settings, is_default = entry.settings, entry is default
         listed = ConfiguredLLM(
             settings.name, settings.url, settings.model, str(file.path), is_default, entry.key_problem()
         )
-        found.append(listed)
-    return sorted(found, key=lambda llm: not llm.is_default)
+        configured.append(listed)
+    return sorted(configured, key=lambda llm: not llm.is_default)
 
 
-def find_local_servers() -> list[tuple[str, list[str]]]:
-    """Base URL and models of each server that answers on this machine: Ollama, llama.cpp, LM Studio, vLLM."""
-    from understudy.backends.local_servers import ask_servers  # HTTP and TLS are slow to import
+def find_local_servers(urls: Sequence[str] = LOCAL_SERVERS, timeout_s: float = 0.3) -> list[tuple[str, list[str]]]:
+    """The base URL and the models of each server that answers in time; all are asked at once."""
+    if not urls:
+        return []
+    with ThreadPoolExecutor(len(urls)) as pool:
+        models = pool.map(lambda url: _listed_models(url, timeout_s), urls)
+        return [(url, names) for url, names in zip(urls, models) if names is not None]
 
-    return ask_servers()
+
+def _listed_models(url: str, timeout_s: float) -> list[str] | None:
+    """The models that a server lists; None where none answers, or one that is not OpenAI-compatible."""
+    from http.client import HTTPException  # HTTP and TLS are slow to import
+
+    from understudy.backends.exchange import HttpExchange
+
+    try:
+        with HttpExchange(parse_url(url), timeout_s) as exchange:
+            exchange.deadline = monotonic() + timeout_s
+            response = exchange.request("GET", "/models", None, {"Accept": "application/json", "Connection": "close"})
+            if response.status != HTTPStatus.OK:
+                return None
+            body = b""
+            for piece in exchange.pieces():
+                body += piece
+                if len(body) > MAX_LIST_BYTES:
+                    return None
+        document: Any = json.loads(body)
+    except (OSError, HTTPException, ValueError, RecursionError):
+        return None
+    models = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(models, list):
+        return None
+    names = (model.get("id") for model in models if isinstance(model, dict))
+    return [name for name in names if isinstance(name, str) and name]
 
 
 def _default(file: ModelsFile) -> LLMSettings:
@@ -125,7 +167,7 @@ def _default(file: ModelsFile) -> LLMSettings:
     raise BackendError(f"no language model is set up: {HOW_TO.format(path=file.path)}")
 
 
-def _default_entry(file: ModelsFile) -> Entry | None:
+def _default_entry(file: ModelsFile) -> ModelEntry | None:
     model = _variable(MODEL)
     return (file.find(model) if model else None) or file.default
 

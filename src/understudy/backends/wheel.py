@@ -51,14 +51,14 @@ def _locate(requirement: str) -> tuple[str, str | None]:
     """URL and hash of a package's wheel."""
     report = _pip("install", "--dry-run", "--ignore-installed", "--report", "-", requirement)
     try:
-        found = json.loads(report)["install"][0]["download_info"]
-        return found["url"], found.get("archive_info", {}).get("hashes", {}).get("sha256")
+        download = json.loads(report)["install"][0]["download_info"]
+        return download["url"], download.get("archive_info", {}).get("hashes", {}).get("sha256")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise BackendError("pip does not tell where the package is") from error
 
 
 def _pip(command: str, *arguments: str) -> str:
-    """What pip prints."""
+    """Run pip; returns its standard output."""
     argv = [sys.executable, "-m", "pip", command, *QUIET, *arguments]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PIP_TIMEOUT_S)  # noqa: S603

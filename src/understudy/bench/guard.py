@@ -1,4 +1,4 @@
-"""What gets past a guard? A hostile drafter offers what a character must not say, on any story.
+"""What passes the guards? A hostile drafter offers what a character must not say, on any story.
 
 For a seeded sample of (character, moment, one faced) it offers, as drafts of a reply,
 
@@ -283,5 +283,5 @@ class _StoryLines:
             about_other(fact, fact.who, self.story.language)
             for fact in holding_at(self.story.facts(), at)
             if fact.known_to is not None and fact.who != who and who not in fact.known_to
-            if not any(who in value for value in fact.values)  # what is said of them they know
+            if not any(who in value for value in fact.values)  # a line about the listener is no secret from them
         ]

@@ -115,31 +115,31 @@ def _knowing_rows(story: Story, at: Moment, names: Sequence[str], seed: int) -> 
     own = [index for index in later if lines[index].speaker in names]
     drawn, in_place = (rng.permutation(some)[:ASKED].tolist() for some in (later, own))
     personas = [persona_at(story, name, at) for name in names if _is_alive(story, name, at)]
-    asked = [(personas[number % len(personas)], lines[index].text, None) for number, index in enumerate(drawn)
+    too_early = [(personas[number % len(personas)], lines[index].text, None) for number, index in enumerate(drawn)
              if personas]  # fmt: skip
-    pieces = [(persona, piece, None) for persona, text, _ in asked if (piece := _piece(text, story.language, rng))]
+    pieces = [(persona, piece, None) for persona, text, _ in too_early if (piece := _piece(text, story.language, rng))]
     at_their_time = [(persona_at(story, str(lines[index].speaker), lines[index].moment), lines[index].text, index)
                      for index in in_place
                      if _is_alive(story, str(lines[index].speaker), lines[index].moment)]  # fmt: skip
-    groups = {"found": asked, "found_pieces": pieces, "false_alarms": at_their_time}
+    groups = {"found": too_early, "found_pieces": pieces, "false_alarms": at_their_time}
     return [
         {"scorer": "anachronism", "character": "all", "metric": metric, **_finds(story, some, seed), "paper": None}
         for metric, some in groups.items()
     ]
 
 
-def _finds(story: Story, asked: Sequence[tuple[Persona, str, int | None]], seed: int) -> Row:
+def _finds(story: Story, sayings: Sequence[tuple[Persona, str, int | None]], seed: int) -> Row:
     """The share of texts in which something is found, each said by a persona."""
     chronology, index = Chronology.of(story), PassageIndex.of(story)
-    found, made = list[bool](), dict[int, tuple[PersonaKnowledge, LaterPassages]]()
-    for persona, text, left_out in asked:
-        if id(persona) not in made:
+    is_found, by_persona = list[bool](), dict[int, tuple[PersonaKnowledge, LaterPassages]]()
+    for persona, text, left_out in sayings:
+        if id(persona) not in by_persona:
             knowledge = chronology.knowledge_of(persona)
-            made[id(persona)] = knowledge, LaterPassages(index, knowledge, persona)
-        found.append(bool(find_anachronisms(*made[id(persona)], text, left_out)))
-    if not found:
+            by_persona[id(persona)] = knowledge, LaterPassages(index, knowledge, persona)
+        is_found.append(bool(find_anachronisms(*by_persona[id(persona)], text, left_out)))
+    if not is_found:
         return {"value": None, "low": None, "high": None, "n": 0, "reason": "there are no such lines"}
-    return {**interval(np.array(found, np.float64), seed=seed)._asdict(), "n": len(found)}
+    return {**interval(np.array(is_found, np.float64), seed=seed)._asdict(), "n": len(is_found)}
 
 
 def _piece(text: str, language: str, rng: np.random.Generator) -> str:

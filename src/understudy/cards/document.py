@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 LARGEST_CARD = 16 * 1024 * 1024
-DEEPEST = 100  # levels of nesting; far more would overrun the stack of whoever reads or writes it
+DEEPEST = 100  # levels of nesting; far more would overflow the stack of a JSON reader or writer
 
 SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
 HEADS = {version: {"spec": spec, "spec_version": f"{version}.0"} for spec, version in SPECS.items()}
@@ -100,7 +100,7 @@ class Card:
 
 
 def card_of(document: object, path: Path | None = None) -> Card:
-    """See that a document is a card, and of which version."""
+    """Check that a document is a card, and find its version."""
     if not isinstance(document, dict):
         raise InputError("is JSON, but not a character card: a card is an object with named fields", path)
     if _nested_over(DEEPEST, document):
@@ -144,14 +144,14 @@ def json_of(card: Card, indent: int | None = 2) -> bytes:
         text = json.dumps(card.document, ensure_ascii=False, allow_nan=False, indent=indent)
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"the card holds what JSON cannot ({error}): take that out of it") from error
-    # half an emoji, left where a program cut a text, is no UTF-8 but can be spelled out
+    # a lone surrogate, left where a program cut a text, is no UTF-8 but can be written as a JSON escape
     return LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()
 
 
 def in_version(card: Card, version: int) -> Card:
     """The same card as another version; fields that version does not know stay in it.
 
-    Into V1 there is no way back: it has no place for most of a card.
+    A card converted to V1 loses most of its fields.
     """
     if version == card.version:
         return card

@@ -59,8 +59,8 @@ def write_card(card: Card, path: Path, picture: Path | bytes | None = None, vers
     if form == ".json":
         content = json_of(card) + b"\n"
     else:
-        place = picture if isinstance(picture, Path) else None
-        content = png_of(card, _content(picture) if isinstance(picture, Path) else picture, place)
+        picture_path = picture if isinstance(picture, Path) else None
+        content = png_of(card, _content(picture) if isinstance(picture, Path) else picture, picture_path)
     _replace(path, content)
 
 
@@ -139,7 +139,7 @@ def _content(path: Path) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Beside its place first, then moved there: a picture can be written over itself, and a kill leaves old or new."""
+    """Write atomically, by a partial file that is renamed: a picture can be written over itself."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_bytes(content)

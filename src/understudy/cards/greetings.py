@@ -10,14 +10,14 @@ __all__ = ["greeting_number", "greetings_for"]
 
 
 def greetings_for(situation: Situation) -> tuple[str, ...]:
-    """What the character may open with, whoever it faces named; nothing for somebody who has no card."""
+    """The greetings of the character's card, with the name of the one faced filled in; empty without a card."""
     persona = situation.persona
     user = situation.faced.name if situation.faced else ""
     return tuple(fill_macros(text, persona.name, user, persona.language) for text in persona.greetings)
 
 
 def greeting_number(situation: Situation, number: int) -> str:
-    """One of them, counted from 1."""
+    """The greeting of a number, counted from 1."""
     greetings = greetings_for(situation)
     if not 1 <= number <= len(greetings):
         name = situation.persona.name

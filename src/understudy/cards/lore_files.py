@@ -26,7 +26,7 @@ NO_LORE = (
     "holds no lorebook: give a world info file of SillyTavern's (JSON with 'entries'), or a card with a character_book"
 )
 
-# The names of one thing in a card's entry, in its extensions, and in a world info file.
+# The names of a field in a card's entry, in its extensions, and in a world info file.
 SWITCHES = {
     "is_case_sensitive": ("case_sensitive", "case_sensitive", "caseSensitive"),
     "matches_whole_words": (None, "match_whole_words", "matchWholeWords"),
@@ -119,32 +119,34 @@ def _entry(fields: Mapping[str, Any], book: Mapping[str, Any], book_name: str, i
     extensions = fields.get("extensions")
     extensions = extensions if in_card and isinstance(extensions, dict) else {}
 
-    def given(names: tuple[str | None, str | None, str]) -> Any:
+    def value_of(names: tuple[str | None, str | None, str]) -> Any:
         own, extended, world_info = names
         if not in_card:
             return fields.get(world_info)
         value = None if extended is None else extensions.get(extended)
         return fields.get(own) if value is None and own is not None else value
 
-    values: dict[str, Any] = {field: given(names) is True for field, names in FLAGS.items()}
-    values |= {field: value if isinstance(value := given(names), bool) else None for field, names in SWITCHES.items()}
-    values |= {field: number for field, names in NUMBERS.items() if (number := _whole(given(names))) is not None}
+    values: dict[str, Any] = {field: value_of(names) is True for field, names in FLAGS.items()}
+    values |= {
+        field: value if isinstance(value := value_of(names), bool) else None for field, names in SWITCHES.items()
+    }
+    values |= {field: number for field, names in NUMBERS.items() if (number := _whole(value_of(names))) is not None}
     values.setdefault("scan_depth", _whole(book.get("scan_depth")))
     if book.get("recursive_scanning") is False:
         values |= {"excludes_recursion": True, "prevents_recursion": True}
     secondary = _texts(fields.get("secondary_keys" if in_card else "keysecondary"))
     is_selective = fields.get("selective") is True or not in_card
-    level = given((None, "delay_until_recursion", "delayUntilRecursion"))
+    level = value_of((None, "delay_until_recursion", "delayUntilRecursion"))
     return LoreEntry(
         content=content.strip(),
         keys=_texts(fields.get("keys" if in_card else "key")),
         secondary_keys=secondary if is_selective else (),
-        logic=_choice(given((None, "selectiveLogic", "selectiveLogic")), LOGICS),
+        logic=_choice(value_of((None, "selectiveLogic", "selectiveLogic")), LOGICS),
         is_enabled=_is_enabled(fields, in_card) and "dont_activate" not in decorators,
         position=_position(fields, extensions, in_card),
-        probability=_probability(given(PROBABILITY), given(USES_PROBABILITY)),
+        probability=_probability(value_of(PROBABILITY), value_of(USES_PROBABILITY)),
         recursion_level=int(level) if isinstance(level, bool) else max(_whole(level) or 0, 0),
-        group=_text(given((None, "group", "group"))),
+        group=_text(value_of((None, "group", "group"))),
         name=one_line(_text(fields.get("name")) or _text(fields.get("comment"))),
         book=book_name,
         book_budget=_whole(book.get("token_budget")),
@@ -170,7 +172,7 @@ def _probability(probability: object, is_used: object) -> float:
 
 
 def _without_decorators(content: str) -> tuple[str, frozenset[str]]:
-    """V3's `@@name` lines at the top of an entry; those that are not known here say nothing."""
+    """V3's `@@name` lines at the top of an entry; unknown ones are ignored."""
     lines, decorators = content.splitlines(), set[str]()
     while lines and lines[0].startswith("@@"):
         decorators.add(lines.pop(0).strip("@").split(" ")[0])

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from random import Random
 
-from understudy.cards.regex import Regex, StepBudget, Unsupported, compile_regex
+from understudy.cards.regex import MatchBudget, Regex, Unsupported, compile_regex
 from understudy.dialogue import Turn
 from understudy.macros import fill_macros
 from understudy.story import LoreEntry
@@ -57,11 +57,11 @@ def lore_for(
     seed: int = 0,
 ) -> tuple[str, ...]:
     """What a chat brings up, macros filled in, in the order in which it belongs into a prompt."""
-    found = active_entries(
+    entries_found = active_entries(
         entries, history, count_tokens,
         char=char, user=user, budget=budget, scan_depth=scan_depth, is_recursive=is_recursive, seed=seed,
     )  # fmt: skip
-    return tuple(fill_macros(entry.content, char, user, language) for entry in found)
+    return tuple(fill_macros(entry.content, char, user, language) for entry in entries_found)
 
 
 def active_entries(
@@ -86,12 +86,12 @@ def active_entries(
     level, is_recursing = levels[0] if levels else 0, False
     active = list[LoreEntry]()
     while len(active) < MAX_ACTIVE and not spent.is_exhausted:
-        found = [entry for entry in waiting if scan.finds(entry, level, is_recursing)]
-        drawn = [entry for entry in found if _happens(entry, chance)]
+        matching = [entry for entry in waiting if scan.finds(entry, level, is_recursing)]
+        drawn = [entry for entry in matching if _happens(entry, chance)]
         winners = _group_winners(drawn, active, chance)
         fresh = [entry for entry in winners if spent.takes(entry)]
         active += fresh
-        waiting = [entry for entry in waiting if not any(entry is done for done in found)]
+        waiting = [entry for entry in waiting if not any(entry is done for done in matching)]
         leading = [entry for entry in fresh if not entry.prevents_recursion]
         if is_recursive and leading:
             scan.add(entry.content for entry in leading)
@@ -111,7 +111,7 @@ class _Scan:
         self._turns = [f"{MESSAGE}{turn.speaker}: {turn.text}" for turn in reversed(history)]
         self._char, self._user, self._depth = char, user, depth
         self._found = ""
-        self._steps = StepBudget(REGEX_STEPS)
+        self._steps = MatchBudget(REGEX_STEPS)
 
     def add(self, contents: Iterable[str]) -> None:
         filled = (fill_macros(content, self._char, self._user) for content in contents)
@@ -149,20 +149,20 @@ class _Scan:
             return False
         if entry.matches_whole_words is False or len(key.split()) > 1:
             return key in text
-        return any(_is_whole(text, place, len(key)) for place in _places(key, text))
+        return any(_is_whole(text, offset, len(key)) for offset in _offsets(key, text))
 
 
-def _places(key: str, text: str) -> Iterator[int]:
-    place = text.find(key)
-    while place >= 0:
-        yield place
-        place = text.find(key, place + 1)
+def _offsets(key: str, text: str) -> Iterator[int]:
+    offset = text.find(key)
+    while offset >= 0:
+        yield offset
+        offset = text.find(key, offset + 1)
 
 
-def _is_whole(text: str, place: int, length: int) -> bool:
+def _is_whole(text: str, offset: int, length: int) -> bool:
     """Are there no Latin letters beside it? Where words are not divided by blanks, each is whole."""
     return not (
-        _is_latin(text[place - 1 : place] if place else "") or _is_latin(text[place + length : place + length + 1])
+        _is_latin(text[offset - 1 : offset] if offset else "") or _is_latin(text[offset + length : offset + length + 1])
     )
 
 
@@ -187,11 +187,11 @@ def _happens(entry: LoreEntry, chance: str) -> bool:
     return Random(f"{chance}\n{entry.keys}\n{entry.content}").random() * 100 < entry.probability  # noqa: S311
 
 
-def _group_winners(found: Sequence[LoreEntry], active: Sequence[LoreEntry], chance: str) -> list[LoreEntry]:
+def _group_winners(entries: Sequence[LoreEntry], active: Sequence[LoreEntry], chance: str) -> list[LoreEntry]:
     """One entry of each group, none where the group has one already."""
     lost = set[int]()
-    for group in dict.fromkeys(name for entry in found for name in _groups(entry)):
-        members = [entry for entry in found if group in _groups(entry) and id(entry) not in lost]
+    for group in dict.fromkeys(name for entry in entries for name in _groups(entry)):
+        members = [entry for entry in entries if group in _groups(entry) and id(entry) not in lost]
         if any(group in _groups(entry) for entry in active):
             lost.update(map(id, members))
         elif len(members) > 1:
@@ -204,7 +204,7 @@ def _group_winners(found: Sequence[LoreEntry], active: Sequence[LoreEntry], chan
             else:
                 winner = members[0]
             lost.update(id(entry) for entry in members if entry is not winner)
-    return [entry for entry in found if id(entry) not in lost]
+    return [entry for entry in entries if id(entry) not in lost]
 
 
 def _groups(entry: LoreEntry) -> tuple[str, ...]:

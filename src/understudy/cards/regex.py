@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["MAX_PATTERN", "Regex", "StepBudget", "Unsupported", "compile_regex"]
+__all__ = ["MAX_PATTERN", "MatchBudget", "Regex", "Unsupported", "compile_regex"]
 
 MAX_PATTERN = 500  # characters
 MAX_INSTRUCTIONS = 1_000
@@ -29,21 +29,21 @@ Test = Callable[[str], bool]
 
 
 class Unsupported(ValueError):
-    """A pattern that is none, or that cannot be matched within bounds."""
+    """A pattern that is invalid, or that cannot be matched within bounds."""
 
 
 @dataclass(slots=True)
-class StepBudget:
+class MatchBudget:
     """How much a search, or several together, may cost."""
 
     left: int
 
 
-class Node(NamedTuple):
+class PatternNode(NamedTuple):
     """A part of a pattern: 'test', 'sequence', 'either', 'repeat', 'anchor' or 'look', with what it is made of."""
 
     kind: str
-    parts: tuple[Node, ...] = ()
+    parts: tuple[PatternNode, ...] = ()
     test: Test | None = None
     low: int = 0
     high: int | None = None
@@ -76,7 +76,7 @@ class Regex:
     is_multiline: bool = False
     _characters: dict[tuple[int, str], bool] = field(default_factory=dict, compare=False, repr=False)
 
-    def search(self, text: str, budget: StepBudget) -> bool:
+    def search(self, text: str, budget: MatchBudget) -> bool:
         """Is it anywhere in the text? False once the budget is spent."""
         is_found = self._run(self.program, text, 0, len(text), budget, starts_anywhere=True, ends_at=None)
         return is_found and budget.left > 0
@@ -87,19 +87,19 @@ class Regex:
         text: str,
         start: int,
         stop: int,
-        budget: StepBudget,
+        budget: MatchBudget,
         starts_anywhere: bool,
         ends_at: int | None,
     ) -> bool:
         active: list[int] = []
-        for place in range(start, stop + 1):
-            waiting = [*active, 0] if place == start or starts_anywhere else active
-            tests, is_match = self._closure(program, waiting, text, place, budget)
-            if is_match and (ends_at is None or place == ends_at):
+        for position in range(start, stop + 1):
+            waiting = [*active, 0] if position == start or starts_anywhere else active
+            tests, is_match = self._closure(program, waiting, text, position, budget)
+            if is_match and (ends_at is None or position == ends_at):
                 return True
-            if budget.left <= 0 or place == stop:
+            if budget.left <= 0 or position == stop:
                 return False
-            letter = text[place]
+            letter = text[position]
             active = []
             for index in tests:
                 instruction = program[index]
@@ -115,7 +115,7 @@ class Regex:
         return False
 
     def _closure(
-        self, program: tuple[Instruction, ...], waiting: list[int], text: str, place: int, budget: StepBudget
+        self, program: tuple[Instruction, ...], waiting: list[int], text: str, position: int, budget: MatchBudget
     ) -> tuple[list[int], bool]:
         """The instructions that look at the next character, and whether the end of the program is reached."""
         stack, seen, tests, is_match = waiting[::-1], set[int](), list[int](), False
@@ -132,26 +132,26 @@ class Regex:
                 stack.extend(instruction.targets)
             elif instruction.kind == "match":
                 is_match = True
-            elif self._holds(instruction, text, place, budget):
+            elif self._holds(instruction, text, position, budget):
                 stack.append(index + 1)
         return tests, is_match
 
-    def _holds(self, instruction: Instruction, text: str, place: int, budget: StepBudget) -> bool:
+    def _holds(self, instruction: Instruction, text: str, position: int, budget: MatchBudget) -> bool:
         if instruction.kind == "look":
             ahead = instruction.text.startswith("=") or instruction.text.startswith("!")
-            start = place if ahead else max(place - instruction.width, 0)
-            stop = min(place + instruction.width, len(text)) if ahead else place
-            found = self._run(
+            start = position if ahead else max(position - instruction.width, 0)
+            stop = min(position + instruction.width, len(text)) if ahead else position
+            is_match = self._run(
                 instruction.inner,
                 text,
                 start,
                 stop,
                 budget,
                 starts_anywhere=not ahead,
-                ends_at=None if ahead else place,
+                ends_at=None if ahead else position,
             )
-            return found != instruction.text.endswith("!")
-        before, after = text[place - 1 : place] if place else "", text[place : place + 1]
+            return is_match != instruction.text.endswith("!")
+        before, after = text[position - 1 : position] if position else "", text[position : position + 1]
         if instruction.text == "^":
             return not before or (self.is_multiline and before in LINE_ENDS)
         if instruction.text == "$":
@@ -160,14 +160,14 @@ class Regex:
         return is_boundary if instruction.text == "b" else not is_boundary
 
 
-def _program(node: Node) -> tuple[Instruction, ...]:
+def _program(node: PatternNode) -> tuple[Instruction, ...]:
     program = list[Instruction]()
     _emit(node, program)
     program.append(Instruction("match"))
     return tuple(program)
 
 
-def _emit(node: Node, program: list[Instruction]) -> None:
+def _emit(node: PatternNode, program: list[Instruction]) -> None:
     if len(program) > MAX_INSTRUCTIONS:
         raise Unsupported("a pattern that repeats too much")
     if node.kind == "test":
@@ -188,7 +188,7 @@ def _emit(node: Node, program: list[Instruction]) -> None:
         _emit_repeat(node, program)
 
 
-def _emit_either(parts: tuple[Node, ...], program: list[Instruction]) -> None:
+def _emit_either(parts: tuple[PatternNode, ...], program: list[Instruction]) -> None:
     ends = list[int]()
     for part in parts[:-1]:
         split = _reserve(program)
@@ -200,9 +200,9 @@ def _emit_either(parts: tuple[Node, ...], program: list[Instruction]) -> None:
         program[end] = Instruction("split", targets=(len(program),))
 
 
-def _emit_repeat(node: Node, program: list[Instruction]) -> None:
+def _emit_repeat(node: PatternNode, program: list[Instruction]) -> None:
     (part,) = node.parts
-    if _width(part) == 0:  # to match nothing many times is to match it once
+    if _width(part) == 0:  # repeating an empty match is matching it once
         node = node._replace(low=min(node.low, 1), high=1)
     for _ in range(node.low):
         _emit(part, program)
@@ -225,7 +225,7 @@ def _reserve(program: list[Instruction]) -> int:
     return len(program) - 1
 
 
-def _width(node: Node) -> int | None:
+def _width(node: PatternNode) -> int | None:
     """The most characters it can match; None where there is no limit."""
     widths = [_width(part) for part in node.parts] if node.kind != "look" else []
     known = [width for width in widths if width is not None]
@@ -270,7 +270,7 @@ class _Parser:
         self._pattern, self._at, self._depth = pattern, 0, 0
         self._ignores_case, self._dot_is_all = "i" in flags, "s" in flags
 
-    def parse(self) -> Node:
+    def parse(self) -> PatternNode:
         node = self._either()
         if self._at < len(self._pattern):
             raise Unsupported("a bracket that was not opened")
@@ -291,19 +291,19 @@ class _Parser:
         self._at += 1
         return self._pattern[self._at - 1]
 
-    def _either(self) -> Node:
+    def _either(self) -> PatternNode:
         parts = [self._sequence()]
         while self._take("|"):
             parts.append(self._sequence())
-        return parts[0] if len(parts) == 1 else Node("either", tuple(parts))
+        return parts[0] if len(parts) == 1 else PatternNode("either", tuple(parts))
 
-    def _sequence(self) -> Node:
-        parts = list[Node]()
+    def _sequence(self) -> PatternNode:
+        parts = list[PatternNode]()
         while self._at < len(self._pattern) and not self._peek("|") and not self._peek(")"):
             parts.append(self._quantified(self._atom()))
-        return Node("sequence", tuple(parts))
+        return PatternNode("sequence", tuple(parts))
 
-    def _quantified(self, node: Node) -> Node:
+    def _quantified(self, node: PatternNode) -> PatternNode:
         bounds = self._quantifier()
         if bounds is None:
             return node
@@ -311,7 +311,7 @@ class _Parser:
         if node.kind in ("anchor", "look") or low > MAX_REPEAT or (high or 0) > MAX_REPEAT or (high or low) < low:
             raise Unsupported("a quantifier that repeats nothing, or too much")
         self._take("?")  # lazy or not, whether there is a match is the same
-        return Node("repeat", (node,), low=low, high=high)
+        return PatternNode("repeat", (node,), low=low, high=high)
 
     def _quantifier(self) -> tuple[int, int | None] | None:
         for sign, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
@@ -322,29 +322,31 @@ class _Parser:
             return None
         low, comma, high = self._pattern[self._at + 1 : end].partition(",")
         if not _is_number(low) or (high and not _is_number(high)):
-            return None  # a brace that means itself
+            return None  # a literal brace
         self._at = end + 1
         return int(low), int(high) if high else None if comma else int(low)
 
-    def _atom(self) -> Node:
+    def _atom(self) -> PatternNode:
         letter = self._next()
         if letter in "^$":
-            return Node("anchor", text=letter)
+            return PatternNode("anchor", text=letter)
         if letter == "(":
             return self._group()
         if letter == "[":
-            return Node("test", test=self._class())
+            return PatternNode("test", test=self._class())
         if letter == ".":
-            return Node("test", test=(lambda _: True) if self._dot_is_all else lambda given: given not in LINE_ENDS)
+            return PatternNode(
+                "test", test=(lambda _: True) if self._dot_is_all else lambda character: character not in LINE_ENDS
+            )
         if letter in "*+?":
             raise Unsupported("a quantifier with nothing before it")
         if letter != "\\":
             return self._test(self._literal(letter))
         if self._peek("b") or self._peek("B"):
-            return Node("anchor", text=self._next())
+            return PatternNode("anchor", text=self._next())
         return self._test(self._escape())
 
-    def _group(self) -> Node:
+    def _group(self) -> PatternNode:
         self._depth += 1
         if self._depth > MAX_NESTING:
             raise Unsupported(f"brackets nested over {MAX_NESTING} deep")
@@ -357,17 +359,17 @@ class _Parser:
         if not self._take(")"):
             raise Unsupported("a bracket that is not closed")
         self._depth -= 1
-        return Node("look", (node,), text=look) if look else node
+        return PatternNode("look", (node,), text=look) if look else node
 
     def _skip_name(self) -> None:
-        """The name of a group, `<name>`, which nobody asks for."""
+        """Skip the name of a group, `<name>`: groups are not captured."""
         end = self._pattern.find(">", self._at)
         if not self._peek("<") or end < 0:
             raise Unsupported("a group of an unknown kind")
         self._at = end + 1
 
-    def _test(self, test: Test) -> Node:
-        return Node("test", test=self._folded(test))
+    def _test(self, test: Test) -> PatternNode:
+        return PatternNode("test", test=self._folded(test))
 
     def _folded(self, test: Test) -> Test:
         if not self._ignores_case:

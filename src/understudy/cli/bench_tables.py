@@ -208,7 +208,7 @@ def print_later_lines(document: Document) -> None:
     error = next(row for row in rows if row["metric"] == "calibration_error")
     out.print(f"By chance {accuracy[0]['chance']:.3f}. voice's calibration error: {error['value']:.3f}.")
     out.print(heading("Could it be said yet? what anachronism finds"))
-    asked = {
+    labels = {
         "found": "later lines, said too early",
         "found_pieces": "pieces of them, said too early",
         "false_alarms": "lines at their own time (false alarms)",
@@ -218,9 +218,9 @@ def print_later_lines(document: Document) -> None:
         out,
         columns,
         (
-            (asked[row["metric"]], _share(row["value"]), "-" if row["low"] is None else _range(row), f"{row['n']:,}")
+            (labels[row["metric"]], _share(row["value"]), "-" if row["low"] is None else _range(row), f"{row['n']:,}")
             for row in rows
-            if row["metric"] in asked
+            if row["metric"] in labels
         ),
     )
 

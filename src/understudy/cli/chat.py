@@ -43,7 +43,7 @@ from understudy.errors import StoryError, UnderstudyError
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["Prompt", "chat", "print_why"]
+__all__ = ["ChatPrompt", "chat", "print_why"]
 
 RUNNERS_UP = 3
 LONGEST_LISTED = 100
@@ -110,7 +110,7 @@ def chat(
         conversation = Conversation(opened, filtered, name, at, facing, lore=entries)
         is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json
         conversation.open(int(is_person) if greeting is None else greeting, is_asked=greeting is not None)
-        prompt = Prompt(screen(), conversation, why)
+        prompt = ChatPrompt(screen(), conversation, why)
         if as_json:
             _print_document(conversation, messages)
         elif messages:
@@ -137,7 +137,7 @@ def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> No
     print_json(document)
 
 
-class Prompt:
+class ChatPrompt:
     """Reads messages, from a person or a pipe, and prints replies."""
 
     def __init__(self, out: Screen, conversation: Conversation, why: bool = False) -> None:
@@ -302,8 +302,8 @@ def _verdict(candidate: Candidate) -> Text:
     """What could have been said, where it came from, and why it was not."""
     text = Text(clean(candidate.text) or "not known yet", style="" if candidate.text else "italic dim")
     notes = (candidate.source, f"kept back: {candidate.rejected}" if candidate.rejected else "")
-    told = clean("; ".join(filter(None, notes)))
-    return text.append(f"  [{told}]", style="not italic dim") if told else text
+    note = clean("; ".join(filter(None, notes)))
+    return text.append(f"  [{note}]", style="not italic dim") if note else text
 
 
 def _with_words(evidence: Evidence) -> Text:

@@ -1,21 +1,25 @@
-"""A conversation on the command line: agents keep no history, so it is kept here."""
+"""A conversation on the command line: agents store no history, so it is stored here."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, NamedTuple
 
+from understudy.cancellation import Cancellation
 from understudy.cards.greetings import greeting_number
-from understudy.cli.streaming import stream_in_thread
-from understudy.dialogue import USER_NAME, Agent, Reply, Situation, StreamingAgent, Turn, situation_at
+from understudy.dialogue import DEFAULT_SAMPLING, USER_NAME, Agent, Reply, Situation, StreamingAgent, Turn, situation_at
 from understudy.errors import InputError, StoryError
 from understudy.story import LoreEntry, Moment
 from understudy.storyfile import Story
 
 __all__ = ["AnsweredMessage", "Conversation", "Greeting"]
+
+STOP_TIMEOUT_S = 5.0  # how long a cancelled agent is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class Conversation:
         message, pieces = self._message(text), list[str]()
         reply: Reply | None = None
         try:
-            writing = stream_in_thread(self.agent, self.situation, (*self._history(), message))
+            writing = _stream_in_thread(self.agent, self.situation, (*self._history(), message))
             while reply is None:
                 try:
                     pieces.append(next(writing))
@@ -96,8 +100,8 @@ class Conversation:
                     yield pieces[-1]
         finally:
             if reply is not None or pieces:
-                kept = reply or Reply("".join(pieces).rstrip())
-                self.answered.append(AnsweredMessage(self.situation, message, kept))
+                said = reply or Reply("".join(pieces).rstrip())
+                self.answered.append(AnsweredMessage(self.situation, message, said))
         return reply
 
     def _message(self, text: str) -> Turn:
@@ -145,3 +149,39 @@ class Conversation:
             if persona.moment <= now:
                 yield answered.message
                 yield Turn(persona.name, answered.reply.text)
+
+
+def _stream_in_thread(
+    agent: StreamingAgent, situation: Situation, history: Sequence[Turn]
+) -> Generator[str, None, Reply]:
+    """The pieces as they come; the generator returns the reply. Closing it cancels the agent.
+
+    The agent runs in a thread of its own, so that Ctrl-C interrupts at once whatever the agent waits for.
+    """
+    cancellation, queue = Cancellation(), SimpleQueue[str | Reply | BaseException]()
+
+    def write() -> None:
+        pieces = agent.stream(situation, history, DEFAULT_SAMPLING, cancellation)
+        try:
+            while not cancellation.is_cancelled:
+                queue.put(next(pieces))
+        except StopIteration as end:
+            queue.put(end.value)
+        except BaseException as error:  # raised again in the thread that prints
+            queue.put(error)
+        finally:
+            pieces.close()
+
+    thread = Thread(target=write, name="agent", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item = queue.get()
+            if isinstance(item, Reply):
+                return item
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        cancellation.cancel()
+        thread.join(STOP_TIMEOUT_S)

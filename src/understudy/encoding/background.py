@@ -1,4 +1,4 @@
-"""Many texts as vectors, encoded behind what is going on, so that nobody waits for a long story.
+"""Many texts as vectors, encoded in a background thread, so that a long story does not delay a reply.
 
     few texts (or few that are not in the cache)   encoded at once
     many                                           a thread encodes them, batch by batch; whoever needs some of them
@@ -28,7 +28,7 @@ from understudy.encoding.sequences import Encoder, Floats
 __all__ = ["BACKGROUND", "BackgroundQueue", "TextVectors", "encoding_at_once"]
 
 AT_ONCE = 512  # texts that are not worth a thread
-BATCH = 128  # texts between two looks at whether to stand back or to stop
+BATCH = 128  # texts between two checks whether to pause or to stop
 
 Step = Callable[[], bool]
 """Does a part of a job; False when nothing is left to do."""
@@ -91,7 +91,7 @@ class BackgroundQueue:
                 step = self._jobs[0]
             try:
                 is_more = step()
-            except Exception:  # whoever needs the result finds it missing, and meets the error itself
+            except Exception:  # the caller that needs the result encodes it itself, and gets the error
                 logging.getLogger(__name__).warning("a job in the background failed", exc_info=True)
                 is_more = False
             with self._condition:
@@ -110,7 +110,7 @@ _at_once = 0
 
 @contextmanager
 def encoding_at_once() -> Iterator[None]:
-    """Inside the block nothing is left to the background: the same question always gets the same reply."""
+    """Inside the block nothing is encoded in the background, so that replies are deterministic."""
     global _at_once
     _at_once += 1
     try:
@@ -120,7 +120,7 @@ def encoding_at_once() -> Iterator[None]:
 
 
 class TextVectors:
-    """The vectors of texts, by their place; `is_complete` once all are there."""
+    """The vectors of texts, by their index; `is_complete` once all are there."""
 
     def __init__(self, texts: Sequence[str], encoder: Encoder) -> None:
         distinct = list(dict.fromkeys(texts))
@@ -141,9 +141,9 @@ class TextVectors:
         """Encode all that is missing, now."""
         self._encode(np.flatnonzero(~self._present))
 
-    def of(self, places: NDArray[np.intp]) -> Floats:
-        """The vectors of the texts at these places; those that are missing are encoded."""
-        rows = self._rows[places]
+    def of(self, indices: NDArray[np.intp]) -> Floats:
+        """The vectors of the texts at these indices; missing ones are encoded."""
+        rows = self._rows[indices]
         missing = np.unique(rows[~self._present[rows]])
         if len(missing):
             self._encode(missing)
@@ -163,7 +163,7 @@ class TextVectors:
 
 
 def _step_of(vectors: TextVectors) -> Step:
-    """The job of encoding them, which ends early where nobody has a use for them any more."""
+    """The job of encoding them, which ends early once they are garbage-collected."""
     reference = weakref.ref(vectors)
 
     def step() -> bool:

@@ -93,16 +93,16 @@ def _extended(original: Card, situation: Situation, title: str) -> Card:
     lore = [entry_document(entry, len(card.book) + number) for number, entry in enumerate(persona.lore[own_entries:])]
     if added := [*_people_entries(situation, len(card.book) + len(lore)), *lore]:
         book = data.get("character_book")
-        kept = book if isinstance(book, dict) else {"name": title, "extensions": {}}
-        data["character_book"] = {**kept, "entries": [*card.book, *added]}
+        base_book = book if isinstance(book, dict) else {"name": title, "extensions": {}}
+        data["character_book"] = {**base_book, "entries": [*card.book, *added]}
     return Card({**card.document, "data": data}, card.version)
 
 
 def _description(persona: Persona, title: str) -> str:
     """What is known of the character; where the story says nothing of it, what it feels and how it talks."""
-    told = (*persona.profile, *_unsaid(persona))
-    if told:
-        return "\n".join(told)
+    sentences = (*persona.profile, *_unsaid(persona))
+    if sentences:
+        return "\n".join(sentences)
     parts = [WHO.get(persona.language, WHO["en"]).format(name=persona.name, title=title)]
     parts += persona.feelings()
     if typical := _typical_lines(persona):
@@ -118,8 +118,8 @@ def _typical_lines(persona: Persona) -> list[str]:
     lines = list(dict.fromkeys(one_line(line.text) for line in persona.past.lines(last=TYPICAL_OF)))
     full = [text for text in lines if enough <= len(text) <= LONGEST_TYPICAL]
     index = TfIdf(full, persona.language)
-    places = sorted(place for place, _ in index.top(" ".join(lines), TYPICAL))
-    return [f'"{full[place]}"' for place in places]
+    chosen = sorted(chosen_index for chosen_index, _ in index.top(" ".join(lines), TYPICAL))
+    return [f'"{full[chosen_index]}"' for chosen_index in chosen]
 
 
 def _unsaid(persona: Persona) -> Iterator[str]:

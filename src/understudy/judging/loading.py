@@ -68,12 +68,12 @@ class AgentDrafter:
 
 
 def is_guarded(spec: str) -> bool:
-    """Does a word on the command line mean a guarded agent?"""
+    """Does an agent's name mean a guarded agent?"""
     return spec == AUTO or spec.partition(":")[0] == GUARDED
 
 
 def load_guarded(spec: str, stories: Stories, candidates: Candidates | None = None) -> GuardedAgent:
-    """The guarded agent that a word means. `stories` finds those of a title; `candidates` are for old lines."""
+    """The guarded agent of a name. `stories` finds the stories of a title; `candidates` are for old lines."""
     encoder = EncoderAgent(candidates=candidates or own_past)
     old_lines = OldLines(encoder)
     if spec == AUTO:
@@ -91,8 +91,8 @@ def load_guarded(spec: str, stories: Stories, candidates: Candidates | None = No
     if not isinstance(agent, Agent | Drafter):
         raise AgentError(f"'{inner}' ranks replies but gives none of its own: choose an agent that has `reply`")
     drafter = agent if isinstance(agent, Drafter) else AgentDrafter(agent)
-    # A large model's draft needs no second opinion of old lines, and is shown as it is written. The small one that
-    # ships is asked for several drafts, and its best competes with everything else.
+    # A large model's draft is preferred to old lines and streamed. The small shipped model writes several drafts, and
+    # the best of them competes with old lines.
     is_small = inner == SHIPPED_WRITER
     streams = isinstance(agent, StreamingAgent) and not is_small
     return GuardedAgent(

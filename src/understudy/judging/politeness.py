@@ -1,4 +1,4 @@
-"""Greetings, thanks and farewells get their like; and ways of not answering, where nothing else may be said.
+"""Replies to greetings, thanks and farewells; and evasions, where nothing else may be said.
 
 Both come from the character's own lines where it has such a line, else from the bank in its register. No line is said a
 third time in a chat: once all have been said twice, two are put together.
@@ -70,9 +70,11 @@ def greeting_drafts(situation: Situation, history: Sequence[Turn]) -> list[Draft
     kind = kind_of_greeting(message)
     if not kind:
         return []
-    heard = plain(message)
+    plain_message = plain(message)
     own = [draft for draft in _own_short(persona) if kind_of_greeting(_only_sentence(draft.text)) == kind]
-    own.sort(key=lambda draft: not plain(draft.text).startswith(heard.split(" ")[0]) if heard else False)
+    own.sort(
+        key=lambda draft: not plain(draft.text).startswith(plain_message.split(" ")[0]) if plain_message else False
+    )
     bank = list(lines_for(kind, _register(persona), persona.language))
     if kind in ("greeting", "leaving") and persona.language == "en":
         match = PATTERNS[kind].match(message.strip())
@@ -84,7 +86,7 @@ def greeting_drafts(situation: Situation, history: Sequence[Turn]) -> list[Draft
 
 
 def evasion_drafts(situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:
-    """Ways of not answering, those said least in this chat first; never ends before one that was not said twice."""
+    """Evasions, those said least in this chat first; one that was not said twice is always among them."""
     persona = situation.persona
     said = Counter(plain(text) for text in said_before(persona, history))
     own = [draft for draft in _own_short(persona) if NOT_ANSWERING.fullmatch(draft.text.strip().rstrip(".!"))]
@@ -103,13 +105,13 @@ def evasion_drafts(situation: Situation, history: Sequence[Turn]) -> Iterator[Dr
 
 def _own_short(persona: Persona) -> list[Draft]:
     """Short lines of the character's own, the latest first."""
-    found: dict[str, Draft] = {}
+    drafts: dict[str, Draft] = {}
     for line in reversed(persona.past.lines(SAMPLE)):
         text = line.text.strip()
         if text and len(text.split()) <= SHORT and len(text) <= 8 * SHORT:
             evidence = (Evidence("exchange", f"{line.speaker}: {text}", line.moment),)
-            found.setdefault(text, Draft(text, "exchange", line.moment, evidence))
-    return list(found.values())
+            drafts.setdefault(text, Draft(text, "exchange", line.moment, evidence))
+    return list(drafts.values())
 
 
 def _only_sentence(text: str) -> str:

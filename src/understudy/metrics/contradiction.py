@@ -126,14 +126,14 @@ class Contradiction(LineMetric):
         super().__init__("contradiction", samples, missing)
         self._statements = tuple(sentence for sentence, _ in statements)
         self._about = tuple(_name_pattern(name) for _, name in statements)
-        self._found: dict[str, tuple[float, str, str]] = {}
+        self._cache: dict[str, tuple[float, str, str]] = {}
         if not missing:
             self._encoder = encoder or _shipped_encoder()
             self._model = model or shipped_contradiction_model()
             self._profile = self._encoder.encode(self._statements, ROLE)
 
     def measured(self, lines: Lines) -> Reals:
-        return np.array([found[0] for found in self._strongest(lines.texts)], dtype=np.float64)
+        return np.array([strongest[0] for strongest in self._strongest(lines.texts)], dtype=np.float64)
 
     def why(self, lines: Lines, index: int) -> str:
         ((value, sentence, statement),) = self._strongest([lines.texts[index]])
@@ -141,15 +141,15 @@ class Contradiction(LineMetric):
 
     def _strongest(self, texts: Sequence[str]) -> list[tuple[float, str, str]]:
         """Of each text the largest probability, its sentence and that of the profile."""
-        found = {text: self._found[text] for text in texts if text in self._found}
-        sentences = {text: sentences_of(text) for text in texts if text not in found}
+        results = {text: self._cache[text] for text in texts if text in self._cache}
+        sentences = {text: sentences_of(text) for text in texts if text not in results}
         against = self._against(list(dict.fromkeys(sentence for said in sentences.values() for sentence in said)))
         for text, said in sentences.items():
-            found[text] = max((against[sentence] for sentence in said), default=(0.0, "", ""))
-        if len(self._found) > REMEMBERED:
-            self._found.clear()
-        self._found.update(found)
-        return [found[text] for text in texts]
+            results[text] = max((against[sentence] for sentence in said), default=(0.0, "", ""))
+        if len(self._cache) > REMEMBERED:
+            self._cache.clear()
+        self._cache.update(results)
+        return [results[text] for text in texts]
 
     def _against(self, sentences: Sequence[str]) -> dict[str, tuple[float, str, str]]:
         """All pairs of all sentences go through the model at once: many small products take longer."""
@@ -178,5 +178,5 @@ def _name_pattern(name: str) -> re.Pattern[str] | None:
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text that state something: a question contradicts nothing."""
-    found = (match.group().strip() for match in SENTENCE.finditer(text))
-    return [sentence for sentence in found if any(map(str.isalpha, sentence)) and "?" not in sentence]
+    parts = (match.group().strip() for match in SENTENCE.finditer(text))
+    return [sentence for sentence in parts if any(map(str.isalpha, sentence)) and "?" not in sentence]

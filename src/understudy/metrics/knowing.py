@@ -47,11 +47,11 @@ def find_anachronisms(
     knowledge: PersonaKnowledge, passages: LaterPassages | None, text: str, left_out: int | None = None
 ) -> list[str]:
     """What a text tells too early, for an author; `left_out` is the number of a line taken not to be in the story."""
-    found = [_described(mention) for mention in knowledge.unknown_yet(text, left_out)]
+    findings = [_described(mention) for mention in knowledge.unknown_yet(text, left_out)]
     passage = passages.nearest(text, left_out) if passages is not None else None
     if passage is not None and passage.share >= NEW_SHARE:
-        found.append(f"{passage.share:.0%} of it repeats {knowledge.chronology.moment_of(passage.line).dotted}")
-    return found
+        findings.append(f"{passage.share:.0%} of it repeats {knowledge.chronology.moment_of(passage.line).dotted}")
+    return findings
 
 
 def unwitnessed(samples: Samples, chronology: Chronology, persona: Persona, author: bool = False) -> LineMetric:
@@ -71,7 +71,7 @@ def _described(mention: UnknownTerm) -> str:
     return f"'{mention.term}' (first in {mention.first.dotted})"
 
 
-def _summed_up(found: list[str], what: str, author: bool) -> tuple[float, str]:
-    if not found:
+def _summed_up(findings: list[str], what: str, author: bool) -> tuple[float, str]:
+    if not findings:
         return 0.0, ""
-    return float(len(found)), f"{what}: {', '.join(found)}" if author else f"tells something {what}"
+    return float(len(findings)), f"{what}: {', '.join(findings)}" if author else f"tells something {what}"

@@ -117,7 +117,7 @@ class PassageIndex:
 
 
 class LaterPassages:
-    """What one persona cannot have heard yet."""
+    """Later lines that a persona cannot have heard yet."""
 
     def __init__(self, index: PassageIndex, knowledge: PersonaKnowledge, persona: Persona) -> None:
         self._index, self._bound = index, knowledge.bound

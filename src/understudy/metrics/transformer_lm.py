@@ -118,17 +118,17 @@ class Transformer:
         import torch
 
         sequences = [(number, *self.sequence(text)) for number, text in enumerate(texts)]
-        questions = [(number, ids, position) for number, ids, places in sequences for position in places]
+        questions = [(number, ids, position) for number, ids, positions in sequences for position in positions]
         results: list[list[float]] = [[] for _ in texts]
         values = np.zeros(len(questions))
         for rows in self._batches([len(ids) for _, ids, _ in questions]):
             inputs = self.batch([questions[row][1] for row in rows])
-            places = torch.tensor([questions[row][2] for row in rows], device=self.network.device)
+            positions = torch.tensor([questions[row][2] for row in rows], device=self.network.device)
             every = torch.arange(len(rows), device=self.network.device)
-            hidden = inputs["input_ids"][every, places]
-            inputs["input_ids"][every, places] = self.tokenizer.mask_token_id
+            hidden = inputs["input_ids"][every, positions]
+            inputs["input_ids"][every, positions] = self.tokenizer.mask_token_id
             with torch.inference_mode():
-                logs = self.network(**inputs).logits[every, places].float().log_softmax(-1)
+                logs = self.network(**inputs).logits[every, positions].float().log_softmax(-1)
             values[rows] = logs[every, hidden].cpu().numpy()
         for (number, _, _), value in zip(questions, values.tolist()):
             results[number].append(value)

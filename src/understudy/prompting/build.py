@@ -10,23 +10,22 @@ from understudy.cards import lore_for
 from understudy.dialogue import ChatMessage, Situation, Turn
 from understudy.errors import InputError
 from understudy.prompting.compact import compact_contents, render_compact
-from understudy.prompting.contents import PromptContents, Recalled, contents_of
+from understudy.prompting.contents import PromptContents, PromptMessage, Recalled, contents_of
 from understudy.prompting.instructions import instructions_contents, render_instructions
-from understudy.prompting.messages import Message
 from understudy.prompting.trimming import GIVES_WAY, message_tokens, trim
 
 __all__ = ["BUDGET", "STYLES", "Prompt", "Section", "build_prompt", "estimate_tokens"]
 
 BUDGET = {"compact": 600, "instructions": 3000}
-"""Tokens of a prompt, by style, where nobody says how many."""
+"""The default length of a prompt in tokens, by style."""
 
 STYLES = tuple(BUDGET)
-LORE_SHARE = 0.25  # of the budget, as SillyTavern has it where nobody says otherwise
+LORE_SHARE = 0.25  # of the budget; SillyTavern's default
 
 NOTHING = Recalled()
 
 Prepare = Callable[[PromptContents], PromptContents]
-Render = Callable[[PromptContents], list[Message]]
+Render = Callable[[PromptContents], list[PromptMessage]]
 
 FORMS: Mapping[str, tuple[Prepare, Render]] = {
     "compact": (compact_contents, render_compact),
@@ -68,7 +67,7 @@ def build_prompt(
     style: str = "instructions",
     lore: Sequence[str] | None = None,
 ) -> Prompt:
-    """What a language model is told, so that it answers the last turn of the history as the situation's character.
+    """The prompt for a language model to answer the last turn of the history as the situation's character.
 
     `recalled` is what of the character's past bears on that turn, `lore` what is known of its world (None: what the
     turns bring up of the persona's lorebooks); `budget` the tokens that the prompt may have.
@@ -82,16 +81,16 @@ def build_prompt(
         lore = _brought_up(situation, history, count, most)
     whole = prepare(contents_of(situation, history, recalled, lore))
 
-    def rendered(contents: PromptContents) -> list[Message]:
+    def rendered(contents: PromptContents) -> list[PromptMessage]:
         return render(replace(contents, told=_untold(contents)))
 
-    kept = trim(whole, rendered, count, most)
-    messages = rendered(kept)
+    trimmed = trim(whole, rendered, count, most)
+    messages = rendered(trimmed)
     return Prompt(
         tuple(ChatMessage(message.role, message.content) for message in messages),
-        tuple(_sections(messages, whole, kept, count)),
+        tuple(_sections(messages, whole, trimmed, count)),
         message_tokens(messages, count),
-        Recalled(kept.facts, kept.own, kept.others, kept.voice),
+        Recalled(trimmed.facts, trimmed.own, trimmed.others, trimmed.voice),
     )
 
 
@@ -108,19 +107,19 @@ def _brought_up(
 
 
 def _untold(contents: PromptContents) -> tuple[str, ...]:
-    """What the other said of themselves and no turn shows any more."""
+    """What the one faced said of themselves in turns that were dropped."""
     shown = "\n".join(turn.text for turn in contents.turns if not turn.is_own)
     return tuple(text for text in contents.told if text not in shown)
 
 
 def _sections(
-    messages: Sequence[Message], whole: PromptContents, kept: PromptContents, count: Callable[[str], int]
+    messages: Sequence[PromptMessage], whole: PromptContents, trimmed: PromptContents, count: Callable[[str], int]
 ) -> list[Section]:
     """In the order of the prompt; one that was dropped altogether comes last."""
     tokens: dict[str, int] = {}
     for message in messages:
         for name, text in message.parts:
             tokens[name] = tokens.get(name, 0) + (count(text) if text.strip() else 0)
-    dropped = {name: len(getattr(whole, name)) - len(getattr(kept, name)) for name in GIVES_WAY}
+    dropped = {name: len(getattr(whole, name)) - len(getattr(trimmed, name)) for name in GIVES_WAY}
     gone = [name for name in GIVES_WAY if dropped[name] and name not in tokens]
     return [Section(name, tokens.get(name, 0), dropped.get(name, 0)) for name in (*tokens, *gone)]

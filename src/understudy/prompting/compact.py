@@ -4,7 +4,7 @@
     turns       the conversation so far, the other's turns under their name
     last turn   what bears on the message, facts nearest to it, then the message itself
 
-Secrets are left out altogether: a model of this size tells whatever it is told.
+Secrets are left out: a model of this size repeats whatever is in its prompt.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from understudy.prompting.contents import PromptContents
+from understudy.prompting.contents import PromptContents, PromptMessage
 from understudy.prompting.first_person import first_person
-from understudy.prompting.messages import Message
 
 __all__ = ["compact_contents", "render_compact"]
 
@@ -42,15 +41,17 @@ def compact_contents(contents: PromptContents) -> PromptContents:
     )
 
 
-def render_compact(contents: PromptContents) -> list[Message]:
+def render_compact(contents: PromptContents) -> list[PromptMessage]:
     """The contents as messages, nothing left out."""
-    chat = [Message("system", list(_system(contents)), "\n")]
+    chat = [PromptMessage("system", list(_system(contents)), "\n")]
     for turn in contents.turns:
         role, text = ("assistant", turn.text) if turn.is_own else ("user", _named(contents, turn.speaker, turn.text))
-        chat.append(Message(role, [("turns", text)]))
+        chat.append(PromptMessage(role, [("turns", text)]))
     remembered = list(_remembered(contents))
     parts = [("memories", "You remember:"), *remembered, ("memories", "")] if remembered else []
-    chat.append(Message("user", [*parts, ("message", _named(contents, contents.speaker, contents.message))], "\n"))
+    chat.append(
+        PromptMessage("user", [*parts, ("message", _named(contents, contents.speaker, contents.message))], "\n")
+    )
     return chat
 
 

@@ -13,7 +13,7 @@ from understudy.story import Moment
 from understudy.text import fold
 from understudy.wording import tie_sentence
 
-__all__ = ["ChatTurn", "PastExchange", "PastLine", "PromptContents", "Recalled", "contents_of"]
+__all__ = ["ChatTurn", "PastExchange", "PastLine", "PromptContents", "PromptMessage", "Recalled", "contents_of"]
 
 ABOUT_FACED = 5  # sentences about the one faced, the own ties first
 ABOUT_PRESENT = 2  # sentences about each of the others present
@@ -21,7 +21,7 @@ MAX_TURNS = 200
 
 
 class PastExchange(NamedTuple):
-    """Something the character once said, and what it answered; `speaker` and `heard` are blank where nothing."""
+    """Something the character once said, and what it answered; `speaker` and `heard` may be blank."""
 
     speaker: str
     heard: str
@@ -91,10 +91,23 @@ class PromptContents:
     language: str = "en"
 
 
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """A message of a rendered prompt; `parts` are (section, text), joined by `separator`."""
+
+    role: str
+    parts: list[tuple[str, str]]
+    separator: str = "\n\n"
+
+    @property
+    def content(self) -> str:
+        return self.separator.join(text for _, text in self.parts)
+
+
 def contents_of(
     situation: Situation, history: Sequence[Turn], recalled: Recalled, lore: Sequence[str] = ()
 ) -> PromptContents:
-    """All there is to tell, nothing shortened."""
+    """The contents of a prompt before it is trimmed."""
     persona, faced = situation.persona, situation.faced
     own_name = fold(persona.name)
     spoken = [ChatTurn(fold(turn.speaker) == own_name, turn.text, turn.speaker) for turn in history]

@@ -17,14 +17,16 @@ def first_person(sentence: str, name: str) -> str:
     match = re.match(rf"(?:{names}|He|She)\s+(\w+)(.*)$", sentence, re.DOTALL)
     if match is None:
         return sentence
-    rest = re.sub(r"\b(his|himself|herself|hers|him)\b", lambda found: PRONOUNS[found[1]], match[2])
+    predicate = re.sub(r"\b(his|himself|herself|hers|him)\b", lambda word: PRONOUNS[word[1]], match[2])
     if sentence.startswith("She"):
-        rest = re.sub(r"\bher\b", "my", rest)
-    rest = re.sub(r"\b(and|but|or) (has|is|does)\b", lambda found: f"{found[1]} {IRREGULAR[found[2]]}", rest)
-    rest = re.sub(
-        r"(\b(?:and|but)|,) (?:he|she) (\w+)", lambda found: f"{found[1]} I {_without_ending(found[2])}", rest
+        predicate = re.sub(r"\bher\b", "my", predicate)
+    predicate = re.sub(r"\b(and|but|or) (has|is|does)\b", lambda pair: f"{pair[1]} {IRREGULAR[pair[2]]}", predicate)
+    predicate = re.sub(
+        r"(\b(?:and|but)|,) (?:he|she) (\w+)",
+        lambda pair: f"{pair[1]} I {_without_ending(pair[2])}",
+        predicate,
     )
-    return f"I {_without_ending(match[1])}{rest}"
+    return f"I {_without_ending(match[1])}{predicate}"
 
 
 def _without_ending(verb: str) -> str:

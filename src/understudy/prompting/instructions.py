@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from understudy.prompting.contents import PastExchange, PromptContents
-from understudy.prompting.messages import Message
+from understudy.prompting.contents import PastExchange, PromptContents, PromptMessage
 
 __all__ = ["instructions_contents", "render_instructions"]
 
@@ -92,13 +91,13 @@ def instructions_contents(contents: PromptContents) -> PromptContents:
     )
 
 
-def render_instructions(contents: PromptContents) -> list[Message]:
+def render_instructions(contents: PromptContents) -> list[PromptMessage]:
     """The contents as messages, nothing left out."""
     turns = _turns(contents)
     unanswered = turns.pop()[1] if turns and turns[-1][0] == "user" else ""
     return [
-        Message("system", list(_system(contents))),
-        *(Message(role, [("turns", text)]) for role, text in turns),
+        PromptMessage("system", list(_system(contents))),
+        *(PromptMessage(role, [("turns", text)]) for role, text in turns),
         _last(contents, unanswered),
     ]
 
@@ -158,7 +157,7 @@ def _turns(contents: PromptContents) -> list[tuple[str, str]]:
     return turns
 
 
-def _last(contents: PromptContents, unanswered: str) -> Message:
+def _last(contents: PromptContents, unanswered: str) -> PromptMessage:
     """What bears on the message, turns before it that nobody answered, and the message."""
     facing = contents.facing or SOMEBODY
     parts = []
@@ -170,7 +169,7 @@ def _last(contents: PromptContents, unanswered: str) -> Message:
     parts.append(("message", said if contents.message.strip() else "(Nobody speaks.)"))
     if contents.directions:
         parts.append(("directions", f"\n(Now {contents.name} speaks. {_reminder(contents)})"))
-    return Message("user", parts, "\n")
+    return PromptMessage("user", parts, "\n")
 
 
 def _reminder(contents: PromptContents) -> str:

@@ -1,6 +1,7 @@
 """What somebody tells of themselves in a conversation: "I'm Tom", "I work at the harbour".
 
-Found by how such sentences begin, so that they can be held when the turns they stand in have long given way.
+Such sentences are recognised by how they begin. They stay in the prompt when the turns they stand in are dropped to
+keep to its budget.
 """
 
 from __future__ import annotations
@@ -76,9 +77,9 @@ def _statements(text: str, language: str) -> Iterator[str]:
 
 def _names(text: str, language: str) -> Iterator[str]:
     if language == "en":
-        found = [first or second for first, second in GIVEN.findall(text)]
-        yield from (name for name in found if name.split()[0] not in NO_NAMES)
-        if not found:
+        names_given = [first or second for first, second in GIVEN.findall(text)]
+        yield from (name for name in names_given if name.split()[0] not in NO_NAMES)
+        if not names_given:
             yield from (name.capitalize() for name in LOWER_CASE_NAME.findall(text))
     elif language == "ja":
         yield from (first or second for first, second in JAPANESE_NAME.findall(text))

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from understudy.prompting.contents import PromptContents
-from understudy.prompting.messages import Message
+from understudy.prompting.contents import PromptContents, PromptMessage
 
 __all__ = ["GIVES_WAY", "message_tokens", "trim"]
 
@@ -21,7 +20,7 @@ GIVES_WAY = (
     "directions",
 )  # fmt: skip
 EVERYTHING = 1 << 30
-KEPT = {
+MINIMUM = {
     "turns": 2, "voice": 3, "lore": 1, "others": 1, "own": 2, "present": 1, "theirs": 1, "told": 2, "profile": 4,
     "facts": 2, "setting": 1, "secrets": EVERYTHING, "directions": 3,
 }  # fmt: skip
@@ -29,10 +28,10 @@ MESSAGE_OVERHEAD = 5  # tokens of a chat template around each message
 PROMPT_OVERHEAD = 3  # tokens that open the reply
 SHORTEST = 16  # characters of a message that are kept
 
-Render = Callable[[PromptContents], list[Message]]
+Render = Callable[[PromptContents], list[PromptMessage]]
 
 
-def message_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> int:
+def message_tokens(messages: Sequence[PromptMessage], count: Callable[[str], int]) -> int:
     """How long a prompt is, with what a chat template adds."""
     return sum(count(message.content) + MESSAGE_OVERHEAD for message in messages) + PROMPT_OVERHEAD
 
@@ -45,7 +44,7 @@ def trim(contents: PromptContents, render: Render, count: Callable[[str], int], 
 
     if fits(contents):
         return contents
-    for least in (KEPT, dict.fromkeys(GIVES_WAY, 0)):
+    for least in (MINIMUM, dict.fromkeys(GIVES_WAY, 0)):
         for section in GIVES_WAY:
             items = len(getattr(contents, section))
             if items <= least[section]:
@@ -67,8 +66,8 @@ def trim(contents: PromptContents, render: Render, count: Callable[[str], int], 
 def _shortened(contents: PromptContents, section: str, items: int) -> PromptContents:
     """The contents with so many items of a section."""
     now: tuple[Any, ...] = getattr(contents, section)
-    kept = now[len(now) - items :] if section == "turns" else now[:items]
-    changed: dict[str, Any] = {section: kept}
+    remaining = now[len(now) - items :] if section == "turns" else now[:items]
+    changed: dict[str, Any] = {section: remaining}
     return replace(contents, **changed)
 
 

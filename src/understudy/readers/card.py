@@ -169,17 +169,17 @@ class _CardStory:
         return fill_macros(whole_characters(text), self.names.called, user=None)
 
     def _lore(self) -> Iterator[Event]:
-        found = list[LoreEntry]()
+        entries = list[LoreEntry]()
         units = 0
         for number, entry in enumerate(read_book(self.card.data.get("character_book"), self.names.name), 1):
             if entry is not None:
                 keys = tuple(map(self._named, entry.keys)), tuple(map(self._named, entry.secondary_keys))
                 content = self._named(entry.content)
-                found.append(replace(entry, content=content, keys=keys[0], secondary_keys=keys[1]))
+                entries.append(replace(entry, content=content, keys=keys[0], secondary_keys=keys[1]))
                 units += self.fields[f"character_book entry {number}"].claim()
-        if found:
+        if entries:
             book = self.fields["character_book"]
-            yield Lore(book.source, self.names.name, tuple(found), units=units + book.claim())
+            yield Lore(book.source, self.names.name, tuple(entries), units=units + book.claim())
 
     def _greetings(self, name: str) -> Iterator[Event]:
         texts = (self.card.text(name),) if name == "first_mes" else self.card.texts(name)

@@ -96,18 +96,18 @@ class AgentExecutor:
             self.replies_total += 1
             yield reply
             return
-        own, given = Cancellation(), cancellation or Cancellation()
+        own, requested = Cancellation(), cancellation or Cancellation()
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
 
         def put(item: str | Reply | Exception) -> None:
-            with suppress(RuntimeError):  # the loop was closed: nobody listens any more
+            with suppress(RuntimeError):  # the event loop was closed
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
         async def leaving() -> None:
             if disconnected is None:
-                await cancelled(given)
+                await cancelled(requested)
             else:
-                await _first_of(cancelled(given), disconnected())
+                await _first_of(cancelled(requested), disconnected())
             own.cancel()
 
         watching = asyncio.ensure_future(leaving())

@@ -16,7 +16,7 @@ __all__ = ["CLIENT_CLOSED_REQUEST", "MAX_THREADS", "RETRY_AFTER_S", "Disconnecte
 MAX_THREADS = 128
 RETRY_AFTER_S = 2
 CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left; only the log shows it
-TICK_S = 0.02  # how often a queue that stands still is looked at
+TICK_S = 0.02  # interval at which a queue without progress is checked
 IDLE_CPU = 0.5  # processors in use, below which the running work is taken to wait for something
 
 Result = TypeVar("Result")
@@ -25,10 +25,10 @@ Disconnected = Callable[[], Awaitable[None]]
 
 
 class WorkerPool:
-    """Runs `concurrency` things at once, first come, first served; a client that disconnects leaves the queue.
+    """Runs `concurrency` jobs at once in FIFO order; a client that disconnects leaves the queue.
 
     Where `max_concurrency` is larger, more are started for as long as those that run leave the processors idle: they
-    wait for a network, and whoever is queued would wait for nothing.
+    wait for a network, so the queue need not wait for them.
     """
 
     def __init__(self, concurrency: int, max_queue: int, max_concurrency: int | None = None) -> None:
@@ -106,7 +106,7 @@ class WorkerPool:
                 turn.set_result(None)
 
     def _watch(self) -> None:
-        """Look again soon whether the running work leaves the processors idle."""
+        """Check again soon whether the running jobs leave the processors idle."""
         if self._timer is None and self._limit < self._max_concurrency:
             loop, now = asyncio.get_running_loop(), time.monotonic()
             self._timer = loop.call_later(TICK_S, self._widen, now, time.process_time())
@@ -129,7 +129,7 @@ class WorkerPool:
 
 
 async def _comes_before(turn: asyncio.Future[None], disconnected: Disconnected) -> bool:
-    """Whether the turn comes before the client disconnects."""
+    """Whether the job gets a thread before the client disconnects."""
     leaving = asyncio.ensure_future(disconnected())
     try:
         await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)

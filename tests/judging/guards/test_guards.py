@@ -170,8 +170,8 @@ class TwoScenes(ListPast):
     """Something is confided to one, in a scene of its own; then there is talk with another."""
 
     def __init__(self) -> None:
-        told = exchanges("Ines", ("Tobias", "What have you done?", "I hid the brass key. Not a word to anybody."))
-        super().__init__([*told, *exchanges("Ines", ("Mara", "Where is the lamp?", "On the hook by the door."))])
+        confession = exchanges("Ines", ("Tobias", "What have you done?", "I hid the brass key. Not a word to anybody."))
+        super().__init__([*confession, *exchanges("Ines", ("Mara", "Where is the lamp?", "On the hook by the door."))])
 
     def scenes(self, last: int | None = None):  # type: ignore[no-untyped-def]
         yield Scene(
@@ -242,9 +242,9 @@ def test_what_comes_later_is_not_known_yet(demo: Story, views: StoryViews) -> No
     verdict = guard(situation, history, written("Danilo Reuss wrote my father's letters."))
     assert verdict.is_spoiler and verdict.reason == "not known yet"
     assert guard(situation, history, written("I know what I have noticed.")).passed
-    asked = (Turn("Pia Lenk", "Is there a man called Reuss?"),)
-    assert guard(situation, asked, written("Who is Reuss?")).passed, "what was heard may be asked back"
-    assert not guard(situation, asked, written("Reuss is the forger.")).passed
+    question = (Turn("Pia Lenk", "Is there a man called Reuss?"),)
+    assert guard(situation, question, written("Who is Reuss?")).passed, "what was heard may be asked back"
+    assert not guard(situation, question, written("Reuss is the forger.")).passed
 
 
 def test_without_its_story_nothing_new_can_be_judged(demo: Story) -> None:
@@ -273,9 +273,9 @@ def test_a_tie_is_not_contradicted(demo: Story) -> None:
 def test_a_tie_to_the_one_faced_counts_where_the_message_says_me() -> None:
     tie = Relation("Ines", "Mara", "affection", -7, Moment((1,)))
     ines = Situation(Persona("Ines", relations=(tie,)), faced=Other("Mara", relations=(tie,)))
-    asked = (Turn("Mara", "Do you like me?"),)
-    assert not against_ties(ines, asked, written("Yes, I like you.")).passed
-    assert against_ties(ines, asked, written("No.")).passed
+    question = (Turn("Mara", "Do you like me?"),)
+    assert not against_ties(ines, question, written("Yes, I like you.")).passed
+    assert against_ties(ines, question, written("No.")).passed
 
 
 def test_age_and_gender_are_as_they_are(demo: Story, views: StoryViews) -> None:

@@ -1,4 +1,4 @@
-"""Speaking as somebody of one's own, and choosing who finds the words."""
+"""Speaking as an invented persona, and choosing the reply agent."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ def test_pieces_are_chunks_as_they_come(client_of: ClientOf) -> None:
     assert next(stream).choices[0].delta.content == PIECES[0]
     assert writer.written == [PIECES[0]]
     writer.release(len(PIECES))
-    *rest, last, usage = list(stream)
-    assert [chunk.choices[0].delta.content for chunk in rest] == list(PIECES[1:])
+    *pieces, last, usage = list(stream)
+    assert [chunk.choices[0].delta.content for chunk in pieces] == list(PIECES[1:])
     assert last.choices[0].finish_reason == "stop" and last.choices[0].understudy["character"] == "Ines Vale"
     assert (usage.usage.prompt_tokens, usage.usage.completion_tokens, usage.usage.total_tokens) == (320, 5, 325)
 

@@ -9,7 +9,7 @@ from understudy.names import people_at, shown_names_at
 from understudy.persona import Persona
 from understudy.readers import read
 from understudy.server.names import situation_as_shown, situation_of
-from understudy.server.pages.openers import openers
+from understudy.server.pages.talk import openers
 from understudy.storyfile import Story
 
 

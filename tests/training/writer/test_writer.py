@@ -53,11 +53,11 @@ def data(tmp_path: Path) -> Path:
     folder.mkdir()
     lines = list[str]()
     for _ in range(6):
-        told = [f"your persona: {text}" for text in PROFILES[0]] + [
+        rows = [f"your persona: {text}" for text in PROFILES[0]] + [
             f"partner's persona: {text}" for text in PROFILES[1]
         ]
-        told += [f"{heard}\t{said}" for heard, said in TURNS]
-        lines += [f"{number} {text}" for number, text in enumerate(told, 1)]
+        rows += [f"{heard}\t{said}" for heard, said in TURNS]
+        lines += [f"{number} {text}" for number, text in enumerate(rows, 1)]
     (folder / "train_both_original_no_cands.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     pairs = [["i work as a baker .", "i work as a baker . you ?"], ["i have two dogs .", "i have two dogs to walk ."]]
     (folder / "train_entailed_persona_utterance_pairs.json").write_text(json.dumps(pairs), encoding="utf-8")
@@ -96,8 +96,8 @@ def test_replies_come_with_the_profile_they_use(data: Path) -> None:
     assert bakers
     assert all("I work as a baker." in example.contents.profile for example in bakers)
     assert all(example.contents.message == "Hi, what do you do?" for example in bakers)
-    asked = list(asked_examples(dialogues, expressed, Random(1), 10))
-    assert any("baker" in example.reply for example in asked)
+    from_questions = list(asked_examples(dialogues, expressed, Random(1), 10))
+    assert any("baker" in example.reply for example in from_questions)
 
 
 def test_only_free_novels_that_are_not_held_back_are_learned(novels: Path) -> None:
@@ -142,9 +142,9 @@ def test_the_people_made_up_for_this_come_with_other_names() -> None:
 def test_ties_are_answered_by_what_is_felt() -> None:
     dialogue = ProfiledDialogue((("I bake.",), ("I sail.",)), ())
     for example in tie_examples([dialogue], Random(2), 200):
-        told = " ".join(example.contents.facts)
+        facts = " ".join(example.contents.facts)
         if "hate" in example.reply:
-            assert any(word in told for word in ("hate", "despise", "took from me"))
+            assert any(word in facts for word in ("hate", "despise", "took from me"))
 
 
 def test_training_text_is_the_prompt_that_running_uses() -> None:
@@ -213,8 +213,8 @@ def test_q8_keeps_numbers_to_a_hundredth() -> None:
 
 
 def test_examples_of_all_kinds_and_what_is_held_back(data: Path, novels: Path) -> None:
-    held = held_back_examples(data, novels)
-    assert set(held) == {"novels", "people"}, "there is no validation file"
+    reserved = held_back_examples(data, novels)
+    assert set(reserved) == {"novels", "people"}, "there is no validation file"
     (data / "valid_self_original.txt").write_text(
         "1 your persona: i bake .\n2 what do you do ?\ti bake bread .\t\ta|b\n3 nice !\tthanks .\t\ta|b\n",
         encoding="utf-8",

@@ -1,4 +1,4 @@
-"""What is wrong with a reply, whoever the character is: each check gives a reason, or '' where there is nothing.
+"""Faults of a reply that do not depend on the character: each check returns a reason, or '' where there is none.
 
 `FAULTS` holds those that a test names under `never`; each is a function of (reply, the turns before it). A check looks
 for plain signs only: what it finds is a fault, and what it misses is not proven to be none.

@@ -29,7 +29,7 @@ from understudy.utterances import APPROVED
 __all__ = ["Judge", "judge_of"]
 
 THEY, OTHERS = "they", "others"
-TELLING_WORDS = 5  # a voice is not heard from less
+TELLING_WORDS = 5  # too few words to judge a voice by
 EMBEDDED = {"en": "demo", "ja": "demo-ja", "zh": "demo-zh"}
 
 Judge = Callable[[Sequence[str]], list[str]]

@@ -29,12 +29,12 @@ def junit_xml(name: str, results: Sequence[CheckResult]) -> bytes:
             first = next((repeat.error or "; ".join(repeat.reasons) for repeat in failed), "")
             message = f"passed {result.share.value:.0%} of {len(result.repeats)}: {first}"
             problem = SubElement(case, "error" if result.is_error else "failure", {"message": _clean(message)})
-            problem.text = _clean("\n\n".join(_told(result, repeat) for repeat in failed))
+            problem.text = _clean("\n\n".join(_conversation_text(result, repeat) for repeat in failed))
     indent(root)
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _told(result: CheckResult, repeat: CheckRepeat) -> str:
+def _conversation_text(result: CheckResult, repeat: CheckRepeat) -> str:
     lines = [f"- {reason}" for reason in (repeat.error, *repeat.reasons) if reason]
     for turn, reply in zip(result.test.turns, repeat.replies):
         lines += [f"user: {turn}", f"bot: {reply}"]

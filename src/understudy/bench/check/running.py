@@ -65,7 +65,7 @@ class CheckResult:
 
     @property
     def is_error(self) -> bool:
-        """Not one reply was had."""
+        """Did every conversation fail without a reply?"""
         return all(repeat.error for repeat in self.repeats)
 
     @property

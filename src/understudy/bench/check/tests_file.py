@@ -71,7 +71,7 @@ class CheckTest:
 class TestsFile:
     """The tests of a file, the story they are judged by, and the files all of it was read from."""
 
-    __test__ = False  # pytest: no class of tests of ours
+    __test__ = False  # tells pytest that this is no test class
 
     path: Path
     tests: tuple[CheckTest, ...]
@@ -109,7 +109,7 @@ def read_tests(path: Path, open_story: Callable[[str], Story]) -> TestsFile:
 
 
 class _Reading:
-    """Reads the values of one file; knows where they stand."""
+    """Reads the values of one file; errors name their line."""
 
     def __init__(self, path: Path, text: str, open_story: Callable[[str], Story]) -> None:
         self.path, self.text, self.open_story = path, text, open_story

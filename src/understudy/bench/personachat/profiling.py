@@ -128,7 +128,7 @@ def self_descriptions(said: Sequence[str], best: int = 5) -> list[ProfileTrait]:
     own = encoder.encode(sentences, "own")
     likeness = own @ encoder.encode(lines).T
     for row, sentence in enumerate(sentences):
-        likeness[row, [place for place, line in enumerate(lines) if sentence in line]] = 0
+        likeness[row, [column for column, line in enumerate(lines) if sentence in line]] = 0
     support = np.sort(likeness, axis=1)[:, -SUPPORT:].mean(axis=1)
     chosen = list[int]()
     for row in np.argsort(-support, kind="stable").tolist():

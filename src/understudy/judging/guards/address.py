@@ -1,6 +1,6 @@
-"""A guard of address: calls somebody who is not there, or speaks of the one faced, or of oneself, as of another.
+"""The guard of address: stops a draft that calls somebody absent, or speaks of a person present in the third person.
 
-'Captain' to somebody who is none, 'lass' to a man; 'Zita would know' said to Zita.
+Examples: 'Captain' to somebody who is none, 'lass' to a man, 'Zita would know' said to Zita.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import People, company_at, gender_of, heard_turns, own_names
+from understudy.judging.guards.company import PeopleNames, company_at, gender_of, heard_turns, own_names
 from understudy.judging.guards.verdict import Verdict
 
 __all__ = ["address"]
@@ -46,7 +46,7 @@ MALE, FEMALE, RANK = (_vocative(tuple(terms.split("|")), True) for terms in (OF_
 
 
 def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
-    """Does it call, and speak of, those who are there as one does?"""
+    """Does it address the people present, and speak of them, correctly?"""
     if situation.persona.language != "en":
         fault = ""
     else:
@@ -55,10 +55,10 @@ def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verd
 
 
 def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
-    people, text = People.of(situation, history), draft.text
+    people, text = PeopleNames.of(situation, history), draft.text
     absent = _vocative(tuple(name for name in people.absent if " " not in name or len(name.split()) < 4))
-    asked = heard_turns(situation, history)[-1:]
-    if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people, asked):
+    last_messages = heard_turns(situation, history)[-1:]
+    if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people, last_messages):
         return "calls somebody who is not there"
     own_aliases = {name.casefold() for name in (*people.faced, *people.present)}
     gender = gender_of(situation.faced)
@@ -77,12 +77,14 @@ def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draf
     return ""
 
 
-def _is_subject(text: str, match: re.Match[str], people: People, asked: Sequence[str]) -> bool:
-    """'Zita? She is my friend' takes up whom the message named; a bare name as the whole reply answers who it was."""
+def _is_subject(text: str, match: re.Match[str], people: PeopleNames, last_messages: Sequence[str]) -> bool:
+    """Is a name at the start the topic and not an address? 'Zita? She is my friend', or a bare name as the reply."""
     if text.strip(" .!?") == match[1] or match[1] in people.present:
         return True
     begins = not text[: match.start(1)].strip()
-    return begins and any(part in message for message in asked for part in match[1].split() if part[:1].isupper())
+    return begins and any(
+        part in message for message in last_messages for part in match[1].split() if part[:1].isupper()
+    )
 
 
 def _was_for_another(situation: Situation, draft: Draft) -> bool:
@@ -94,7 +96,7 @@ def _was_for_another(situation: Situation, draft: Draft) -> bool:
 
 
 def _speaks_of_those_here(situation: Situation, history: Sequence[Turn], text: str) -> str:
-    people = People.of(situation, history)
+    people = PeopleNames.of(situation, history)
     if situation.faced is not None:
         shared = set(own_names(situation)) | set(people.absent) | set(people.present)
         names = tuple(name for name in people.faced if name not in shared and name[:1].isupper())

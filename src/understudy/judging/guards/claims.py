@@ -1,9 +1,9 @@
-"""A guard of claims: what a writer makes up about the character's own life.
+"""The guard of claims: stops what a writer makes up about the character's own life.
 
     I am a N, I work as a N, I have a N, my N (wife, brother, dog, ...)
 
-passes where the head noun N is in the character's own lines, profile, ties or this chat. Only what was written for the
-message is asked: a small writer that is not told a trade invents one.
+passes where the head noun N is in the character's own lines, profile, ties or this chat. Only drafts
+of a writer are checked: a small model that is given no trade invents one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from understudy.persona import Persona
 __all__ = ["unsupported_claim"]
 
 NAME = "claims"
-OWN_LINES = 5_000  # looked through, the latest
+OWN_LINES = 5_000  # the most recent that are searched
 APOSTROPHE = "['’]"
 ADVERB = r"(?:now |still |just |only |really |also |mostly )?"
 BEING = (

@@ -1,4 +1,4 @@
-"""Who is who in a situation: by which names the one faced, those present and the absent are called, and by whom heard.
+"""Who is who in a situation: the names of the one faced, of those present and of the absent; who heard a line.
 
 company(l) = who was in the scene of line l, as far as the character was there
 """
@@ -16,7 +16,7 @@ from understudy.persona import Other, Past
 from understudy.story import Moment
 from understudy.text import fold
 
-__all__ = ["People", "company_at", "gender_of", "heard_turns", "line_at", "own_names", "people_named"]
+__all__ = ["PeopleNames", "company_at", "gender_of", "heard_turns", "line_at", "own_names", "people_named"]
 
 WOMAN = re.compile(r"\b(?:woman|girl|female|lady|she|her|女|女性|女の子|姑娘)\b|女")
 MAN = re.compile(r"\b(?:man|boy|male|gentleman|he|his)\b|男")
@@ -45,7 +45,7 @@ def gender_of(other: Other | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PeopleNames:
     """Names of the one faced, of the others who are there, and of those the character knows who are not."""
 
     faced: tuple[str, ...]
@@ -53,7 +53,7 @@ class People:
     absent: tuple[str, ...]
 
     @classmethod
-    def of(cls, situation: Situation, history: Sequence[Turn] = ()) -> People:
+    def of(cls, situation: Situation, history: Sequence[Turn] = ()) -> PeopleNames:
         here = {other.name for other in situation.present}
         faced, there, away = list[str](), list[str](), list[str]()
         if situation.faced is not None:

@@ -1,4 +1,4 @@
-"""A guard against contradicting what the character is and feels.
+"""The guard of contradictions: stops a draft against what the character is and feels.
 
 ties      asked what it feels about somebody, it says the opposite of the tie that holds
 age       'I am forty' where the profile says otherwise
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from understudy.agents.dialogue_context import last_heard
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import people_named
-from understudy.judging.guards.feeling import asks_feeling, held, polarity
+from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
 from understudy.judging.guards.phrases import affirms, denies, numbers_in
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
@@ -35,7 +35,7 @@ YES_OR_NO = re.compile(
     r"\W*(?:(?:and|so|but|tell me|well)\W+)?(?:do|does|did|are|is|was|were|would|will|can|could|have|has)\b",
     re.IGNORECASE,
 )
-SHORT = 15  # words, in which 'he' is likely to be the one asked after
+SHORT = 15  # words; in a longer reply 'he' may be somebody else
 HE, SHE = re.compile(r"\b(?:he|him|his|himself)\b", re.I), re.compile(r"\b(?:she|her|hers|herself)\b", re.I)
 
 
@@ -44,11 +44,11 @@ def against_ties(situation: Situation, history: Sequence[Turn], draft: Draft) ->
     message = last_heard(situation.persona, history)
     if draft.source == "relation" or not asks_feeling(message):
         return Verdict.passing(NAME)
-    felt = held(_ties_asked_about(situation, message))
+    felt = tie_polarity(_ties_asked_about(situation, message))
     said = polarity(draft.text)
     if not said and YES_OR_NO.match(message):
-        asked = -1 if HATES.search(message) else 1
-        said = asked if affirms(draft.text) else -asked if denies(draft.text) else 0
+        asked_sign = -1 if HATES.search(message) else 1
+        said = asked_sign if affirms(draft.text) else -asked_sign if denies(draft.text) else 0
     return Verdict.stopped(NAME, "goes against a tie") if said * felt < 0 else Verdict.passing(NAME)
 
 
@@ -98,7 +98,7 @@ def wrong_gender(views: StoryViews) -> Guard:
 
 
 def against_profile(views: StoryViews) -> Guard:
-    """The classifier, for somebody who is only a profile: of the people of a story it knows too little to stop them."""
+    """The classifier, for personas without a past only: on characters of stories it is not accurate enough."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
         if draft.source != "writer" or len(situation.persona.past):

@@ -1,4 +1,4 @@
-"""For or against somebody: what a text says, and what a tie says."""
+"""Polarity towards somebody, for or against: of a text, and of ties."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from understudy.story import Relation
 
-__all__ = ["asks_feeling", "held", "polarity"]
+__all__ = ["asks_feeling", "polarity", "tie_polarity"]
 
 FEELING = re.compile(
     r"\b(likes?|liked|loves?|loved|trusts?|trusted|fond|dear|friends?|glad|hates?|hated|despises?|"
@@ -26,7 +26,7 @@ ASKS = re.compile(
 )
 FRIENDLY = frozenset({"friend", "lover", "teammate", "family", "confidant", "teacher"})
 HOSTILE = frozenset({"enemy", "opponent"})
-CLAUSE = 24  # characters before a word of feeling in which a negation turns it
+CLAUSE = 24  # characters before a word of feeling in which a negation reverses it
 
 
 def asks_feeling(message: str) -> bool:
@@ -44,11 +44,11 @@ def polarity(text: str) -> int:
     return total
 
 
-def held(ties: Iterable[Relation]) -> int:
+def tie_polarity(ties: Iterable[Relation]) -> int:
     """1 where ties are for somebody, -1 where they are against them, 0 where they are neither or both."""
     total = 0
     for tie in ties:
         if tie.kind == "affection" and tie.level is not None and abs(tie.level) > 1:
-            return 1 if tie.level > 0 else -1  # what is felt counts more than what one is to another
+            return 1 if tie.level > 0 else -1  # affection counts more than the kind of relation
         total += (tie.kind in FRIENDLY) - (tie.kind in HOSTILE)
     return (total > 0) - (total < 0)

@@ -1,20 +1,21 @@
-"""Guards of form: what is no reply of this character at all, whatever it says.
+"""The guard of form: stops a draft that is no reply of this character, whatever it says.
 
-Speaks as an assistant or for the other, in another language, in stage directions where the character's own lines have
-none, in loops; breaks off; gives the question back; repeats what was said in this chat.
+Faults: speaking as an assistant or for somebody else, another language, stage directions where the character's own
+lines have none, loops, a text that breaks off, the question given back, a repetition of what was said in this chat.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from understudy.agents.dialogue_context import last_heard
+from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.manner import CLOSED, DIRECTION, manner_of
 from understudy.judging.guards.phrases import plain, roots
 from understudy.judging.guards.verdict import Verdict
-from understudy.persona import Other
+from understudy.persona import Other, Past, Persona
 from understudy.text import fold, guess_language, words
 
 __all__ = ["form"]
@@ -38,10 +39,26 @@ FOREIGN = frozenset(
 )
 HAN_ONLY = 12
 LONGEST_WORDS = 160
+SAMPLED_LINES = 400  # the most recent lines, by which it is known how a character's lines look
+USUAL_SHARE = 0.7
+DIRECTION = re.compile(r"\([^)]*\)|\[[^\]]*\]|\*[^*]+\*|（[^）]*）|＊[^＊]+＊")
+CLOSED = re.compile(r"[.!?…。！？~〜♪☆）)\]*\"'”’」』]\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class LineStyle:
+    """How a character's own lines look; what is usual in them is no fault in a draft."""
+
+    has_directions: bool
+    ends_with_mark: bool
+    starts_with_capital: bool
+
+
+_STYLES = KeyedCache[LineStyle](256)
 
 
 def form(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
-    """Is it a reply at all?"""
+    """Is it a reply of the right form?"""
     fault = _fault(situation, history, draft)
     return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
 
@@ -57,7 +74,7 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
         return "speaks for another"
     if _is_foreign(text, language):
         return "is in another language"
-    if draft.source != "exchange" and DIRECTION.search(text) and not manner_of(situation.persona).has_directions:
+    if draft.source != "exchange" and DIRECTION.search(text) and not style_of(situation.persona).has_directions:
         return "has stage directions"
     if len(bag) > LONGEST_WORDS * (1 if language == "en" else 4):
         return "goes on too long"
@@ -69,7 +86,7 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
 
 
 def _labels_somebody(situation: Situation, text: str) -> bool:
-    """'Zita: ...' puts words into somebody's mouth, be it one's own."""
+    """A label such as 'Zita: ...', be it the character's own name."""
     label = LABEL.search(text)
     if label is None:
         return False
@@ -105,16 +122,16 @@ def _loops(bag: Sequence[str], language: str) -> bool:
 
 
 def _breaks_off(situation: Situation, text: str, source: str) -> bool:
-    if source == "exchange":  # said as it stands; only what was interrupted is no answer
+    if source == "exchange":  # an old line is quoted as it is; only one that was interrupted is no answer
         return re.search(r"[-–—]\s*$|,\s*$", text) is not None
-    manner = manner_of(situation.persona)
+    style = style_of(situation.persona)
     if re.search(r"(?:[-–—,;:]|\b(?:and|or|but|the|a|an|of|to|with|that))\s*$", text):
         return True
-    return (manner.closes and CLOSED.search(text) is None) or (manner.capitalises and text[:1].islower())
+    return (style.ends_with_mark and CLOSED.search(text) is None) or (style.starts_with_capital and text[:1].islower())
 
 
 def _repeats(situation: Situation, history: Sequence[Turn], text: str, source: str) -> str:
-    """Said before, by anybody; a greeting of the bank may give the other's back."""
+    """Was it said before in this chat? A greeting from the bank may be the same as the other's."""
     flat, language = plain(text), situation.persona.language
     own = fold(situation.persona.name)
     if any(plain(turn.text) == flat for turn in history if source != "bank" or fold(turn.speaker) == own):
@@ -124,3 +141,18 @@ def _repeats(situation: Situation, history: Sequence[Turn], text: str, source: s
     if text.rstrip("\"'”’").endswith(("?", "？")) and meant and meant <= roots(message, language):
         return "gives the question back"
     return ""
+
+
+def style_of(persona: Persona) -> LineStyle:
+    return _STYLES.get_or_create(id(persona.past), persona.past, lambda: _line_style(persona.past))
+
+
+def _line_style(past: Past) -> LineStyle:
+    lines = [line.text.strip() for line in past.lines(SAMPLED_LINES) if line.text.strip()]
+    if len(lines) < 3:
+        return LineStyle(False, True, True)
+    return LineStyle(
+        any(DIRECTION.search(line) for line in lines),
+        sum(CLOSED.search(line) is not None for line in lines) >= USUAL_SHARE * len(lines),
+        sum(not line[:1].islower() for line in lines) >= USUAL_SHARE * len(lines),
+    )

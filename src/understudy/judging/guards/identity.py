@@ -18,7 +18,7 @@ from understudy.dialogue import Draft, Situation, Turn
 from understudy.encoding import shipped_model
 from understudy.encoding.encoder import load_tokenizer
 from understudy.judging.guards.company import own_names
-from understudy.judging.guards.knowledge import chat_words, known_words
+from understudy.judging.guards.knowledge import known_words, words_of_chat
 from understudy.judging.guards.verdict import Verdict
 from understudy.prompting import introduced_name
 from understudy.text import fold
@@ -49,7 +49,7 @@ def made_up_words(situation: Situation, history: Sequence[Turn], draft: Draft) -
     """Does it have a word that is none?"""
     if draft.source != "writer" or situation.persona.language != "en":
         return Verdict.passing(NAME)
-    known = known_words(situation.persona) | chat_words(situation, history)
+    known = known_words(situation.persona) | words_of_chat(situation, history)
     words = {word.lower().replace("’", "'").removesuffix("'s") for word in WORD.findall(draft.text)} - known
     if any(pieces >= PIECES for pieces in _piece_counts(sorted(words))):
         return Verdict.stopped(NAME, "has a word that is none")

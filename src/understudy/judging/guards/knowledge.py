@@ -1,10 +1,10 @@
-"""A guard of knowledge: what the character cannot have learnt by the moment.
+"""The guard of knowledge: stops what the character cannot have learnt by the moment.
 
     later or elsewhere    the metrics `anachronism` and `unwitnessed` count something
     made up               a name or a number that neither the character's past nor its profile, ties and this chat has
 
-The second is asked of what was written for the message; an old line is of the past itself. What the other says in this
-chat is heard, so it may be asked back or denied.
+The second is checked for drafts of a writer only. What others say in this chat is known, so a draft may ask about it or
+deny it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from understudy.persona import Persona
 from understudy.text import words
 from understudy.wording import tie_sentence
 
-__all__ = ["chat_words", "invented", "known_words", "not_yet_known", "prepare"]
+__all__ = ["invented", "known_words", "not_yet_known", "prepare", "words_of_chat"]
 
 NAME = "knowledge"
 METRIC_NAMES = ("anachronism", "unwitnessed")
@@ -33,7 +33,7 @@ _WORDS = KeyedCache[frozenset[str]](32)
 
 
 def not_yet_known(views: StoryViews) -> Guard:
-    """The guard that asks the story's chronology."""
+    """The guard that consults the story's chronology."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         if draft.source in OF_THE_PERSONA:
@@ -41,15 +41,15 @@ def not_yet_known(views: StoryViews) -> Guard:
         stories = views(situation)
         if situation.persona.story and not stories:
             return Verdict.stopped(NAME, "cannot be judged: its story is not here")
-        heard, language = heard_turns(situation, history), situation.persona.language
+        messages_heard, language = heard_turns(situation, history), situation.persona.language
         text = " ".join(
-            _without(part, heard, language) if part.endswith(("?", "？")) or denies(part) else part
+            _without(part, messages_heard, language) if part.endswith(("?", "？")) or denies(part) else part
             for part in sentences(draft.text)
         )
         for view in stories:
             if any(score.value for score in view.scores("anachronism", [text])):
                 return Verdict.spoiler(NAME)
-            # two common words side by side are no sign that a writer, who is told nothing of it, knows of a scene
+            # a writer's prompt has nothing of other scenes: two common words side by side are a coincidence
             if view.unwitnessed_words(text) if draft.source in WRITTEN else view.scores("unwitnessed", [text])[0].value:
                 return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
@@ -58,17 +58,17 @@ def not_yet_known(views: StoryViews) -> Guard:
 
 
 def prepare(views: StoryViews, situation: Situation, texts: Sequence[str]) -> None:
-    """Measure many texts in one go, which is faster than one by one; the guard finds the scores made."""
+    """Score many texts in one batch, which is faster than one by one; the guard then uses the cached scores."""
     for view in views(situation):
         for name in METRIC_NAMES:
             view.scores(name, texts)
 
 
-def _without(text: str, heard: Sequence[str], language: str) -> str:
-    """A text without the words that the other has brought up; blank where no word of meaning is left."""
-    known = frozenset[str]().union(*(roots(turn, language) for turn in heard))
-    rest = " ".join(word for word in text.split() if not roots(word, language) or not roots(word, language) <= known)
-    return rest if roots(rest, language) else ""
+def _without(text: str, messages_heard: Sequence[str], language: str) -> str:
+    """A text without the words that others have used in this chat; blank where no word of meaning is left."""
+    known = frozenset[str]().union(*(roots(turn, language) for turn in messages_heard))
+    left = " ".join(word for word in text.split() if not roots(word, language) or not roots(word, language) <= known)
+    return left if roots(left, language) else ""
 
 
 def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
@@ -76,24 +76,24 @@ def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Ver
     if draft.source not in WRITTEN or situation.persona.language != "en":
         return Verdict.passing(NAME)
     past = known_words(situation.persona)
-    told = chat_words(situation, history)
+    chat_words = words_of_chat(situation, history)
     for name in names_in(draft.text):
         folded = name.casefold().replace("’", "'").removesuffix("'s")
         forms = {folded, folded + "s", folded.removesuffix("s")}
-        if forms.isdisjoint(past) and forms.isdisjoint(told):
+        if forms.isdisjoint(past) and forms.isdisjoint(chat_words):
             return Verdict.stopped(NAME, "names what nobody told")
     if numbers := numbers_in(draft.text):
-        counted = {part for word in told for part in word.split("-")} | past
+        counted = {part for word in chat_words for part in word.split("-")} | past
         if numbers - counted:
             return Verdict.stopped(NAME, "counts what nobody counted")
     return Verdict.passing(NAME)
 
 
-def chat_words(situation: Situation, history: Sequence[Turn]) -> set[str]:
+def words_of_chat(situation: Situation, history: Sequence[Turn]) -> set[str]:
     """The words of this chat, and of what the situation says beside the character's past."""
-    others = (*([situation.faced] if situation.faced else []), *situation.present, *situation.acquaintances)
+    people = (*([situation.faced] if situation.faced else []), *situation.present, *situation.acquaintances)
     texts = [turn.text for turn in history]
-    texts += [text for other in others for text in (other.name, *other.aliases, *other.profile)]
+    texts += [text for person in people for text in (person.name, *person.aliases, *person.profile)]
     texts += [situation.setting, *situation.secrets]
     return {word.removesuffix("'s") for text in texts for word in words(text)}
 
@@ -106,10 +106,10 @@ def known_words(persona: Persona) -> frozenset[str]:
 
 
 def _words_of(persona: Persona) -> frozenset[str]:
-    found = {word for scene in persona.past.scenes() for line in scene.lines for word in words(line.text)}
-    found |= {word for scene in persona.past.scenes() for word in words(scene.setting)}
+    vocabulary = {word for scene in persona.past.scenes() for line in scene.lines for word in words(line.text)}
+    vocabulary |= {word for scene in persona.past.scenes() for word in words(scene.setting)}
     texts = (persona.name, *persona.profile, *(tie_sentence(tie, persona.language) for tie in persona.relations))
-    found |= {word for text in texts for word in words(text)}
-    found |= {word for values in persona.attributes.values() for value in values for word in words(value)}
-    found |= {part for word in found if "-" in word for part in word.split("-")}
-    return frozenset(word.removesuffix("'s") for word in found)
+    vocabulary |= {word for text in texts for word in words(text)}
+    vocabulary |= {word for values in persona.attributes.values() for value in values for word in words(value)}
+    vocabulary |= {part for word in vocabulary if "-" in word for part in word.split("-")}
+    return frozenset(word.removesuffix("'s") for word in vocabulary)

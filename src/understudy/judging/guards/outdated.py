@@ -1,7 +1,7 @@
-"""A guard against what is no longer true: an old line that a later tie, fact or death has overtaken, or that was a lie.
+"""The guard of outdated lines: stops an old line that a later tie, fact or death contradicts, or that was a lie.
 
-ties      it speaks of somebody for whom the feeling has turned since, and the feeling is asked for or told
-facts     the message asks after something that a newer fact of the character's is about, and the line knows it not
+ties      it speaks of somebody for whom the feeling has turned since, and the message asks for it or the line states it
+facts     the message asks after something that a newer fact of the character's is about, and the line does not have it
 lies      the same, where those who heard the line were not to know the fact, and those who hear it now know it
 things    line and message are about something that the character no longer has or is
 deaths    line and message are about somebody who has died since
@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from understudy.agents.dialogue_context import last_heard
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, line_at, people_named
-from understudy.judging.guards.feeling import asks_feeling, held, polarity
+from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
 from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.secrets import WEAK
-from understudy.judging.guards.story_view import KnownFact, StoryView, StoryViews
+from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Other
 from understudy.story import SECRET, Moment, Relation, holding_at
@@ -25,7 +25,7 @@ from understudy.story import SECRET, Moment, Relation, holding_at
 __all__ = ["outdated"]
 
 NAME = "outdated"
-TOPIC = 2  # words of meaning that make a message one about a fact
+TOPIC = 2  # content words of a fact that make a message one about it
 
 
 def outdated(views: StoryViews) -> Guard:
@@ -56,14 +56,19 @@ def _overtaken(view: StoryView, situation: Situation, message: str, text: str, s
         return "was so once"
     language = view.story.language
     whole = line_at(situation.persona.past, said) or text
-    asked, told = roots(message, language), roots(text, language) | roots(whole, language)
+    message_roots, line_roots = roots(message, language), roots(text, language) | roots(whole, language)
     names = roots(" ".join(view.known_names), language)
-    if any(_ignores(view, fact, asked, told, said, company) for fact in view.shared):
+    if any(_ignores(view, fact, message_roots, line_roots, said, company) for fact in view.shared):
         return "is known better by now"
     for fact, newer in view.outdated_facts:
         gone = _all_roots(fact.values, view) - names - (_all_roots(newer.values, view) if newer else frozenset())
         ended = newer.since if newer is not None else fact.until
-        if ended is not None and said < ended and gone & asked & told and fact.attribute in ("belongings", "title"):
+        if (
+            ended is not None
+            and said < ended
+            and gone & message_roots & line_roots
+            and fact.attribute in ("belongings", "title")
+        ):
             return "was so once"
     return ""
 
@@ -88,7 +93,7 @@ def _meant(view: StoryView, situation: Situation, message: str, people: Sequence
 def _turned(view: StoryView, who: str, said: Moment) -> bool:
     """Has the feeling for somebody turned since a moment?"""
     ties = [tie for tie in view.ties if tie.to == who]
-    then, now = (held(_feelings_first(holding_at(ties, at))) for at in (said, view.at))
+    then, now = (tie_polarity(_feelings_first(holding_at(ties, at))) for at in (said, view.at))
     return then * now < 0
 
 
@@ -97,7 +102,12 @@ def _feelings_first(ties: Sequence[Relation]) -> list[Relation]:
 
 
 def _ignores(
-    view: StoryView, fact: KnownFact, asked: frozenset[str], told: frozenset[str], said: Moment, company: frozenset[str]
+    view: StoryView,
+    fact: DatedFact,
+    message_roots: frozenset[str],
+    line_roots: frozenset[str],
+    said: Moment,
+    company: frozenset[str],
 ) -> bool:
     """Is a line about a fact that it does not know, or that it hid from those who heard it?"""
     if fact.attribute != SECRET:
@@ -107,12 +117,12 @@ def _ignores(
     if not (hidden or said < fact.first):
         return False
     for value in fact.value_roots:
-        topic = value & asked
+        topic = value & message_roots
         if (
             len(topic) >= min(TOPIC, len(value))
-            and topic & told
-            and value - asked
-            and not (value - asked - WEAK) & told
+            and topic & line_roots
+            and value - message_roots
+            and not (value - message_roots - WEAK) & line_roots
         ):
             return True
     return False

@@ -1,4 +1,4 @@
-"""A guard of secrets: tells what is kept from somebody who hears it.
+"""The guard of secrets: stops a draft that reveals what is kept from somebody who hears it.
 
     told(d, s)   d has half of the words of meaning of secret s, at least two; or the message asks after s and d affirms
                  it, or adds one more word of it
@@ -19,7 +19,7 @@ from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, people_named
 from understudy.judging.guards.phrases import affirms, called, denies, roots, sentences
-from understudy.judging.guards.story_view import KnownFact, StoryView, StoryViews
+from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Past
 from understudy.story import Line
@@ -33,7 +33,7 @@ WEAK = frozenset(
     "good old late well".split()
 )
 NEAR = 6  # lines from the words that ask for silence
-SMALL_COMPANY = 4  # people; what is said before more is no secret
+SMALL_COMPANY = 4  # people; what is said before more of them is no secret
 SILENCE = re.compile(
     r"\b(?:secret|tell (?:nobody|no one|noone|no-one|a soul)|(?:don't|do not|never|not to|won't|"
     r"wouldn't|mustn't|must not|nor) (?:\w+ ){0,2}tell|not a word|"
@@ -46,14 +46,14 @@ SILENCE = re.compile(
 
 
 def kept_secret(views: StoryViews) -> Guard:
-    """The guard of what the author marked as known to some."""
+    """The guard of facts that the author marked with `known_to`."""
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         message = last_heard(situation.persona, history)
         for view in views(situation):
             if called(draft.text, view.true_names) and not called(message, view.true_names):
                 return Verdict.spoiler(NAME)
-            if any(tells(view, fact, message, draft.text) for fact in view.kept):
+            if any(tells(view, fact, message, draft.text) for fact in view.withheld):
                 return Verdict.spoiler(NAME)
             said = draft.moment if draft.source in ("exchange", "memory") else None
             if said is not None and said.numbers in view.telling_moments:
@@ -63,22 +63,26 @@ def kept_secret(views: StoryViews) -> Guard:
     return guard
 
 
-def tells(view: StoryView, fact: KnownFact, message: str, text: str) -> bool:
-    """Does a reply give a fact away?"""
+def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
+    """Does a reply reveal a fact?"""
     language = view.story.language
     names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)
-    asked = roots(message, language)
+    message_roots = roots(message, language)
     parts = (text, *sentences(text))
     stated = [part for part in sentences(text) if not denies(part) and not _asks(part)]
     for value in fact.value_roots:
         telling = value - names
         strong = telling - WEAK
         needed = max(min(LEAST, len(strong)), SHARE * len(strong))
-        # What the message has brought up is no news: something beyond it must be told.
-        if any(len(found) >= needed and found - asked for part in parts if (found := strong & roots(part, language))):
+        # What the message says already is not revealed: the reply must add something to it.
+        if any(
+            len(shared) >= needed and shared - message_roots
+            for part in parts
+            if (shared := strong & roots(part, language))
+        ):
             return True
-        is_asked = bool(telling) and len(telling & asked) >= min(LEAST, len(telling))
-        adds = any((telling - asked or telling) & roots(part, language) for part in stated)
+        is_asked = bool(telling) and len(telling & message_roots) >= min(LEAST, len(telling))
+        adds = any((telling - message_roots or telling) & roots(part, language) for part in stated)
         if is_asked and (adds or any(map(affirms, parts))):
             return True
     return False
@@ -111,13 +115,13 @@ def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> 
     if draft.source != "writer" or not stated:
         return Verdict.passing(NAME)
     message = last_heard(situation.persona, history)
-    said, asked = roots(stated, language), roots(message, language)
+    said, message_roots = roots(stated, language), roots(message, language)
     for line, company, around in _secrets_of(past).lines:
         if listener in company or line.speaker != situation.persona.name:
             continue
-        told = roots(line.text, language)
-        own = told & said
-        if own and len(own) >= SHARE * len(said) and len((told | around) & (said | asked)) >= LEAST + 1:
+        line_roots = roots(line.text, language)
+        own = line_roots & said
+        if own and len(own) >= SHARE * len(said) and len((line_roots | around) & (said | message_roots)) >= LEAST + 1:
             return Verdict.spoiler(NAME)
     return Verdict.passing(NAME)
 
@@ -142,7 +146,7 @@ def _secrets_of(past: Past) -> Confidences:
 
 
 def _read(past: Past) -> Confidences:
-    found = list[tuple[Line, frozenset[str], frozenset[str]]]()
+    lines = list[tuple[Line, frozenset[str], frozenset[str]]]()
     for scene in past.scenes():
         if len(scene.present) > SMALL_COMPANY:
             continue
@@ -156,8 +160,8 @@ def _read(past: Past) -> Confidences:
         company = frozenset(scene.present)
         for index in sorted(near & set(range(len(spoken)))):
             around = roots(" ".join(line.text for line in spoken[max(0, index - 1) : index + 1]))
-            found.append((spoken[index], company, around))
-    return Confidences(frozenset(line.moment.numbers for line, _, _ in found), tuple(found))
+            lines.append((spoken[index], company, around))
+    return Confidences(frozenset(line.moment.numbers for line, _, _ in lines), tuple(lines))
 
 
 def behind_their_back(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001

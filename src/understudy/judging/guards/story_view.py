@@ -1,4 +1,4 @@
-"""What a judge knows of a story beside one situation: what is kept from whom, how ties and facts came to be, who died.
+"""What guards know of a story beyond one situation: who knows which fact, since when facts and ties hold, who died.
 
 A view closes over the whole story. Guards are made from it; nothing of it goes into a situation or a prompt.
 """
@@ -23,7 +23,7 @@ from understudy.story import SECRET, Fact, Moment, Relation, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["KnownFact", "Stories", "StoryView", "StoryViews"]
+__all__ = ["DatedFact", "Stories", "StoryView", "StoryViews"]
 
 
 VIEWS = 32
@@ -37,7 +37,7 @@ Stories = Callable[[str], Sequence[Story]]
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFact:
+class DatedFact:
     """A fact that the character knows: in words, since when, and who else knows it (None: everybody may)."""
 
     who: str
@@ -46,7 +46,7 @@ class KnownFact:
     sentence: str
     value_roots: tuple[frozenset[str], ...]
     first: Moment
-    """When it came to be so, whoever has learnt it since."""
+    """The moment since which it holds."""
     known_to: frozenset[str] | None
 
     @property
@@ -75,8 +75,8 @@ class StoryView:
     @cached_property
     def audience(self) -> tuple[str, ...]:
         """The true names of those who hear it; empty for a stranger."""
-        others = (*([self.situation.faced] if self.situation.faced else []), *self.situation.present)
-        return tuple(dict.fromkeys(true for other in others if (true := self.true_name(other.name))))
+        listeners = (*([self.situation.faced] if self.situation.faced else []), *self.situation.present)
+        return tuple(dict.fromkeys(true for listener in listeners if (true := self.true_name(listener.name))))
 
     def true_name(self, name: str) -> str:
         if name not in self._true_names:
@@ -87,17 +87,17 @@ class StoryView:
         return self._true_names[name]
 
     @cached_property
-    def facts(self) -> tuple[KnownFact, ...]:
-        """What holds of the character, and what it knows to hold of others and is not plain to everybody."""
+    def facts(self) -> tuple[DatedFact, ...]:
+        """Facts of the character that hold, and facts of others that it knows and not everybody does."""
         language = self.story.language
         return tuple(
-            KnownFact(
+            DatedFact(
                 fact.who,
                 fact.attribute,
                 fact.values,
                 fact_sentence(fact, language) if fact.who == self.who else about_other(fact, fact.who, language),
                 tuple(roots(value, language) for value in fact.values),
-                min(other.since for other in self._facts_of(fact.who) if _is_same(other, fact)),
+                min(version.since for version in self._facts_of(fact.who) if _is_same(version, fact)),
                 None if fact.known_to is None else frozenset((*fact.known_to, fact.who)),
             )
             for fact in self._holding()
@@ -112,7 +112,7 @@ class StoryView:
     def _scene_moments(self) -> list[Moment]:
         return [scene for scene, _, _ in self.story.outline()]
 
-    def knew(self, fact: KnownFact, at: Moment) -> frozenset[str] | None:
+    def knew(self, fact: DatedFact, at: Moment) -> frozenset[str] | None:
         """Who knew a fact once the scene of an earlier moment was over; None where everybody might."""
         following = bisect_right(self._scene_moments, at)
         after = self._scene_moments[following] if following < len(self._scene_moments) else self.at
@@ -133,17 +133,17 @@ class StoryView:
 
     @cached_property
     def has_marked_secrets(self) -> bool:
-        """Has the author said which secrets there are?"""
+        """Has the author marked any facts as secrets?"""
         return any(fact.attribute == SECRET for fact in self._all_facts)
 
     @cached_property
     def known_names(self) -> tuple[str, ...]:
-        """Names of people, which by themselves give nothing away."""
+        """Names of people, which by themselves reveal nothing."""
         cast = (member.character for member in self.story.cast())
         return tuple(name for character in cast for name in (character.name, *character.aliases))
 
     @cached_property
-    def kept(self) -> tuple[KnownFact, ...]:
+    def withheld(self) -> tuple[DatedFact, ...]:
         """Facts that somebody of the audience does not know; what the timeless profile says anybody may know."""
         profile = [roots(text, self.story.language) for text in self.story.character(self.who).profile]
         return tuple(
@@ -155,23 +155,23 @@ class StoryView:
 
     @cached_property
     def telling_moments(self) -> frozenset[tuple[int, ...]]:
-        """When something kept was told, and the lines next to it, where the audience was not."""
+        """Moments of lines that told a secret, and of the lines next to them, in scenes without the audience."""
         from understudy.judging.guards.secrets import tells
 
-        found = set[tuple[int, ...]]()
+        moments = set[tuple[int, ...]]()
         for scene in self.situation.persona.past.scenes():
             here = set(map(self.true_name, scene.present))
-            if not self.kept or (self.audience and here.issuperset(self.audience)):
+            if not self.withheld or (self.audience and here.issuperset(self.audience)):
                 continue
             spoken = [line for line in scene.lines if line.speaker is not None]
-            for place, line in enumerate(spoken):
-                if any(tells(self, fact, "", line.text) for fact in self.kept if fact.attribute == SECRET):
-                    near = spoken[max(0, place - BESIDE) : place + BESIDE + 1]
-                    found |= {other.moment.numbers for other in near}
-        return frozenset(found)
+            for index, line in enumerate(spoken):
+                if any(tells(self, fact, "", line.text) for fact in self.withheld if fact.attribute == SECRET):
+                    near = spoken[max(0, index - BESIDE) : index + BESIDE + 1]
+                    moments |= {neighbour.moment.numbers for neighbour in near}
+        return frozenset(moments)
 
     @cached_property
-    def shared(self) -> tuple[KnownFact, ...]:
+    def shared(self) -> tuple[DatedFact, ...]:
         """Facts that the whole audience knows, or that are no secret."""
         return tuple(
             fact
@@ -218,7 +218,7 @@ class StoryView:
 
     @cached_property
     def genders(self) -> dict[str, str]:
-        """The gender of those a fact tells it of, as it is told."""
+        """Genders by name, in the words of the facts that state them."""
         facts = (fact for fact in holding_at(self._all_facts, self.at) if fact.attribute == "gender")
         return {fact.who: fact.values[0] for fact in facts if fact.values}
 
@@ -264,8 +264,8 @@ class StoryView:
         return MetricContext(self.story, self.situation)
 
 
-def _is_same(one: Fact, other: Fact) -> bool:
-    return (one.attribute, one.values) == (other.attribute, other.values)
+def _is_same(first: Fact, second: Fact) -> bool:
+    return (first.attribute, first.values) == (second.attribute, second.values)
 
 
 class StoryViews:

@@ -10,7 +10,7 @@ from understudy.dialogue import Draft, Situation, Turn
 __all__ = ["NOT_KNOWN_YET", "Guard", "Verdict"]
 
 NOT_KNOWN_YET = "not known yet"
-"""The only reason that a reader of the chat is given where a fuller one would tell what must not be told."""
+"""The reason shown to a reader of the chat where a fuller one would be a spoiler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +39,4 @@ class Verdict:
 
 
 Guard = Callable[[Situation, Sequence[Turn], Draft], Verdict]
-"""A plain function; one that needs the story closes over it, out of every agent's reach."""
+"""A guard is a plain function; one that needs the story closes over it, so that no agent can reach the story."""

@@ -1,4 +1,4 @@
-"""Replies of a chat on their way: from the agent into the stream and the database.
+"""Delivers the replies of a chat from the agent to the stream and the database.
 
 A reply that is chosen whole is stored before its first word is streamed. One that is written is streamed as it comes
 and stored every `WRITE_EVERY_S`, as a reply that was cut off, until it is whole: what a kill can lose of it is less
@@ -229,5 +229,5 @@ def _broken_off(error: Exception) -> str:
     """What is shown as the reason of a reply that was not written to its end."""
     if isinstance(error, Refused) and error.status == CLIENT_CLOSED_REQUEST:
         return msgspec.json.encode(Why()).decode()
-    told = problem_of(error).message if isinstance(error, UnderstudyError) else "the reply failed on the server"
-    return msgspec.json.encode(Why([EvidenceDocument("problem", told, None, [])])).decode()
+    reason = problem_of(error).message if isinstance(error, UnderstudyError) else "the reply failed on the server"
+    return msgspec.json.encode(Why([EvidenceDocument("problem", reason, None, [])])).decode()

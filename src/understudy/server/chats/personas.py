@@ -1,4 +1,4 @@
-"""Those of users' own whom they speak as: stored with chats and messages as JSON, and kept to be chosen again."""
+"""Personas that users make up to speak as: stored as JSON with chats and messages, and in a table for reuse."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def keep(db: sqlite3.Connection, persona: OwnPersona | None) -> None:
 
 
 def list_all(db: sqlite3.Connection) -> list[OwnPersona]:
-    """Those that were spoken as, by name."""
+    """All stored personas, by name."""
     return [OwnPersona(*row) for row in db.execute("SELECT name, description FROM personas ORDER BY name")]
 
 
 def delete(db: sqlite3.Connection, name: str) -> None:
-    """Chats that have it keep it."""
+    """Delete a stored persona; chats that use it are not changed."""
     if not db.execute("DELETE FROM personas WHERE name = ?", (name,)).rowcount:
         raise Refused("nobody of that name is kept: look at the list", 404, "name")

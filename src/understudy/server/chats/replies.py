@@ -95,8 +95,8 @@ class ReplyGenerator:
                         if piece := shown.feed(item):
                             yield piece
                     else:
-                        if rest := shown.finish():
-                            yield rest
+                        if tail := shown.finish():
+                            yield tail
                         yield _message(situation, reply_as_shown(item, names), names, chat.characters)
 
         return _message(situation, Reply(""), names, chat.characters), items()
@@ -118,7 +118,7 @@ class ReplyGenerator:
 
 
 def texts_tried(tries: Sequence[Message]) -> list[str]:
-    """What has been said or considered in the place of a reply, and should not come again."""
+    """Texts of a reply and its alternatives so far, which should not come again."""
     if not tries:
         return []
     considered = msgspec.json.decode(tries[0].why, type=Why).candidates

@@ -1,4 +1,4 @@
-"""The scene of a chat: who is there, what each of them has heard, and what changes when the chat moves in time.
+"""The scene of a chat: who is there, what it opens with, what each has heard, what changes when it moves in time.
 
 A move back shows what holds there and no longer held where the chat had stood. What is still to come there is only
 counted: a reader at the earlier moment must not learn of the later one.
@@ -9,20 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.dialogue import USER_NAME, Situation, Turn
+import msgspec
+
+from understudy.cards import greetings_for
+from understudy.dialogue import USER_NAME, Evidence, Reply, Situation, Turn
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
 from understudy.names import people_at, shown_names_at
 from understudy.outsiders import outsider
 from understudy.persona import Other, Persona, other_at, persona_at
 from understudy.server.chats.personas import OwnPersona
-from understudy.server.chats.schemas import Difference
+from understudy.server.chats.schemas import Difference, why_of
 from understudy.server.chats.store import Chat, Message
-from understudy.server.names import persona_as_shown, resolve_name, shown_names, situation_between
+from understudy.server.names import persona_as_shown, reply_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["ResolvedScene", "differences", "history_for", "resolve_scene", "situation_in", "still_possible"]
+__all__ = [
+    "ResolvedScene", "differences", "greeting_messages", "history_for", "resolve_scene", "situation_in",
+    "still_possible",
+]  # fmt: skip
 
 MAX_CHARACTERS = 6
 
@@ -187,3 +193,33 @@ def _speaker_first(sentences: list[str], story: Story, speaker: str | None, at: 
         return sentences
     shown = shown_names(story, at).get(speaker, speaker)
     return sorted(sentences, key=lambda sentence: shown not in sentence)
+
+
+def greeting_messages(story: Story, chat: Chat) -> list[Message]:
+    """The greetings of the character's card, as alternative first messages of a chat.
+
+    None where the chat has several characters, or the character has no card.
+    """
+    if len(chat.characters) != 1:
+        return []
+    (name,) = chat.characters
+    blank = Message(True, name, name, "", chat.moment)
+    situation = situation_in(story, chat, name, blank)
+    names = shown_names_at(story, situation.persona.moment)
+    messages = []
+    for number, text in enumerate(greetings_for(situation), 1):
+        evidence = Evidence("script", f"greeting {number} of the card")
+        reply = reply_as_shown(Reply(text, evidence=(evidence,)), names)
+        messages.append(
+            Message(
+                True,
+                name,
+                names.of(name),
+                reply.text,
+                chat.moment,
+                faced=names.of(situation.faced.name) if situation.faced else None,
+                why=msgspec.json.encode(why_of(reply)).decode(),
+                present=chat.characters,
+            )
+        )
+    return messages

@@ -41,7 +41,7 @@ Speaker = Annotated[
     Name | SpeakerPersona | None,
     msgspec.Meta(description="who of the story one speaks as, or somebody of one's own; null is oneself"),
 ]
-AgentName = Annotated[Name | None, msgspec.Meta(description="who finds the words; null is the server's default")]
+AgentName = Annotated[Name | None, msgspec.Meta(description="the reply agent; null for the server's default")]
 
 
 class NewChat(msgspec.Struct, forbid_unknown_fields=True):

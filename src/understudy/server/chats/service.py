@@ -24,10 +24,9 @@ import msgspec
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import personas, store
 from understudy.server.chats.answering import Answering, cut_live
-from understudy.server.chats.greetings import greeting_messages
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.replies import ReplyGenerator
-from understudy.server.chats.scene import ResolvedScene, differences, resolve_scene, still_possible
+from understudy.server.chats.scene import ResolvedScene, differences, greeting_messages, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
@@ -256,7 +255,7 @@ class ChatService:
         return await self.get(new.id)
 
     async def stop(self, chat_id: str, message_id: int | None, seen: int, after: int | None = None) -> ChatDocument:
-        """Stop a reply and whoever writes it, and store of it the `seen` tokens.
+        """Stop a reply and its agent; of the reply the `seen` tokens are stored.
 
         Without `message_id`, a reply that had not begun is stopped.
         `after` is the last message that the client saw whole. Does not wait for the chat's lock: a reply that is being

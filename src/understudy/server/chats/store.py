@@ -207,7 +207,7 @@ def append(
 
 
 def open_with(db: sqlite3.Connection, chat_id: str, greetings: Sequence[Message], shown: int) -> Chat:
-    """Store greetings as the alternatives that begin an empty chat, and show one of them by its place."""
+    """Store greetings as the alternatives that begin an empty chat, and show one of them by its index."""
     ids = [append(db, chat_id, None, greeting).id for greeting in greetings]
     return update(db, chat_id, tip=ids[shown])
 

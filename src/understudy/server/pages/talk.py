@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -12,21 +13,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from understudy.dialogue import Situation
 from understudy.errors import StoryError, UnderstudyError
 from understudy.names import people_at, shown_names_at
+from understudy.persona import Persona
 from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of
 from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before
 from understudy.server.pages import page, problem_page
-from understudy.server.pages.openers import openers
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "openers"]
 
 INTRODUCTION_LENGTH = 3  # sentences of the profile
+MAX_OPENERS = 4
+MAX_ABOUT_OTHERS = 2
+BY_ATTRIBUTE = (
+    (("hobby",), "What do you enjoy most?"),
+    (("belongings",), "What do you carry with you?"),
+    (("talents", "export"), "What are you good at?"),
+    (("affiliation", "title"), "What is your place here?"),
+    (("lineage",), "Whose child are you?"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +102,10 @@ async def chat(request: Request) -> Response:
 
 
 async def _speaking(request: Request, agent: str | None, persona: SpeakerPersona | None) -> dict[str, Any]:
-    """Who finds the words, and those of the user's own; readers are many, and each sees only whom they speak as."""
+    """The reply agents, and the users' own personas. Readers share a server: each sees only the one they speak as."""
     context = context_of(request)
-    kept = [] if request.state.role == "reader" else await context.chats.list_personas()
-    personas = {one.name: one.description for one in kept}
+    stored = [] if request.state.role == "reader" else await context.chats.list_personas()
+    personas = {own.name: own.description for own in stored}
     if persona is not None:
         personas[persona.name] = persona.description
     agents = list(context.executor.agents)
@@ -163,6 +174,42 @@ def _opening(story: Story, who: str, moment: Moment, speaker: str | None) -> dic
         "introduction": list(situation.persona.profile[:INTRODUCTION_LENGTH]),
         "openers": openers(situation, known),
     }
+
+
+def openers(situation: Situation, known: Set[str]) -> list[str]:
+    """At most four questions to begin a chat with, which the character has something to say to.
+
+    `situation` has the names that a reader is shown; `known` are those a reader has come across.
+    """
+    if situation.persona.language != "en":
+        return []
+    return list(islice(dict.fromkeys(_opening_questions(situation, known)), MAX_OPENERS))
+
+
+def _opening_questions(situation: Situation, known: Set[str]) -> Iterator[str]:
+    persona = situation.persona
+    faced = None if situation.faced is None else situation.faced.name
+    ties = _strongest_ties(persona)
+    if faced in ties:
+        yield "What do you think of me?"
+    elif persona.profile:
+        yield "Who are you?"
+    acquaintances = [name for name in ties if name in known and name != faced]
+    for name in acquaintances[:MAX_ABOUT_OTHERS]:
+        yield f"What do you think of {name}?"
+    if len(persona.past):
+        yield "What happened last?"
+    for attributes, question in BY_ATTRIBUTE:
+        if any(persona.attributes.get(attribute) for attribute in attributes):
+            yield question
+
+
+def _strongest_ties(persona: Persona) -> list[str]:
+    """Those the character has ties to, the strongest feelings first."""
+    strength: dict[str, int] = {}
+    for tie in persona.relations:
+        strength[tie.to] = max(strength.get(tie.to, 0), abs(tie.level or 0) if tie.kind == "affection" else 0)
+    return sorted(strength, key=lambda name: -strength[name])
 
 
 def _entries(chat: ChatDocument, story: Story, moment: Moment) -> Iterator[ChatEntry]:

@@ -78,7 +78,7 @@ class Adapters:
             module.down, module.up = parameters[f"{name}.a"], parameters[f"{name}.b"]
 
     def unbind(self) -> None:
-        """Let the network speak without its adapters."""
+        """Run the network without its adapters."""
         for module in self._modules.values():
             module.down = module.up = None
 

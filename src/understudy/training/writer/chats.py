@@ -14,7 +14,7 @@ from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.writer.grounding import WORD, content
 from understudy.training.writer.tables import asked_patterns, random_name, table
 
-__all__ = ["Example", "asked_examples", "chat_examples", "near_misses"]
+__all__ = ["TrainingExample", "asked_examples", "chat_examples", "near_misses"]
 
 OF_ONESELF = re.compile(
     r"\b(I have|I've|I am an?|I'm an?|I work|I live|I own|I was|I got|I used|I just|I play|I love|I like|[Ww]e have|"
@@ -28,7 +28,7 @@ UNTOLD = 0.15  # share of replies that are kept although they say of themselves 
 STATEMENTS = 0.5  # share of replies to no question that are kept where they use nothing of the profile
 
 
-class Example(NamedTuple):
+class TrainingExample(NamedTuple):
     """A prompt's contents and the reply to learn."""
 
     contents: PromptContents
@@ -37,7 +37,7 @@ class Example(NamedTuple):
 
 def chat_examples(
     dialogues: Sequence[ProfiledDialogue], expressed: Mapping[str, Sequence[str]], rng: Random
-) -> Iterator[Example]:
+) -> Iterator[TrainingExample]:
     """Replies of both speakers; those that state what no profile says are left out, but for a few."""
     for dialogue in dialogues:
         for index, (who, reply) in enumerate(dialogue.turns):
@@ -52,14 +52,14 @@ def chat_examples(
                 continue
             if not used and "?" not in message and rng.random() > STATEMENTS:
                 continue
-            yield Example(_chat_contents(dialogue, index, who, used, rng), reply)
+            yield TrainingExample(_chat_contents(dialogue, index, who, used, rng), reply)
 
 
 def _chat_contents(dialogue: ProfiledDialogue, index: int, who: int, used: list[str], rng: Random) -> PromptContents:
     profile = dialogue.profiles[who]
-    others = [text for text in profile if text not in used]
+    unused = [text for text in profile if text not in used]
     facts = used[:2] if rng.random() < 0.7 else []
-    facts += rng.sample(others, min(len(others), rng.choice((0, 0, 1))))
+    facts += rng.sample(unused, min(len(unused), rng.choice((0, 0, 1))))
     rng.shuffle(facts)
     start = max(0, index - 1 - rng.choice((0, 2, 4)))
     turns = tuple(ChatTurn(speaker == who, text) for speaker, text in dialogue.turns[start : index - 1])
@@ -81,7 +81,7 @@ def _chat_contents(dialogue: ProfiledDialogue, index: int, who: int, used: list[
 
 def asked_examples(
     dialogues: Sequence[ProfiledDialogue], expressed: Mapping[str, Sequence[str]], rng: Random, most: int
-) -> Iterator[Example]:
+) -> Iterator[TrainingExample]:
     """Questions about a profile sentence, answered by an utterance that expresses it; now and then evaded."""
     profiles = [profile for dialogue in dialogues for profile in dialogue.profiles if profile]
     answers = _answers(expressed)
@@ -90,25 +90,25 @@ def asked_examples(
     count = 0
     for sentence in order:
         fitting = ((pattern.search(sentence), texts) for pattern, texts in asked_patterns())
-        match, questions = next(((found, texts) for found, texts in fitting if found), (None, ()))
+        match, questions = next(((matched, texts) for matched, texts in fitting if matched), (None, ()))
         if match is None or count == most or not profiles:
             continue
         count += 1
         question = rng.choice(questions)
         question = question.format(match[1]) if "{0}" in question else question
-        others = [text for text in rng.choice(profiles) if not match.re.search(text)][:5]
+        unrelated = [text for text in rng.choice(profiles) if not match.re.search(text)][:5]
         own = tuple(near_misses(question, rng)) if rng.random() < 0.5 else ()
         facing, name = random_name(rng) if rng.random() < 0.5 else "", random_name(rng, surname=0.3)
-        if others and rng.random() < 0.2:  # the same question where nobody told the answer
-            facts = tuple(rng.sample(others, min(2, len(others))))
-            evasion = rng.choice(table("deflected")["answers"]).format(fact=rng.choice(others))
-            untold = PromptContents(name, tuple(others), facing, message=question, own=own, facts=facts)
-            yield Example(untold, evasion)
-        facts = _shuffled([sentence, *(rng.sample(others, 1) if others and rng.random() < 0.5 else [])], rng)
-        yield Example(
+        if unrelated and rng.random() < 0.2:  # the same question where the prompt does not have the answer
+            facts = tuple(rng.sample(unrelated, min(2, len(unrelated))))
+            evasion = rng.choice(table("deflected")["answers"]).format(fact=rng.choice(unrelated))
+            untold = PromptContents(name, tuple(unrelated), facing, message=question, own=own, facts=facts)
+            yield TrainingExample(untold, evasion)
+        facts = _shuffled([sentence, *(rng.sample(unrelated, 1) if unrelated and rng.random() < 0.5 else [])], rng)
+        yield TrainingExample(
             PromptContents(
                 name,
-                _shuffled([*others, sentence], rng),
+                _shuffled([*unrelated, sentence], rng),
                 facing,
                 message=question,
                 own=own,
@@ -121,20 +121,22 @@ def asked_examples(
 def _answers(expressed: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
     """Profile sentence -> utterances that express it and stand alone."""
     answers = defaultdict[str, list[str]](list)
-    for utterance, told in expressed.items():
+    for utterance, sentences in expressed.items():
         plain = QUESTION.sub("", utterance).strip()
         if not 3 <= len(plain.split()) <= 22 or not TELLS.match(plain) or LEANS_ON_TALK.search(plain):
             continue
-        for sentence in told:
+        for sentence in sentences:
             if len(content(sentence) & content(plain)) >= max(1, len(content(sentence)) / 2):
                 answers[sentence].append(plain)
     return answers
 
 
 def near_misses(question: str, rng: Random) -> list[PastExchange]:
-    """Things once said to a question that sounds alike and asks for something else: not to be repeated now."""
-    asked = set(WORD.findall(question.lower()))
-    weighed = [(len(asked & set(WORD.findall(heard.lower()))) + rng.random(), heard, said) for heard, said in _pairs()]
+    """Past answers to a similar question that asks for something else: distractors, not to be repeated."""
+    question_words = set(WORD.findall(question.lower()))
+    weighed = [
+        (len(question_words & set(WORD.findall(heard.lower()))) + rng.random(), heard, said) for heard, said in _pairs()
+    ]
     name = random_name(rng)
     return [
         PastExchange(name, heard, said) if rng.random() < 0.7 else PastExchange("", "", said)

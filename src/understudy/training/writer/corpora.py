@@ -18,7 +18,7 @@ from understudy.training.writer.tables import table
 
 __all__ = [
     "HELD_BACK",
-    "Speech",
+    "NovelSpeech",
     "entailed_sentences",
     "join_parts",
     "novel_speeches",
@@ -61,7 +61,7 @@ def readable(text: str) -> str:
     words: list[str] = []
     for word in NO_SPACE.sub(r"\1 ", text).split(" "):
         words.append(_spelled(word, words[-1] if words else ""))
-    text = re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), " ".join(words))
+    text = re.sub(r"(^|[.!?] )([a-z])", lambda start: start[1] + start[2].upper(), " ".join(words))
     if text and text[-1] not in ".!?\"'":
         text = text.rstrip(" ,;:") + ("." if text[-1].isalnum() or text[-1] in ",;:)" else "")
     return text
@@ -107,7 +107,7 @@ def entailed_sentences(folder: Path) -> Mapping[str, Sequence[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class NovelSpeech:
     """Something said in a novel: by whom, to whom, and where it starts and ends."""
 
     speaker: str
@@ -117,7 +117,7 @@ class Speech:
     end: int
 
 
-def novel_speeches(folder: Path, held_back: bool) -> dict[str, list[Speech]]:
+def novel_speeches(folder: Path, held_back: bool) -> dict[str, list[NovelSpeech]]:
     """The speeches of the free novels of a PDNC folder: of those to train on, or of those held back."""
     novels = [path for path in sorted(folder.iterdir()) if (path / "quotation_info.csv").is_file()]
     if not novels:
@@ -129,22 +129,22 @@ def novel_speeches(folder: Path, held_back: bool) -> dict[str, list[Speech]]:
     }
 
 
-def _speeches(path: Path) -> list[Speech]:
-    found = []
+def _speeches(path: Path) -> list[NovelSpeech]:
+    speeches = []
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 spans = ast.literal_eval(row["quoteByteSpans"])
                 parts = ast.literal_eval(row["subQuotationList"])
                 to = tuple(map(str, ast.literal_eval(row["addressees"] or "[]")))
-                found.append(Speech(row["speaker"], to, join_parts(parts), int(spans[0][0]), int(spans[-1][1])))
+                speeches.append(NovelSpeech(row["speaker"], to, join_parts(parts), int(spans[0][0]), int(spans[-1][1])))
     except (KeyError, ValueError, SyntaxError, TypeError, IndexError) as error:
         raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
-    return sorted((speech for speech in found if speech.text), key=lambda speech: (speech.start, speech.end))
+    return sorted((speech for speech in speeches if speech.text), key=lambda speech: (speech.start, speech.end))
 
 
 def join_parts(parts: Sequence[str]) -> str:
-    """The parts of a speech that a narrator interrupts ('Well,' he said, 'go.') as one, what is left hanging mended."""
+    """Join the parts of a speech that a narrator interrupts ('Well,' he said, 'go.'); mends marks and capitals."""
     joined = ""
     for whole in parts:
         part = re.sub(r"\s+", " ", whole.replace("_", "")).strip().strip('"\u201c\u201d').strip()

@@ -10,9 +10,9 @@ from understudy.encoding import Floats, SentenceEncoder, shipped_model
 from understudy.prompting import PromptContents, estimate_tokens, render_compact
 from understudy.prompting.contents import ChatTurn
 from understudy.prompting.trimming import trim
-from understudy.training.writer.chats import Example, asked_examples, chat_examples
+from understudy.training.writer.chats import TrainingExample, asked_examples, chat_examples
 from understudy.training.writer.corpora import (
-    Speech,
+    NovelSpeech,
     entailed_sentences,
     novel_speeches,
     readable,
@@ -35,16 +35,16 @@ END = "<|im_end|>"
 
 def chat_text(contents: PromptContents) -> str:
     """The prompt as the model reads it (ChatML), up to where its reply begins."""
-    kept = trim(contents, render_compact, estimate_tokens, BUDGET)
-    told = "".join(f"<|im_start|>{message.role}\n{message.content}{END}\n" for message in render_compact(kept))
-    return f"{told}<|im_start|>assistant\n"
+    trimmed = trim(contents, render_compact, estimate_tokens, BUDGET)
+    prompt = "".join(f"<|im_start|>{message.role}\n{message.content}{END}\n" for message in render_compact(trimmed))
+    return f"{prompt}<|im_start|>assistant\n"
 
 
-def training_examples(data: Path, novels: Path, settings: WriterSettings, seed: int) -> list[Example]:
+def training_examples(data: Path, novels: Path, settings: WriterSettings, seed: int) -> list[TrainingExample]:
     """Every epoch has other prompts for the same replies; the people of the seeds come a number of rounds."""
     dialogues, expressed = readable_dialogues(data), entailed_sentences(data)
     books = [NovelExamples(speeches, vectors) for speeches, vectors in _encoded(novel_speeches(novels, False))]
-    examples: list[Example] = []
+    examples: list[TrainingExample] = []
     for epoch in range(settings.epochs):
         rng = Random(f"{seed} {epoch}")  # noqa: S311
         examples += _share(chat_examples(dialogues, expressed, rng), settings.chats, rng)
@@ -55,7 +55,7 @@ def training_examples(data: Path, novels: Path, settings: WriterSettings, seed: 
     return [*examples, *seed_examples(Random(f"{seed} seeds"), settings.rounds)]  # noqa: S311
 
 
-def held_back_examples(data: Path, novels: Path) -> dict[str, list[Example]]:
+def held_back_examples(data: Path, novels: Path) -> dict[str, list[TrainingExample]]:
     """What perplexity is measured on: PersonaChat's validation questions, the novels and the people held back."""
     rng = Random(9)  # noqa: S311
     speeches = novel_speeches(novels, held_back=True)
@@ -69,11 +69,13 @@ def held_back_examples(data: Path, novels: Path) -> dict[str, list[Example]]:
     return {name: some for name, some in examples.items() if some}
 
 
-def _share(examples: Iterator[Example], share: float, rng: Random) -> list[Example]:
+def _share(examples: Iterator[TrainingExample], share: float, rng: Random) -> list[TrainingExample]:
     return [example for example in examples if rng.random() < share]
 
 
-def _encoded(novels: Mapping[str, Sequence[Speech]]) -> Iterator[tuple[Sequence[Speech], Mapping[str, Floats]]]:
+def _encoded(
+    novels: Mapping[str, Sequence[NovelSpeech]],
+) -> Iterator[tuple[Sequence[NovelSpeech], Mapping[str, Floats]]]:
     """Each novel's speeches, with the vectors of their texts."""
     encoder = SentenceEncoder(shipped_model())
     for speeches in novels.values():
@@ -82,21 +84,21 @@ def _encoded(novels: Mapping[str, Sequence[Speech]]) -> Iterator[tuple[Sequence[
             yield speeches, dict(zip(texts, encoder.encode(texts)))
 
 
-def _validation(path: Path, rng: Random) -> Iterator[Example]:
+def _validation(path: Path, rng: Random) -> Iterator[TrainingExample]:
     """PersonaChat's questions with the own profile, one sentence of it recalled."""
     profile: list[str] = []
     turns: list[ChatTurn] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-        number, _, rest = line.partition(" ")
+        number, _, body = line.partition(" ")
         if number == "1":
             profile, turns = [], []
-        if rest.startswith("your persona:"):
-            profile.append(readable(rest.split(":", 1)[1]))
+        if body.startswith("your persona:"):
+            profile.append(readable(body.split(":", 1)[1]))
             continue
-        heard, reply = (readable(text) for text in (*rest.split("\t"), "")[:2])
+        heard, reply = (readable(text) for text in (*body.split("\t"), "")[:2])
         nearest = sorted(profile, key=lambda text: -len(content(text) & content(heard)))[:1]
         shown = tuple(turns[-TURNS:])
-        yield Example(
+        yield TrainingExample(
             PromptContents(random_name(rng), tuple(profile), turns=shown, message=heard, facts=tuple(nearest)), reply
         )
         turns += [ChatTurn(False, heard), ChatTurn(True, reply)]

@@ -1,4 +1,4 @@
-"""Does a prompt hold what a reply says? What nobody told is not to be learned.
+"""Does a prompt contain what a reply says? Replies that are not grounded in it would teach the model to invent.
 
 support(p, r) = |words(p) & words(r)| / |words(r)|       words of meaning, without their endings; 1 where r has none
 grounded(p, r)  iff  every name and number of r stands in p
@@ -38,23 +38,23 @@ def sentences(text: str) -> list[str]:
 
 def first_sentences(text: str, most: int) -> str | None:
     """The first sentences of a text up to so many words; None where its first is longer."""
-    kept: list[str] = []
+    chosen: list[str] = []
     size = 0
     for sentence in sentences(text):
         size += len(sentence.split())
         if size > most:
             break
-        kept.append(sentence)
-    return " ".join(kept) or None
+        chosen.append(sentence)
+    return " ".join(chosen) or None
 
 
 def support(contents: PromptContents, reply: str) -> float:
     said = content(reply)
-    return len(said & content(told(contents))) / len(said) if said else 1.0
+    return len(said & content(prompt_text(contents))) / len(said) if said else 1.0
 
 
 def grounded(contents: PromptContents, reply: str) -> bool:
-    known = set(WORD.findall(told(contents).lower()))
+    known = set(WORD.findall(prompt_text(contents).lower()))
     named = {name.lower() for name in NAME.findall(reply) if name not in COMMON}
     numbers = {word for word in WORD.findall(reply.lower()) if word in names("num") and word not in ROUND}
     return named | numbers <= known
@@ -65,7 +65,7 @@ def bearing(text: str, question: str, answer: str) -> float:
     return len(content(text) & content(answer)) + 0.5 * len(content(text) & content(question))
 
 
-def told(contents: PromptContents) -> str:
+def prompt_text(contents: PromptContents) -> str:
     """All that a prompt says, as one text."""
     return " ".join(
         (

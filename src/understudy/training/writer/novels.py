@@ -1,7 +1,7 @@
-"""Examples from novels: speeches that answer a speech, with own lines and what others said brought back by meaning.
+"""Examples from novels: speeches that answer a speech, with recalled lines of the speaker and of others.
 
-What is brought back is near to what was heard, or near to the reply; now and then the reply itself stands among it, to
-be copied. Replies whose names or numbers the prompt does not hold are left out, but for a few.
+Recalled lines are near to what was heard, or near to the reply; sometimes the reply itself is among them, to be copied.
+Replies whose names or numbers are not in the prompt are left out, but for a few.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from understudy.encoding import Floats
 from understudy.prompting import PastExchange, PastLine, PromptContents
 from understudy.prompting.contents import ChatTurn
-from understudy.training.writer.chats import Example
-from understudy.training.writer.corpora import Speech
+from understudy.training.writer.chats import TrainingExample
+from understudy.training.writer.corpora import NovelSpeech
 from understudy.training.writer.grounding import content, first_sentences, grounded, sentences, support
 
 __all__ = ["ENCODED_LETTERS", "NovelExamples"]
 
 ENCODED_LETTERS = 240
-NEAR = 8  # speeches around a reply that would give it away
+NEAR = 8  # speeches around a reply that are never recalled for it
 GAP = 1_500  # bytes of narration after which nothing is answered
 FEWEST_LINES = 5
 CLAIM = re.compile(r"^(?:I (?:am|have|was|never|always|do not|don't|love|hate|live|like|know|must|mean to|want)|My )\b")
@@ -32,7 +32,7 @@ CLAIM = re.compile(r"^(?:I (?:am|have|was|never|always|do not|don't|love|hate|li
 class NovelExamples:
     """The speeches of one novel, with the vectors of their texts."""
 
-    def __init__(self, speeches: Sequence[Speech], vectors: Mapping[str, Floats]) -> None:
+    def __init__(self, speeches: Sequence[NovelSpeech], vectors: Mapping[str, Floats]) -> None:
         self._speeches = speeches
         self._vectors = np.stack([vectors[speech.text[:ENCODED_LETTERS]] for speech in speeches])
         self._by, self._to = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
@@ -45,13 +45,13 @@ class NovelExamples:
                 self._heard[index] = index - 1
         self._claims = {name: list(self._claims_of(indices)) for name, indices in self._by.items()}
 
-    def examples(self, rng: Random, copied: float) -> Iterator[Example]:
+    def examples(self, rng: Random, copied: float) -> Iterator[TrainingExample]:
         """To learn from; a share `copied` of the replies stands in its own prompt."""
         for index in self._heard:
             if (example := self._example(index, rng, copied, judged=False)) and self._is_learned(example, rng):
                 yield example
 
-    def judged(self, rng: Random) -> Iterator[Example]:
+    def judged(self, rng: Random) -> Iterator[TrainingExample]:
         """To be measured on: nothing found by looking at the reply, and no reply left out."""
         for index in self._heard:
             if example := self._example(index, rng, 0.0, judged=True):
@@ -73,11 +73,11 @@ class NovelExamples:
                 if CLAIM.match(sentence) and 4 <= len(sentence.split()) <= 14 and sentence.endswith("."):
                     yield index, sentence
 
-    def _example(self, index: int, rng: Random, copied: float, judged: bool) -> Example | None:
-        speech, asked = self._speeches[index], self._speeches[index - 1]
+    def _example(self, index: int, rng: Random, copied: float, judged: bool) -> TrainingExample | None:
+        speech, prompting = self._speeches[index], self._speeches[index - 1]
         reply = first_sentences(speech.text, rng.choice((14, 22, 30, 40)))
-        own = [other for other in self._by[speech.speaker] if abs(other - index) > NEAR]
-        message = asked.text if len(asked.text.split()) <= 50 else " ".join(sentences(asked.text)[-2:])
+        own = [position for position in self._by[speech.speaker] if abs(position - index) > NEAR]
+        message = prompting.text if len(prompting.text.split()) <= 50 else " ".join(sentences(prompting.text)[-2:])
         if reply is None or len(reply) < 3 or '"' in reply or len(own) < FEWEST_LINES or len(message.split()) > 60:
             return None
         query = self._vectors[index if not judged and rng.random() < 0.45 else index - 1]
@@ -86,21 +86,21 @@ class NovelExamples:
         if rng.random() < copied and len(content(reply)) >= 2:
             heard = message if rng.random() < 0.25 and len(message.split()) < 25 else ""
             whole = first_sentences(speech.text, 45) or reply
-            recalled.insert(rng.choice((0, 0, 1)), PastExchange(asked.speaker if heard else "", heard, whole))
-        claims = [text for place, text in self._claims[speech.speaker] if abs(place - index) > NEAR]
+            recalled.insert(rng.choice((0, 0, 1)), PastExchange(prompting.speaker if heard else "", heard, whole))
+        claims = [text for position, text in self._claims[speech.speaker] if abs(position - index) > NEAR]
         contents = PromptContents(
             name=speech.speaker,
             profile=tuple(rng.sample(claims, min(len(claims), rng.choice((0, 2, 4, 5))))),
-            facing=asked.speaker,
+            facing=prompting.speaker,
             voice=self._voice(own, best, rng),
             turns=self._turns(index, rng),
             message=message,
             own=tuple(recalled),
             others=tuple(self._others(index, query, rng)),
         )
-        return Example(contents, reply)
+        return TrainingExample(contents, reply)
 
-    def _is_learned(self, example: Example, rng: Random) -> bool:
+    def _is_learned(self, example: TrainingExample, rng: Random) -> bool:
         contents, reply = example
         if "?" not in contents.message and rng.random() > 0.65:
             return False
@@ -114,7 +114,7 @@ class NovelExamples:
         said = self._vectors[own] @ query
         heard = [float(self._vectors[self._heard[index]] @ query) if index in self._heard else -1.0 for index in own]
         scores = np.maximum(said, 0.9 * np.array(heard, np.float32))
-        return [own[place] for place in np.argsort(-scores, kind="stable").tolist()]
+        return [own[row] for row in np.argsort(-scores, kind="stable").tolist()]
 
     def _recalled(self, best: Sequence[int], rng: Random) -> Iterator[PastExchange]:
         for index in best:
@@ -126,16 +126,16 @@ class NovelExamples:
     def _others(self, index: int, query: Floats, rng: Random) -> Iterator[PastLine]:
         speaker = self._speeches[index].speaker
         heard = [
-            other
-            for other in self._to[speaker]
-            if abs(other - index) > NEAR and self._speeches[other].speaker != speaker
+            position
+            for position in self._to[speaker]
+            if abs(position - index) > NEAR and self._speeches[position].speaker != speaker
         ]
         if not heard or rng.random() >= 0.5:
             return
         order = np.argsort(-(self._vectors[heard] @ query), kind="stable").tolist()
-        for place in order[: rng.choice((1, 2))]:
-            if text := first_sentences(self._speeches[heard[place]].text, 30):
-                yield PastLine(self._speeches[heard[place]].speaker, text)
+        for row in order[: rng.choice((1, 2))]:
+            if text := first_sentences(self._speeches[heard[row]].text, 30):
+                yield PastLine(self._speeches[heard[row]].speaker, text)
 
     def _voice(self, own: Sequence[int], best: Sequence[int], rng: Random) -> tuple[str, ...]:
         drawn = [index for index in rng.sample(own, min(len(own), 8)) if index not in best]
@@ -144,7 +144,7 @@ class NovelExamples:
 
     def _turns(self, index: int, rng: Random) -> tuple[ChatTurn, ...]:
         """What the two said before the message, in turn."""
-        speech, asked = self._speeches[index], self._speeches[index - 1]
+        speech, prompting = self._speeches[index], self._speeches[index - 1]
         turns: list[ChatTurn] = []
         at = index - 1
         for _ in range(rng.choice((0, 1, 2, 3))):
@@ -154,7 +154,7 @@ class NovelExamples:
             before = self._speeches[at]
             is_own, text = before.speaker == speech.speaker, first_sentences(before.text, 40)
             is_in_turn = is_own != (turns[0].is_own if turns else False)
-            if before.speaker not in (speech.speaker, asked.speaker) or text is None or not is_in_turn:
+            if before.speaker not in (speech.speaker, prompting.speaker) or text is None or not is_in_turn:
                 break
             turns.insert(0, ChatTurn(is_own, text, before.speaker))
         return tuple(turns)

@@ -1,4 +1,4 @@
-"""Examples of people who were made up for this: questions and answers in their voice, names and numbers exchanged.
+"""Examples of invented people: questions and answers in their voice, with names and numbers substituted.
 
     # Marta Quill          a person
     S: Marta=f Quill=s     words that are exchanged, with their kind
@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from understudy.prompting import PastExchange, PastLine, PromptContents
 from understudy.prompting.contents import ChatTurn
-from understudy.training.writer.chats import Example, near_misses
+from understudy.training.writer.chats import TrainingExample, near_misses
 from understudy.training.writer.grounding import bearing, content, sentences, support
 from understudy.training.writer.tables import names, random_name
 
@@ -53,8 +53,8 @@ class SeedPerson:
         elif key == "F":
             self.faced = text
         elif key == "X":
-            asked, said = text.split(" / ", 1)
-            speaker, heard = asked.split(": ", 1)
+            first_part, said = text.split(" / ", 1)
+            speaker, heard = first_part.split(": ", 1)
             self.said.append(PastExchange(speaker, heard, said))
         elif key == "M":
             speaker, line = text.split(": ", 1)
@@ -82,7 +82,7 @@ def read_seeds() -> tuple[SeedPerson, ...]:
     return tuple(people)
 
 
-def seed_examples(rng: Random, rounds: int, held_back: bool = False) -> Iterator[Example]:
+def seed_examples(rng: Random, rounds: int, held_back: bool = False) -> Iterator[TrainingExample]:
     """Every question of every person, so many times, each time with other names and other memories."""
     for person in read_seeds():
         if (person.name in HELD_BACK) == held_back:
@@ -93,7 +93,7 @@ def seed_examples(rng: Random, rounds: int, held_back: bool = False) -> Iterator
                     )
 
 
-def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> Example:
+def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> TrainingExample:
     def bears(text: str) -> float:
         return bearing(text, question, answer)
 
@@ -114,10 +114,10 @@ def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> Exa
     voice = _some([line for line in person.voice if line not in shown], rng.choice((2, 3, 4, 5)), rng)
     contents = replace(contents, own=tuple(own), voice=tuple(voice))
     parts = sentences(answer)
-    if len(parts) > 1 and rng.random() < 0.35:  # what is added for the fun of it is not always to be learned
+    if len(parts) > 1 and rng.random() < 0.35:  # unsupported sentences at the end are dropped in some of the examples
         while len(parts) > 1 and support(contents, parts[-1]) < 0.5:
             parts.pop()
-    return Example(contents, " ".join(parts))
+    return TrainingExample(contents, " ".join(parts))
 
 
 def _faced(person: SeedPerson, question: str, answer: str, rng: Random) -> str:
@@ -159,8 +159,8 @@ def _heard(person: SeedPerson, bears: Callable[[str], float], rng: Random) -> li
 
 def _turns(person: SeedPerson, question: str, rng: Random) -> Iterator[ChatTurn]:
     """One or two other questions that were answered before."""
-    for asked, answers in _some([pair for pair in person.questions if pair[0] != question], rng.choice((1, 2)), rng):
-        yield ChatTurn(False, asked)
+    for earlier, answers in _some([pair for pair in person.questions if pair[0] != question], rng.choice((1, 2)), rng):
+        yield ChatTurn(False, earlier)
         yield ChatTurn(True, rng.choice(answers))
 
 
@@ -183,33 +183,35 @@ def _drawn(kinds: Mapping[str, str], rng: Random) -> dict[str, str]:
     return drawn
 
 
-def _exchanged(example: Example, words: Mapping[str, str]) -> Example:
+def _exchanged(example: TrainingExample, words: Mapping[str, str]) -> TrainingExample:
     """The example with other names, places and numbers, the same throughout."""
-    lower = {word.lower(): other for word, other in words.items()}
+    lower = {word.lower(): exchange for word, exchange in words.items()}
     alternatives = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
     pattern = re.compile(rf"(?<![A-Za-z])({alternatives})(?![A-Za-z])", re.IGNORECASE) if words else None
 
-    def other(text: str) -> str:
+    def exchange(text: str) -> str:
         if pattern is not None:
-            text = pattern.sub(lambda found: _cased(lower[found[1].lower()], found[1]), text)
+            text = pattern.sub(lambda match: _cased(lower[match[1].lower()], match[1]), text)
         return text.replace("_", " ")
 
     contents = example.contents
-    return Example(
+    return TrainingExample(
         replace(
             contents,
-            name=other(contents.name),
-            profile=tuple(map(other, contents.profile)),
-            facing=other(contents.facing),
-            theirs=tuple(map(other, contents.theirs)),
-            voice=tuple(map(other, contents.voice)),
-            turns=tuple(ChatTurn(turn.is_own, other(turn.text)) for turn in contents.turns),
-            message=other(contents.message),
-            facts=tuple(map(other, contents.facts)),
-            own=tuple(PastExchange(other(item.speaker), other(item.heard), other(item.said)) for item in contents.own),
-            others=tuple(PastLine(other(line.speaker), other(line.text)) for line in contents.others),
+            name=exchange(contents.name),
+            profile=tuple(map(exchange, contents.profile)),
+            facing=exchange(contents.facing),
+            theirs=tuple(map(exchange, contents.theirs)),
+            voice=tuple(map(exchange, contents.voice)),
+            turns=tuple(ChatTurn(turn.is_own, exchange(turn.text)) for turn in contents.turns),
+            message=exchange(contents.message),
+            facts=tuple(map(exchange, contents.facts)),
+            own=tuple(
+                PastExchange(exchange(item.speaker), exchange(item.heard), exchange(item.said)) for item in contents.own
+            ),
+            others=tuple(PastLine(exchange(line.speaker), exchange(line.text)) for line in contents.others),
         ),
-        other(example.reply),
+        exchange(example.reply),
     )
 
 

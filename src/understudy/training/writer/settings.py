@@ -1,4 +1,4 @@
-"""What decides a training of the writer besides its data, base and seed."""
+"""Settings of a training of the writer, beside its data, base model and seed."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from understudy.prompting import PromptContents
 from understudy.story import Moment, Relation
 from understudy.training.dialogues import ProfiledDialogue
-from understudy.training.writer.chats import Example
+from understudy.training.writer.chats import TrainingExample
 from understudy.training.writer.tables import answers_for, names, random_name, table
 from understudy.wording import tie_sentence
 
@@ -30,7 +30,7 @@ class _Tie(NamedTuple):
     sentences: tuple[str, ...]
 
 
-def tie_examples(dialogues: Sequence[ProfiledDialogue], rng: Random, count: int) -> Iterator[Example]:
+def tie_examples(dialogues: Sequence[ProfiledDialogue], rng: Random, count: int) -> Iterator[TrainingExample]:
     for _ in range(count):
         profile = rng.choice(rng.choice(dialogues).profiles)[: rng.choice((0, 2, 4))]
         with_surnames = rng.random() < 0.4
@@ -44,7 +44,9 @@ def tie_examples(dialogues: Sequence[ProfiledDialogue], rng: Random, count: int)
         rng.shuffle(facts)
         name = random_name(rng, surname=float(with_surnames))
         theirs = ties[facing].sentences if facing in ties else ()
-        yield Example(PromptContents(name, profile, facing, theirs, message=question, facts=tuple(facts)), answer)
+        yield TrainingExample(
+            PromptContents(name, profile, facing, theirs, message=question, facts=tuple(facts)), answer
+        )
 
 
 def _ties(rng: Random, with_surnames: bool) -> dict[str, _Tie]:
@@ -58,9 +60,9 @@ def _ties(rng: Random, with_surnames: bool) -> dict[str, _Tie]:
         level = rng.randint(-10, 10)
         fitting = [kind for kind in table("of_kind") if _fits(kind, level)]
         kind = rng.choice(fitting) if rng.random() < 0.5 else ""
-        found = [Relation("", name, "affection", level, ALWAYS)]
-        found += [Relation("", name, kind, None, ALWAYS)] if kind else []
-        ties[name] = _Tie(pronoun, level, kind, tuple(tie_sentence(tie, "en") for tie in found))
+        relations = [Relation("", name, "affection", level, ALWAYS)]
+        relations += [Relation("", name, kind, None, ALWAYS)] if kind else []
+        ties[name] = _Tie(pronoun, level, kind, tuple(tie_sentence(tie, "en") for tie in relations))
     return ties
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from understudy.training.writer.adapter import Adapters
-    from understudy.training.writer.chats import Example
+    from understudy.training.writer.chats import TrainingExample
 
 __all__ = ["WriterSettings", "train"]
 
@@ -105,13 +105,13 @@ def train(task: TrainingTask[WriterSettings], progress: Progress = no_progress) 
     return ModelFolder(card, {}, task.out)
 
 
-def _base(given: Path | None) -> Path:
+def _base(requested: Path | None) -> Path:
     """The model to adapt: a .gguf file or a folder; by default SmolLM2 where its package is installed."""
-    if given is not None:
-        return given
+    if requested is not None:
+        return requested
     package, name = SMOLLM2
-    found = find_spec(package)
-    for folder in (found.submodule_search_locations or ()) if found is not None else ():
+    spec = find_spec(package)
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         if (Path(folder) / name).is_file():
             return Path(folder) / name
     raise InputError("the writer is an adapter for SmolLM2-135M-Instruct: name its .gguf file with --base")
@@ -122,16 +122,16 @@ def _optimization(settings: WriterSettings) -> Optimization:
     return Optimization(1, 1, settings.rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)
 
 
-def _tokenized(tokenizer: Any, examples: Sequence[Example], longest: int) -> list[Tokenized]:
+def _tokenized(tokenizer: Any, examples: Sequence[TrainingExample], longest: int) -> list[Tokenized]:
     """Examples as token ids; those that are too long are left out."""
     end = tokenizer.eos_token_id
-    found = []
+    tokenized = []
     for contents, reply in examples:
         prompt = tokenizer(chat_text(contents), add_special_tokens=False)["input_ids"]
         said = [*tokenizer(reply, add_special_tokens=False)["input_ids"], end]
         if len(prompt) + len(said) <= longest:
-            found.append(Tokenized(prompt, said, len(reply.split())))
-    return found
+            tokenized.append(Tokenized(prompt, said, len(reply.split())))
+    return tokenized
 
 
 def _batches(examples: Sequence[Tokenized], tokens: int) -> list[list[int]]:
@@ -160,7 +160,7 @@ class _Loss:
 
     def __call__(self, parameters: Mapping[str, Tensor], batch: NDArray[np.int64], _step: int) -> Tensor:
         self._adapters.bind(parameters)
-        indices = [index for place in batch.tolist() for index in self._batches[place]]
+        indices = [index for number in batch.tolist() for index in self._batches[number]]
         return _losses(self._model, [self._examples[index] for index in indices]).mean()
 
     def bind(self, learnt: Mapping[str, NDArray[np.float32]]) -> None:
@@ -190,7 +190,7 @@ def _perplexity(model: Any, examples: Sequence[Tokenized], tokens: int) -> float
     return round(math.exp(min(total / max(sum(example.words for example in examples), 1), 100)), 2)
 
 
-def _digest(examples: Sequence[Example]) -> str:
+def _digest(examples: Sequence[TrainingExample]) -> str:
     digest = hashlib.sha256()
     for contents, reply in examples:
         digest.update(f"{chat_text(contents)}{reply}\0".encode())
