@@ -134,7 +134,7 @@ def _own_lines(
     language, faced = situation.persona.language, situation.faced.name if situation.faced else ""
     query = content(heard_words(situation.persona, message), language)
     ranked = memory.ranked_for(query)
-    exchanges = [memory.exchanges[place] for place in ranked.places]
+    exchanges = [memory.exchanges[index] for index in ranked.places]
     likeness = ranked.heard_likeness(vector)
     bearing = HEARD * likeness + SAME * (likeness > SURELY_SAME) + WORDS * memory.shared_words(query)[ranked.places]
     bearing += RECENT * ranked.places / max(len(memory.exchanges), LONG_PAST)
@@ -177,8 +177,8 @@ def _rarities(asked: Iterable[str], bags: Sequence[frozenset[str]]) -> dict[str,
 def _coverage(asked: Mapping[str, float], text: str, language: str) -> float:
     """How much of what a message asks for a text speaks of."""
     total = sum(asked.values())
-    found = roots(text, language)
-    return sum(weight for word, weight in asked.items() if word in found) / total if total else 0.0
+    covered = roots(text, language)
+    return sum(weight for word, weight in asked.items() if word in covered) / total if total else 0.0
 
 
 def _runs(parts: Sequence[str]) -> Iterator[str]:
@@ -208,11 +208,11 @@ def _heard(
     best = np.argsort(-scores, kind="stable")[: 8 * MOST_HEARD].tolist()
     vector = cached.encode([message])[0]
     named = _pattern(people)
-    found = list[RecalledDraft]()
+    hearsay = list[RecalledDraft]()
     faced = situation.faced.name if situation.faced else ""
     own = _names_pattern([*own_names(persona), *persona.attributes.get("nickname", ())])
-    for place in best:
-        line = lines[place]
+    for position in best:
+        line = lines[position]
         if line.speaker == faced or line.speaker is None:
             continue
         parts = [part.strip() for part in SENTENCE_END.split(DIRECTION.sub("", line.text)) if part.strip()]
@@ -222,10 +222,10 @@ def _heard(
             continue
         which = covered.index(max(covered))
         bearing = HEARD * float(cached.encode([parts[which]])[0] @ vector) + WORDS * covered[which] - HEARSAY
-        bearing += RECENT * place / max(len(lines), LONG_PAST)
+        bearing += RECENT * position / max(len(lines), LONG_PAST)
         bearing += NAMED if named is not None and named.search(parts[which]) else 0.0
-        found.append(_quoted(line, parts[which], persona.language, bearing))
-    yield from sorted(found, key=lambda draft: -draft.bearing)[:MOST_HEARD]
+        hearsay.append(_quoted(line, parts[which], persona.language, bearing))
+    yield from sorted(hearsay, key=lambda draft: -draft.bearing)[:MOST_HEARD]
 
 
 def _can_be_told(sentence: str) -> bool:

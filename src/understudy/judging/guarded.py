@@ -124,7 +124,7 @@ class GuardedAgent:
         if greetings := greeting_drafts(situation, history):
             written = [draft for draft in drafts if draft.source == "writer"]
             best = GREETS_BESIDE_WRITER if written else GREETS
-            worth = {draft.text: best - place / 2 for place, draft in enumerate(greetings)}
+            worth = {draft.text: best - rank / 2 for rank, draft in enumerate(greetings)}
             drafts = [*(_with_bearing(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
         voice = self._voice(situation) if any(draft.source == "writer" for draft in drafts) else None
@@ -266,12 +266,12 @@ def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Rep
 
 def _pieces(text: str) -> Iterator[str]:
     """A text by sentences; joined they are the text."""
-    place = 0
+    position = 0
     for match in SENTENCE.finditer(text):
         yield match[0]
-        place = match.end()
-    if place < len(text):
-        yield text[place:]
+        position = match.end()
+    if position < len(text):
+        yield text[position:]
 
 
 def _is_answer(item: Judged, least: float) -> bool:

@@ -53,11 +53,11 @@ class Scored:
 
 def expand(drafts: Sequence[Draft]) -> list[tuple[Draft, bool]]:
     """Each draft once, with whether it votes; a writer's also without its last sentences, where it makes things up."""
-    found: dict[str, tuple[Draft, bool]] = {}
+    field: dict[str, tuple[Draft, bool]] = {}
     for draft in sorted(drafts, key=lambda draft: draft.source != "writer"):
         text = draft.text.strip()
         if text:
-            found.setdefault(
+            field.setdefault(
                 text, (draft if text == draft.text else replace(draft, text=text), draft.source == "writer")
             )
     for draft in drafts:
@@ -65,8 +65,8 @@ def expand(drafts: Sequence[Draft]) -> list[tuple[Draft, bool]]:
             parts = sentences(draft.text)
             for count in range(1, len(parts)):
                 text = " ".join(parts[:count])
-                found.setdefault(text, (replace(draft, text=text, log_probs=None), False))
-    return list(found.values())
+                field.setdefault(text, (replace(draft, text=text, log_probs=None), False))
+    return list(field.values())
 
 
 def score_drafts(
@@ -86,7 +86,7 @@ def score_drafts(
     texts = [draft.text for draft, _ in field]
     meant = [roots(text, language) for text in texts]
     fits = _fits(situation, history, texts, cached)
-    voters = [place for place, (_, votes) in enumerate(field) if votes]
+    voters = [index for index, (_, votes) in enumerate(field) if votes]
     agreements = _agreements(meant, voters)
     voices = list(voice(texts)) if voice is not None else [0.0] * len(field)
     gains = list(gain([draft for draft, _ in field])) if gain is not None else [0.0] * len(field)
@@ -129,12 +129,12 @@ def _fits(
 
 def _agreements(meant: Sequence[frozenset[str]], voters: Sequence[int]) -> list[float]:
     """Mean F1 with the drafts that vote, oneself left out."""
-    found = []
-    for place, own in enumerate(meant):
-        others = [meant[voter] for voter in voters if voter != place]
-        found.append(sum(_f1(own, other) for other in others) / len(others) if others else 0.0)
-    return found
+    agreements = []
+    for index, own in enumerate(meant):
+        voted = [meant[voter] for voter in voters if voter != index]
+        agreements.append(sum(_f1(own, other) for other in voted) / len(voted) if voted else 0.0)
+    return agreements
 
 
-def _f1(one: frozenset[str], other: frozenset[str]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+def _f1(first: frozenset[str], second: frozenset[str]) -> float:
+    return 2 * len(first & second) / (len(first) + len(second)) if first or second else 0.0
