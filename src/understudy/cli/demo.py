@@ -122,9 +122,10 @@ class Tour:
         self.route = route
         self.story = read(route.story)
         self._probes = list(probes_of(route.story, self.story))
-        self._agent = self._load_agent()
+        self._finder, self._agent = self._load_agents()
         self.answers = tuple(
-            self._asked(route.who, at, route.facing, route.question) for at in (route.early, route.late)
+            Answer(self._finder, situation_at(self.story, route.who, at, route.facing), route.question)
+            for at in (route.early, route.late)
         )
 
     @property
@@ -145,7 +146,7 @@ class Tour:
         for probe in self._probes:
             if (probe.who, probe.at.dotted, probe.kind) != (self.route.keeper, self.route.kept_at, "secret"):
                 continue
-            answer = self._asked(probe.who, probe.at.dotted, probe.facing, probe.ask)
+            answer = Answer(self._agent, situation_at(self.story, probe.who, probe.at, probe.facing), probe.ask)
             known = _remembered(answer.situation.persona)
             asker = _remembered(persona_at(self.story, answer.asked_by, probe.at))
             for term in probe.must_not:
@@ -169,15 +170,20 @@ class Tour:
                     return Unknown(persona, term, first, heard, len(remembered))
         raise AssertionError(f"no probe of '{self.route.story}' asks {self.route.who} about what she learns later")
 
-    def _load_agent(self) -> Agent:
-        """The agent that `chat` uses; that there is no model is said at the end of the tour, not before it."""
-        from understudy.judging.loading import is_guarded, load_guarded
+    def _load_agents(self) -> tuple[Agent, Agent]:
+        """The agent of the two moments, and that of the secret: the one that `chat` uses.
 
-        spec = os.environ.get("UNDERSTUDY_AGENT", DEFAULT_AGENT)
-        return load_guarded(spec, lambda _: [self.story]) if is_guarded(spec) else load_reply_agent(spec)
+        Two moments are two prompts, and a small machine takes seconds over each; by default they are answered with
+        what can be found, which tells as much about time. That there is no model is said at the end of the tour.
+        """
+        from understudy.judging.loading import AUTO, GUARDED, is_guarded, load_guarded
 
-    def _asked(self, who: str, at: str, facing: str | None, question: str) -> Answer:
-        return Answer(self._agent, situation_at(self.story, who, at, facing), question)
+        def load(spec: str) -> Agent:
+            return load_guarded(spec, lambda _: [self.story]) if is_guarded(spec) else load_reply_agent(spec)
+
+        spec = os.environ.get("UNDERSTUDY_AGENT") or DEFAULT_AGENT
+        chosen = load(spec)
+        return (load(GUARDED) if spec == AUTO else chosen), chosen
 
 
 def _remembered(persona: Persona) -> list[Line]:
