@@ -6,6 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/base .venv/local
 	@$(BIN)/understudy demo
+	@printf '\nFirst: . $(BIN)/activate\n'
 
 test: .venv/dev .venv/local .venv/browser lint
 	$(BIN)/pytest -n 2

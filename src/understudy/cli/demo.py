@@ -272,9 +272,9 @@ def _show(out: Screen, tour: Tour) -> None:
 
     if tour.could_be_written:
         _chapter(out, "For answers that are written")
-        out.print("No language model was found here, so everything above was found in the past. A small one:")
+        out.print("There is no language model here: the answers above are found, not written. To get one:")
         _commands(out, *WRITING)
-        out.print("or your own: see 'understudy models --help'.")
+        out.print("Or use your own: 'understudy models --help'.")
     _chapter(out, "Now you")
     name, faced = (person.split()[0] for person in (late.situation.persona.name, late.asked_by))
     _commands(
