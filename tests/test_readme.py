@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LINKS = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
 SHOWN = re.findall(r"```console\n\$ (understudy .*)\n((?:.*\n)*?)```", README)
 PYTHON = re.findall(r"```python\n((?:.*\n)*?)```", README)
 
@@ -36,3 +38,15 @@ def shown(text: str) -> list[str]:
 def test_the_python_in_the_readme_runs() -> None:
     done = subprocess.run([sys.executable, "-c", PYTHON[0]], capture_output=True, text=True, check=True)
     assert len(done.stdout) > 50
+
+
+def test_every_page_is_linked_and_every_link_leads_somewhere() -> None:
+    assert [link for link in LINKS if not (ROOT / link).exists()] == []
+    pages = {page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")}
+    assert pages - set(LINKS) == set()
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.cli.demo import ROUTE, Route, Tour, tour
+from understudy.cli.demo import ROUTE, WRITING, Route, Tour
 from understudy.persona import persona_at
 
 Run = Callable[..., Result]
@@ -24,6 +24,8 @@ JAPANESE = Route(
     question="学校は、どうなさいますか。",
     early="1.4",
     late="2.4",
+    keeper="久我志保里",
+    kept_at="2.1",
     unknown="secret",
 )
 
@@ -32,7 +34,7 @@ JAPANESE = Route(
 def toured(request: pytest.FixtureRequest) -> Tour:
     if request.param is JAPANESE:
         pytest.importorskip("fugashi")
-    return tour(request.param)
+    return Tour(request.param)
 
 
 def test_the_same_question_is_answered_differently_and_from_her_past(toured: Tour) -> None:
@@ -45,27 +47,53 @@ def test_the_same_question_is_answered_differently_and_from_her_past(toured: Tou
     assert late_source > early.situation.persona.moment
 
 
-def test_what_she_cannot_know_is_in_the_story_but_not_in_her_memory(toured: Tour) -> None:
+def test_a_secret_is_remembered_and_not_told_to_the_one_who_asks(toured: Tour) -> None:
     secret = toured.secret
-    moment = secret.answer.situation.persona.moment
-    term = secret.term.casefold()
+    persona = secret.answer.situation.persona
+    asker = persona_at(toured.story, secret.answer.asked_by, persona.moment)
+    assert any(line == secret.told for scene in persona.past.scenes() for line in scene.lines)
+    assert not any(line == secret.told for scene in asker.past.scenes() for line in scene.lines)
+    assert secret.is_kept
+
+
+def test_what_she_cannot_know_is_in_the_story_but_not_in_her_memory(toured: Tour) -> None:
+    unknown = toured.unknown
+    moment = unknown.persona.moment
+    term = unknown.term.casefold()
     everything = [line.text.casefold() for scene in toured.story.scenes() for line in scene.lines]
-    past = persona_at(toured.story, secret.answer.situation.persona.name, moment).past
+    past = persona_at(toured.story, unknown.persona.name, moment).past
     remembered = [line.text.casefold() for scene in past.scenes() for line in scene.lines]
     assert any(term in text for text in everything)
-    assert len(remembered) == secret.searched > 0
+    assert len(remembered) == unknown.searched > 0
     assert not any(term in text for text in remembered)
-    assert term not in secret.answer.reply.text.casefold()
-    assert secret.heard.moment >= moment
-    assert secret.first.moment <= secret.heard.moment
+    assert unknown.heard.moment >= moment
+    assert unknown.first.moment <= unknown.heard.moment
+
+
+def test_without_a_model_the_tour_says_how_to_get_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_AGENT", "auto")
+    monkeypatch.setattr("understudy.judging.loading.installed_model", lambda _: None)
+    done = run("demo")
+    assert all(f"\n  {command}\n" in done.stdout for command in WRITING)
+    assert done.stderr == ""
+
+
+def test_with_a_model_or_an_agent_that_was_chosen_nothing_is_missing(run: Run) -> None:
+    assert not any(command in run("demo").stdout for command in WRITING)
+
+
+def test_any_agent_may_answer(document: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_AGENT", "tfidf")
+    assert all(answer["reply"] for answer in document("demo")["answers"])
 
 
 def test_the_tour_reads_in_a_minute_and_fits_80_columns(run: Run) -> None:
     shown = run("demo").stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert 150 < len(re.findall(r"[A-Za-z']{2,}", shown)) < 400
-    for title in ("A tie that turns", "One question, two moments", "What she cannot know yet", "understudy chat demo"):
+    for title in ("A tie that turns", "One question, two moments", "A secret", "What she cannot know yet"):
         assert title in shown
+    assert "kept back: was felt once" in shown
 
 
 def test_the_tour_as_a_document(document: Document) -> None:
@@ -75,6 +103,7 @@ def test_the_tour_as_a_document(document: Document) -> None:
     assert early["reply"] != late["reply"]
     levels = [point["level"] for point in shown["affection"]["course"]]
     assert max(levels) > 0 > min(levels)
+    assert shown["secret"]["kept"]
     assert shown["not_known_yet"]["lines_that_say_it"] == 0
     assert shown["cast"]
 
