@@ -12,6 +12,7 @@ from understudy.judging.guards.contradiction import against_age, against_ties, w
 from understudy.judging.guards.form import form
 from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.outdated import outdated
+from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.secrets import by_presence, kept_secret
 from understudy.persona import Other, Persona
 from understudy.readers import read
@@ -296,3 +297,25 @@ def test_a_spoiler_is_never_explained_by_another_reason(demo: Story, views: Stor
 def test_a_verdict_says_who_gave_it() -> None:
     assert Verdict.passing("form").passed
     assert Verdict.stopped("form", "breaks off") == Verdict("form", False, "breaks off")
+
+
+def test_a_writer_that_repeats_an_old_line_is_judged_as_that_line() -> None:
+    """Said to somebody else once, it is a secret towards her, or no longer true."""
+    story = read("demo")
+    views = StoryViews(lambda _: [story])
+    guards = all_guards(views)
+    benedek = situation_at(story, "Danilo Reuss", "2.3", "Zita")
+    asked = [Turn("Zita Karst", "Did you write my father's confession?")]
+    for text in ("No, I wrote it in one night in his hand, and I wrote it to you.", "I wrote it."):
+        assert objection(guards, benedek, asked, Draft(text, "writer")) is not None
+    assert objection(guards, benedek, asked, Draft("No. I never did.", "writer")) is None
+    zita = situation_at(story, "Zita", "3.4", "Pia")
+    old = "A man in a grey hat cashed it. Somebody on this rock stole it and handed it to him."
+    assert objection(guards, zita, [Turn("Pia Lenk", "Who took the Verrano draft?")], Draft(old, "writer")) is not None
+
+
+def test_a_line_is_repeated_where_five_words_of_it_are() -> None:
+    situation = situation_at(read("demo"), "Zita", "2.3")
+    line = next(line for line in situation.persona.past.lines() if len(line.text.split()) > 8)
+    assert repeated_line(situation.persona, line.text) is not None
+    assert repeated_line(situation.persona, "Nobody ever said these five words here.") is None

@@ -6,7 +6,8 @@ from `StoryViews` and close over the story, later chapters included, which no ag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.address import address
@@ -16,6 +17,7 @@ from understudy.judging.guards.form import form
 from understudy.judging.guards.identity import made_up_words, speaks_as_another
 from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.outdated import outdated
+from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret
 from understudy.judging.guards.story_view import Stories, StoryView, StoryViews
 from understudy.judging.guards.verdict import NOT_KNOWN_YET, Guard, Verdict
@@ -59,10 +61,18 @@ def objection(guards: Sequence[Guard], situation: Situation, history: Sequence[T
     Where several object, one that must not be explained comes first: its text must not be shown for another's reason.
     """
     first: Verdict | None = None
-    for guard in guards:
-        verdict = guard(situation, history, draft)
-        if verdict.is_spoiler:
-            return verdict
-        if not verdict.passed and first is None:
-            first = verdict
+    for version in _versions(situation, draft):
+        for guard in guards:
+            verdict = guard(situation, history, version)
+            if verdict.is_spoiler:
+                return verdict
+            if not verdict.passed and first is None:
+                first = verdict
     return first
+
+
+def _versions(situation: Situation, draft: Draft) -> Iterator[Draft]:
+    """The draft and, where a writer repeats an own old line, the same text as that line."""
+    yield draft
+    if draft.source == "writer" and (said := repeated_line(situation.persona, draft.text)) is not None:
+        yield replace(draft, source="exchange", moment=said)

@@ -45,6 +45,10 @@ SILENCE = re.compile(
 )
 
 
+LEADING_NO = re.compile(r"\s*(?:no|nay|never)\b[\s,;:—–-]*", re.IGNORECASE)
+NEGATION = re.compile(r"\b(?:not|never|no|nobody|nothing|none|nor|neither|cannot)\b|n['’]t\b", re.IGNORECASE)
+
+
 def kept_secret(views: StoryViews) -> Guard:
     """The guard of facts that the author marked with `known_to`."""
 
@@ -69,7 +73,7 @@ def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
     names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)
     message_roots = roots(message, language)
     parts = (text, *sentences(text))
-    stated = [part for part in sentences(text) if not denies(part) and not _asks(part)]
+    stated = [part for part in map(_after_no, sentences(text)) if not denies(part) and not _asks(part)]
     for value in fact.value_roots:
         telling = value - names
         strong = telling - WEAK
@@ -86,6 +90,12 @@ def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
         if is_asked and (adds or any(map(affirms, parts))):
             return True
     return False
+
+
+def _after_no(sentence: str) -> str:
+    """'No, I wrote it in one night' states what follows; 'No, I never did' denies still."""
+    rest = LEADING_NO.sub("", sentence, count=1)
+    return sentence if NEGATION.search(rest) or not rest else rest
 
 
 def confided(views: StoryViews) -> Guard:
