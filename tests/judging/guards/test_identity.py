@@ -21,6 +21,7 @@ def stops(text: str, source: str = "writer", heard: str = "Who are you?") -> boo
         "I am Captain Haake, of the tug.",
         "Eleven months, Nuri.",
         "That is fornagina fever.",
+        "There's Nuri Castellane, the pilot.",
         "It was Gusafano!",
     ],
 )

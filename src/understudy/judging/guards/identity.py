@@ -42,6 +42,12 @@ def speaks_as_another(situation: Situation, history: Sequence[Turn], draft: Draf
         return Verdict.stopped(NAME, "speaks as somebody else")
     if any(re.search(rf"[a-z], {re.escape(name)}[.!?]", draft.text) for name in (*own, own[0].split()[0])):
         return Verdict.stopped(NAME, "calls the one faced by the own name")
+    if any(
+        re.search(rf"(?<!^)(?<!am )(?<!m )(?<!is )(?<!me )\b{re.escape(name)}\b", draft.text)
+        for name in own
+        if " " in name
+    ):
+        return Verdict.stopped(NAME, "speaks of oneself as of somebody else")
     return Verdict.passing(NAME)
 
 
