@@ -52,6 +52,8 @@ CANDIDATES = ["In my pocket.", "", "The key? I lost it.", "🙂", "鍵はポケ�
 WRITTEN = ['Tomas: "In my pocket."', "", "It was there. <|im_end|>", "No. Ask Ines, and then"]
 
 agents = pytest.mark.parametrize("name", AGENTS)
+writers = pytest.mark.parametrize("name", sorted(WRITING))
+rankers = pytest.mark.parametrize("name", [name for name in AGENTS if name not in WRITING])
 situations = pytest.mark.parametrize("given", SITUATIONS.values(), ids=SITUATIONS.keys())
 
 Make = Callable[[str], Agent]
@@ -110,7 +112,7 @@ def test_a_long_talk_never_stops(make: Make, name: str, given: Situation) -> Non
     assert all(turn.text.strip() for turn in history)
 
 
-@agents
+@rankers
 @situations
 def test_a_score_does_not_depend_on_the_other_candidates(make: Make, name: str, given: Situation) -> None:
     agent = ranker(make(name))
@@ -122,20 +124,19 @@ def test_a_score_does_not_depend_on_the_other_candidates(make: Make, name: str, 
     assert agent.score(given, history, []) == []
 
 
-@agents
+@rankers
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: ascii(message[:20]))
 def test_any_message_can_be_ranked_against(make: Make, name: str, message: str) -> None:
     scores = ranker(make(name)).score(SITUATIONS["en"], hearing(message), CANDIDATES)
     assert all(score == score for score in scores)
 
 
-@agents
+@writers
 @situations
 @pytest.mark.parametrize("message", ["", "Where is the key?", LONG], ids=["nothing", "a question", "a long one"])
 def test_the_pieces_of_a_stream_are_the_reply(make: Make, name: str, given: Situation, message: str) -> None:
     agent = make(name)
-    if not isinstance(agent, StreamingAgent):
-        pytest.skip("does not stream")
+    assert isinstance(agent, StreamingAgent)
     stream, pieces = agent.stream(given, hearing(message)), list[str]()
     while True:
         try:
@@ -148,12 +149,11 @@ def test_the_pieces_of_a_stream_are_the_reply(make: Make, name: str, given: Situ
     assert reply.usage.calls >= 1
 
 
-@agents
+@writers
 @situations
 def test_drafts_can_all_be_said(make: Make, name: str, given: Situation) -> None:
     agent = make(name)
-    if not isinstance(agent, Drafter):
-        pytest.skip("gives no drafts")
+    assert isinstance(agent, Drafter)
     drafts, usage = agent.drafts(given, hearing("Where is the key?"), Sampling(n=4))
     assert all(draft.text.strip() and draft.source for draft in drafts)
     assert 0 < len(drafts) <= 4
@@ -161,6 +161,5 @@ def test_drafts_can_all_be_said(make: Make, name: str, given: Situation) -> None
 
 
 def ranker(agent: Agent) -> Ranker:
-    if not isinstance(agent, Ranker):
-        pytest.skip("does not rank")
+    assert isinstance(agent, Ranker)
     return agent

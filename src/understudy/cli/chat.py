@@ -301,7 +301,8 @@ def _dotted(moment: Moment | None) -> str:
 def _verdict(candidate: Candidate) -> Text:
     """What could have been said, where it came from, and why it was not."""
     text = Text(clean(candidate.text) or "not known yet", style="" if candidate.text else "italic dim")
-    notes = (candidate.source, f"kept back: {candidate.rejected}" if candidate.rejected else "")
+    is_explained = candidate.rejected and candidate.text  # a blank one says by itself why
+    notes = (candidate.source, f"kept back: {candidate.rejected}" if is_explained else "")
     note = clean("; ".join(filter(None, notes)))
     return text.append(f"  [{note}]", style="not italic dim") if note else text
 

@@ -91,6 +91,11 @@ class GuardedAgent:
         return any(getattr(drafter, "waits", False) for drafter in self._drafters)
 
     @property
+    def offers_alternatives(self) -> bool:
+        """Whether the candidates of a reply are what it would say as well: of several drafts they are."""
+        return self._best_of > 1
+
+    @property
     def description(self) -> str:
         return " ".join(("guarded", *(type(drafter).__qualname__ for drafter in self._drafters)))
 

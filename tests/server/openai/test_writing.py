@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from server.conftest import MakeContext, serving
-from understudy.dialogue import Sampling, Usage
+from understudy.dialogue import Candidate, Sampling, Usage
 from understudy.server.app import make_app
 from writers import PIECES, Writer
 
@@ -136,3 +136,17 @@ def test_a_client_that_leaves_stops_the_writing(make_context: MakeContext, strea
                 client.post(f"{url}/v1/chat/completions", json=body, timeout=0.5)
         assert writer.ended.wait(20)
     assert len(writer.written) == stream
+
+
+class Choosing(Writer):
+    """Writes several drafts and says the best: what else it would say are the candidates of its reply."""
+
+    offers_alternatives = True
+
+
+def test_several_choices_of_an_agent_that_has_alternatives_differ(client_of: ClientOf) -> None:
+    candidates = (Candidate(TEXT, 1.0), Candidate("", 0.8, rejected="no"), Candidate("Second.", 0.5))
+    writer = Choosing(candidates=candidates)
+    whole = say(client_of(writer), n=2)
+    assert [choice.message.content for choice in whole.choices] == [TEXT, "Second."]
+    assert len(writer.samplings) == 1

@@ -91,7 +91,9 @@ class Completing:
             task.cancel()
 
     async def items(self) -> AsyncGenerator[Item, None]:
-        is_written = isinstance(self._executor.named(self._agent), StreamingAgent)
+        agent = self._executor.named(self._agent)
+        has_alternatives = self._parsed.sampling.n > 1 and getattr(agent, "offers_alternatives", False)
+        is_written = isinstance(agent, StreamingAgent) and not has_alternatives
         async with aclosing(self._written() if is_written else self._chosen()) as items:
             async for item in items:
                 yield item
