@@ -46,6 +46,7 @@ from understudy.storyfile import Story
 __all__ = ["ChatPrompt", "chat", "print_why"]
 
 RUNNERS_UP = 3
+NOT_KNOWN_YET = "not known yet"  # stands for a candidate whose text must not be shown
 LONGEST_LISTED = 100
 COMMANDS = """\
 /why            what the last reply was made from, and what else was considered
@@ -300,9 +301,9 @@ def _dotted(moment: Moment | None) -> str:
 
 def _verdict(candidate: Candidate) -> Text:
     """What could have been said, where it came from, and why it was not."""
-    text = Text(clean(candidate.text) or "not known yet", style="" if candidate.text else "italic dim")
-    is_explained = candidate.rejected and candidate.text  # a blank one says by itself why
-    notes = (candidate.source, f"kept back: {candidate.rejected}" if is_explained else "")
+    shown = clean(candidate.text) or NOT_KNOWN_YET
+    text = Text(shown, style="" if candidate.text else "italic dim")
+    notes = (candidate.source, f"kept back: {candidate.rejected}" if candidate.rejected not in ("", shown) else "")
     note = clean("; ".join(filter(None, notes)))
     return text.append(f"  [{note}]", style="not italic dim") if note else text
 
