@@ -30,6 +30,7 @@ from understudy.storyfile import Story
 
 __all__ = [
     "DEFAULT_SAMPLING",
+    "NOT_KNOWN_YET",
     "USER_NAME",
     "Agent",
     "Candidate",
@@ -50,6 +51,9 @@ __all__ = [
     "Usage",
     "situation_at",
 ]
+
+NOT_KNOWN_YET = "not known yet"
+"""All that a reader of a chat is told of a candidate that must not be known: its text is left out."""
 
 USER_NAME = "You"  # the name of a user who speaks as nobody of the story
 

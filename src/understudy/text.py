@@ -6,11 +6,22 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 
 from understudy.errors import InputError, MissingExtra
 
-__all__ = ["LANGUAGES", "did_you_mean", "fold", "guess_language", "pieces", "stop_words", "tokenizer", "words"]
+__all__ = [
+    "LANGUAGES",
+    "did_you_mean",
+    "find_name",
+    "fold",
+    "guess_language",
+    "name_pattern",
+    "pieces",
+    "stop_words",
+    "tokenizer",
+    "words",
+]
 
 LANGUAGES = ("en", "ja", "zh")
 
@@ -44,6 +55,21 @@ STOP_WORDS = {
 def fold(name: str) -> str:
     """The form in which names are compared: no case, accents of width, punctuation or spaces."""
     return NOT_IN_NAMES.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+@lru_cache(4096)
+def name_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Finds any of the names where it stands whole; names in scripts without spaces wherever they stand."""
+    longest_first = sorted({name for name in names if name.strip()}, key=len, reverse=True)
+    if not longest_first:
+        return None
+    return re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" if n.isascii() else re.escape(n) for n in longest_first))
+
+
+def find_name(text: str, names: Iterable[str]) -> re.Match[str] | None:
+    """Where a text has one of the names first; the longest of those that begin there."""
+    pattern = name_pattern(tuple(names))
+    return None if pattern is None else pattern.search(text)
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

@@ -12,7 +12,17 @@ from understudy.persona import Persona
 from understudy.text import fold, stop_words, words
 from understudy.wording import speaker_words
 
-__all__ = ["content", "heard_before", "heard_words", "last_heard", "light_words", "own_names", "said_before"]
+__all__ = [
+    "content",
+    "heard_turns",
+    "heard_words",
+    "is_first_person",
+    "last_heard",
+    "light_words",
+    "own_names",
+    "said_before",
+    "shared_content",
+]
 
 
 def last_heard(persona: Persona, history: Sequence[Turn]) -> str:
@@ -21,10 +31,10 @@ def last_heard(persona: Persona, history: Sequence[Turn]) -> str:
     return next((turn.text for turn in reversed(history) if fold(turn.speaker) != own), "")
 
 
-def heard_before(persona: Persona, history: Sequence[Turn]) -> tuple[str, ...]:
-    """What others have said in this conversation, without the last of it."""
+def heard_turns(persona: Persona, history: Sequence[Turn]) -> list[str]:
+    """What others have said in this conversation."""
     own = fold(persona.name)
-    return tuple(turn.text for turn in history if fold(turn.speaker) != own)[:-1]
+    return [turn.text for turn in history if fold(turn.speaker) != own]
 
 
 def said_before(persona: Persona, history: Sequence[Turn]) -> tuple[str, ...]:
@@ -59,3 +69,14 @@ def content(bag: Iterable[str], language: str) -> Counter[str]:
     """How often each word occurs, those that carry no meaning of their own left out."""
     light = light_words(language)
     return Counter(word for word in bag if word not in light)
+
+
+def shared_content(message: str, text: str, language: str) -> tuple[str, ...]:
+    """Words of meaning that two texts have in common, in the order of the first."""
+    known = content(words(text, language), language)
+    return tuple(word for word in content(words(message, language), language) if word in known)
+
+
+def is_first_person(sentence: str) -> bool:
+    """Whether an English sentence speaks of its speaker."""
+    return not {"i", "i'm", "i've", "my", "me", "we", "our"}.isdisjoint(words(sentence, "en"))

@@ -30,7 +30,14 @@ from pathlib import Path
 import numpy as np
 
 from understudy.agents.bank import bank_lines, register_of
-from understudy.agents.dialogue_context import content, heard_words, last_heard, said_before
+from understudy.agents.dialogue_context import (
+    content,
+    heard_words,
+    is_first_person,
+    last_heard,
+    said_before,
+    shared_content,
+)
 from understudy.agents.encoded_memory import EncodedExchanges, EncodedMemories, EncodedMemory
 from understudy.agents.fit import CachedEncoder, Fit, Hubness, SharedWords, build_context, build_fits
 from understudy.agents.pools import Candidates, own_past, said_at, taken_from
@@ -40,7 +47,6 @@ from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.encoding import BACKGROUND, Floats, MultilingualEncoder, SentenceEncoder, shipped_model
 from understudy.encoding.encoder import read_encoder_card
 from understudy.story import Moment
-from understudy.text import words
 from understudy.wording import plain_lines, tie_sentence
 
 __all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "memory_evidence", "unsaid"]
@@ -245,14 +251,10 @@ def _sayings(situation: Situation, own_lines: Sequence[str]) -> Iterator[tuple[s
         for line in plain_lines(persona.language):
             yield line, "bank"
     for sentence in persona.profile:
-        if sentence.strip() and (persona.language != READ or _first_person(sentence)):
+        if sentence.strip() and (persona.language != READ or is_first_person(sentence)):
             yield sentence.strip(), "profile"
     for tie in ties_to_faced(situation):
         yield tie_sentence(tie, persona.language), "relation"
-
-
-def _first_person(sentence: str) -> bool:
-    return not {"i", "i'm", "i've", "my", "me", "we", "our"}.isdisjoint(words(sentence, READ))
 
 
 def unsaid(options: Iterable[Option], said: Sequence[str], most: int) -> list[Option]:
@@ -274,14 +276,14 @@ def _evidence(
     if chosen.exchange is not None:
         exchange = past.exchanges[chosen.exchange]
         prompt = exchange.heard or exchange.said
-        yield taken_from(exchange, _shared(message, prompt.text, language))
+        yield taken_from(exchange, shared_content(message, prompt.text, language))
     else:
-        yield Evidence(chosen.kind, chosen.text, words=_shared(message, chosen.text, language))
+        yield Evidence(chosen.kind, chosen.text, words=shared_content(message, chosen.text, language))
     profile = [sentence for sentence in situation.persona.profile if sentence.strip() and sentence != chosen.text]
     similarity = cached.encode(profile) @ cached.encode([chosen.text])[0]
     for index in np.argsort(-similarity, kind="stable")[:SENTENCES].tolist():
         if similarity[index] >= TELLING:
-            yield Evidence("profile", profile[index], words=_shared(chosen.text, profile[index], language))
+            yield Evidence("profile", profile[index], words=shared_content(chosen.text, profile[index], language))
     for tie in ties_to_faced(situation):
         if (sentence := tie_sentence(tie, language)) != chosen.text:
             yield Evidence("relation", sentence)
@@ -296,12 +298,6 @@ def memory_evidence(
     for line, setting, _ in past.memories(message_vector, query, MEMORIES, MEMORABLE):
         text = f"{line.speaker}: {line.text}"
         yield Evidence("memory", f"{setting} ({text})" if setting else text, line.moment)
-
-
-def _shared(message: str, text: str, language: str) -> tuple[str, ...]:
-    """Words of meaning two texts have in common, in the order of the first."""
-    known = content(words(text, language), language)
-    return tuple(word for word in content(words(message, language), language) if word in known)
 
 
 def _notice(how: str) -> Evidence:

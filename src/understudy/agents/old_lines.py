@@ -19,11 +19,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy.agents.dialogue_context import content, heard_before, heard_words, last_heard, own_names
+from understudy.agents.dialogue_context import (
+    content,
+    heard_turns,
+    heard_words,
+    is_first_person,
+    last_heard,
+    own_names,
+    shared_content,
+)
 from understudy.agents.direct_answers import direct_answers
 from understudy.agents.encoded_memory import EncodedMemory
 from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
 from understudy.agents.fit import CachedEncoder
+from understudy.agents.passages import plain_line
 from understudy.agents.pools import said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
 from understudy.agents.tfidf import TfIdfAgent
@@ -33,7 +42,7 @@ from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Sit
 from understudy.lexical import TfIdf
 from understudy.persona import Other, Persona
 from understudy.story import Line, Relation
-from understudy.text import words
+from understudy.text import find_name, name_pattern, words
 from understudy.wording import (
     alias_sentence,
     name_sentence,
@@ -52,7 +61,6 @@ SAME, SURELY_SAME = 0.4, 0.92  # what was answered to the very same is the answe
 NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
 BY_WORDS, LEAST_BY_WORDS = 0.6, 0.05  # where there is no encoder, shared words alone must tell
 HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
-DIRECTION = re.compile(r"[\[(][^\])]*[\])]\s*")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
 LONG_LINE = 2  # sentences
 LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
@@ -76,7 +84,6 @@ FEELING_ASKED = re.compile(
 KNOWS = re.compile(r"\b(?:know|knew|met)\b|知|认识", re.IGNORECASE)
 DIRECT = 1.2  # the bearing of an answer to the very question
 IDENTITY, FATE_KNOWN = 1.4, 0.6
-IN_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class OldLines:
         asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
         drafts: list[Draft] = [
             RecalledDraft(draft.text, draft.source, None, draft.evidence, None, DIRECT)
-            for draft in direct_answers(situation, message, heard_before(persona, history))
+            for draft in direct_answers(situation, message, heard_turns(persona, history)[:-1])
         ]
         drafts += _facts(situation, message, asked, people)
         cached = self.agent.encoder(persona.language)
@@ -148,7 +155,7 @@ def _own_lines(
         text = exchange.said.text.strip()
         source = "exchange" if exchange.approved is None else "approved"
         prompt = exchange.heard or exchange.said
-        evidence = (taken_from(exchange, _shared(message, prompt.text, language)), *beside)
+        evidence = (taken_from(exchange, shared_content(message, prompt.text, language)), *beside)
         moment = said_at(exchange)
         own = float(bearing[index])
         if SECOND_PERSON.search(text) and (exchange.heard is None or exchange.heard.speaker != faced):
@@ -210,13 +217,13 @@ def _heard(
     named = _pattern(people)
     hearsay = list[RecalledDraft]()
     faced = situation.faced.name if situation.faced else ""
-    own = _names_pattern([*own_names(persona), *persona.attributes.get("nickname", ())])
+    own = (*own_names(persona), *persona.attributes.get("nickname", ()))
     for position in best:
         line = lines[position]
         if line.speaker == faced or line.speaker is None:
             continue
-        parts = [part.strip() for part in SENTENCE_END.split(DIRECTION.sub("", line.text)) if part.strip()]
-        parts = [part for part in parts if _can_be_told(part) and not own.search(part)]
+        parts = [part.strip() for part in SENTENCE_END.split(plain_line(line.text)) if part.strip()]
+        parts = [part for part in parts if _can_be_told(part) and find_name(part, own) is None]
         covered = [_coverage(asked, part, persona.language) for part in parts]
         if not parts or max(covered) < HALF:
             continue
@@ -247,7 +254,7 @@ def _facts(situation: Situation, message: str, asked: Mapping[str, float], peopl
     sentences = [
         text.strip()
         for text in persona.profile
-        if text.strip() and text not in kept and (language != READ or IN_FIRST_PERSON & set(words(text, READ)))
+        if text.strip() and text not in kept and (language != READ or is_first_person(text))
     ]
     query = content(heard_words(persona, message), language)
     shared = TfIdf(sentences, language).scores(query).tolist() if sentences else []
@@ -288,10 +295,10 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
     if WHO_ARE_YOU.search(message):
         yield known(name_sentence(persona.attributes.get("goes by", (persona.name,))[0], language), IDENTITY)
     for nickname in persona.attributes.get("nickname", ()):
-        if WHO_IS.search(message) and _names_pattern([nickname]).search(message):
+        if WHO_IS.search(message) and find_name(message, [nickname]):
             yield known(nickname_sentence(nickname, language), IDENTITY)
     for other in people:
-        alias = next((name for name in other.aliases if _names_pattern([name]).search(message)), None)
+        alias = next((name for name in other.aliases if find_name(message, [name])), None)
         if alias is not None and other.name not in message and WHO_IS.search(message):
             yield known(alias_sentence(alias, other.name, language), IDENTITY)
         for told in other.profile:
@@ -301,7 +308,7 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
 
 def _as_called(other: Other, message: str) -> str:
     """The name by which a message calls somebody: 'the Prior', 'Dr Bohm'."""
-    match = _names_pattern([other.name, *other.aliases]).search(message)
+    match = find_name(message, (other.name, *other.aliases))
     if match is None:
         return other.name
     has_article = match[0].startswith("the ") or message[: match.start()].lower().endswith("the ")
@@ -322,19 +329,8 @@ def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]
 
 def _mentioned(situation: Situation, message: str) -> list[Other]:
     """Those whom a message names, by whatever name."""
-    return [other for other in situation.acquaintances if (p := _pattern([other])) is not None and p.search(message)]
+    return [other for other in situation.acquaintances if find_name(message, (other.name, *other.aliases))]
 
 
 def _pattern(people: Iterable[Other]) -> re.Pattern[str] | None:
-    names = {name for other in people for name in (other.name, *other.aliases)}
-    return _names_pattern(names) if names else None
-
-
-def _names_pattern(names: Iterable[str]) -> re.Pattern[str]:
-    ordered = sorted(names, key=len, reverse=True)
-    return re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" if n.isascii() else re.escape(n) for n in ordered))
-
-
-def _shared(message: str, text: str, language: str) -> tuple[str, ...]:
-    known = content(words(text, language), language)
-    return tuple(word for word in content(words(message, language), language) if word in known)
+    return name_pattern(tuple(name for other in people for name in (other.name, *other.aliases)))

@@ -33,6 +33,7 @@ from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
 from understudy.dialogue import (
+    NOT_KNOWN_YET,
     Candidate,
     Evidence,
     Reply,
@@ -46,7 +47,6 @@ from understudy.storyfile import Story
 __all__ = ["ChatPrompt", "chat", "print_why"]
 
 RUNNERS_UP = 3
-NOT_KNOWN_YET = "not known yet"  # stands for a candidate whose text must not be shown
 LONGEST_LISTED = 100
 COMMANDS = """\
 /why            what the last reply was made from, and what else was considered

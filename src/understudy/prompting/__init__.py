@@ -14,7 +14,7 @@ from understudy.prompting.build import BUDGET, STYLES, Prompt, Section, build_pr
 from understudy.prompting.compact import render_compact
 from understudy.prompting.contents import PastExchange, PastLine, PromptContents, Recalled
 from understudy.prompting.first_person import first_person
-from understudy.prompting.introductions import introduced_name, introductions
+from understudy.prompting.introductions import introduced_name, introduced_names, introductions
 from understudy.prompting.trimming import GIVES_WAY
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "estimate_tokens",
     "first_person",
     "introduced_name",
+    "introduced_names",
     "introductions",
     "render_compact",
 ]

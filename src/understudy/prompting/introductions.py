@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-__all__ = ["introduced_name", "introductions"]
+__all__ = ["introduced_name", "introduced_names", "introductions"]
 
 LONGEST = 24  # words (of Japanese and Chinese: twice as many characters)
 
@@ -61,10 +61,14 @@ def introductions(texts: Iterable[str], language: str = "en") -> tuple[str, ...]
     return tuple(dict.fromkeys(sentence for text in texts for sentence in _statements(text, language)))
 
 
+def introduced_names(texts: Iterable[str], language: str = "en") -> list[str]:
+    """The names that somebody gave as their own, in the order they were given."""
+    return [name for text in texts for name in _names(text, language)]
+
+
 def introduced_name(texts: Iterable[str], language: str = "en") -> str:
     """The name that somebody gave last as their own; blank where they gave none."""
-    names = [name for text in texts for name in _names(text, language)]
-    return names[-1] if names else ""
+    return next(reversed(introduced_names(texts, language)), "")
 
 
 def _statements(text: str, language: str) -> Iterator[str]:

@@ -319,3 +319,10 @@ def test_a_line_is_repeated_where_five_words_of_it_are() -> None:
     line = next(line for line in situation.persona.past.lines() if len(line.text.split()) > 8)
     assert repeated_line(situation.persona, line.text) is not None
     assert repeated_line(situation.persona, "Nobody ever said these five words here.") is None
+
+
+def test_whoever_gave_a_name_may_be_called_by_it_though_somebody_absent_has_it_too() -> None:
+    zita = situation_at(read("demo"), "Zita", "2.3")
+    draft = Draft("Good evening, Tovey.", "writer")
+    assert not address(zita, [Turn("You", "Good evening.")], draft).passed
+    assert address(zita, [Turn("You", "Good evening. I'm Tovey.")], draft).passed

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from understudy.judging.guards.phrases import repeats_runs
 from understudy.text import guess_language, words
 
 __all__ = ["FAULTS", "LANGUAGES", "too_long", "wrong_language"]
@@ -35,8 +36,7 @@ MARKDOWN = re.compile(
 )
 ENDED = re.compile(r"[.!?…。！？~〜♪♡☆*)\]）】」』\"'”’-]\s*$|[^\W\d_]\s*$")
 HANGING = re.compile(r"(?:[,;:]|\b(?:and|or|but|the|a|an|of|to|with|that|because|in|my|your))\s*$", re.IGNORECASE)
-RUN, REPEATED = 4, 0.15
-"""A run of so many words that stands in a reply again; so large a share of such runs is a loop."""
+RUN = 4  # words of which a repetition is counted
 
 FUNCTION_WORDS = {
     "de": "der die das und nicht ich ist ein eine mit auf wir sie es zu von den dem im du sich auch wie",
@@ -79,9 +79,7 @@ def speaks_for_other(reply: str, _before: Sequence[str] = ()) -> str:
 
 def loops(reply: str, _before: Sequence[str] = ()) -> str:
     spoken = _words(reply)
-    runs = [tuple(spoken[first : first + RUN]) for first in range(len(spoken) - RUN + 1)]
-    repeated = len(runs) - len(set(runs))
-    is_loop = (len(runs) > RUN and repeated > max(1, REPEATED * len(runs))) or _repeats_one_word(spoken)
+    is_loop = repeats_runs(spoken, RUN) or _repeats_one_word(spoken)
     return "says the same again and again" if is_loop else ""
 
 

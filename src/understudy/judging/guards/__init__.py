@@ -20,10 +20,9 @@ from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret
 from understudy.judging.guards.story_view import Stories, StoryView, StoryViews
-from understudy.judging.guards.verdict import NOT_KNOWN_YET, Guard, Verdict
+from understudy.judging.guards.verdict import Guard, Verdict
 
 __all__ = [
-    "NOT_KNOWN_YET",
     "Guard",
     "Stories",
     "StoryView",

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from understudy.agents.dialogue_context import heard_turns
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import PeopleNames, company_at, gender_of, heard_turns, own_names
+from understudy.judging.guards.company import PeopleNames, company_at, gender_of, own_names
 from understudy.judging.guards.verdict import Verdict
 
 __all__ = ["address"]
@@ -50,14 +51,16 @@ def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verd
     if situation.persona.language != "en":
         fault = ""
     else:
-        fault = _calls_the_absent(situation, history, draft) or _speaks_of_those_here(situation, history, draft.text)
+        people = PeopleNames.of(situation, history)
+        fault = _calls_the_absent(situation, history, draft, people)
+        fault = fault or _speaks_of_those_here(situation, draft.text, people)
     return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
 
 
-def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
-    people, text = PeopleNames.of(situation, history), draft.text
+def _calls_the_absent(situation: Situation, history: Sequence[Turn], draft: Draft, people: PeopleNames) -> str:
+    text = draft.text
     absent = _vocative(tuple(name for name in people.absent if " " not in name or len(name.split()) < 4))
-    last_messages = heard_turns(situation, history)[-1:]
+    last_messages = heard_turns(situation.persona, history)[-1:]
     if absent is not None and (match := absent.search(text)) and not _is_subject(text, match, people, last_messages):
         return "calls somebody who is not there"
     own_aliases = {name.casefold() for name in (*people.faced, *people.present)}
@@ -95,8 +98,7 @@ def _was_for_another(situation: Situation, draft: Draft) -> bool:
     return faced is None or faced.name not in company_at(situation.persona.past, draft.moment)
 
 
-def _speaks_of_those_here(situation: Situation, history: Sequence[Turn], text: str) -> str:
-    people = PeopleNames.of(situation, history)
+def _speaks_of_those_here(situation: Situation, text: str, people: PeopleNames) -> str:
     if situation.faced is not None:
         shared = set(own_names(situation)) | set(people.absent) | set(people.present)
         names = tuple(name for name in people.faced if name not in shared and name[:1].isupper())

@@ -9,23 +9,24 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Situation, Turn
-from understudy.judging.guards.phrases import name_pattern, self_introduced
 from understudy.persona import Other, Past
+from understudy.prompting import introduced_names
 from understudy.story import Moment
-from understudy.text import fold
+from understudy.text import find_name
 
-__all__ = ["PeopleNames", "company_at", "gender_of", "heard_turns", "line_at", "own_names", "people_named"]
+__all__ = ["PeopleNames", "company_at", "gender_of", "line_at", "own_names", "people_named", "people_of"]
 
 WOMAN = re.compile(r"\b(?:woman|girl|female|lady|she|her|女|女性|女の子|姑娘)\b|女")
 MAN = re.compile(r"\b(?:man|boy|male|gentleman|he|his)\b|男")
 
 
-def heard_turns(situation: Situation, history: Sequence[Turn]) -> list[str]:
-    """What the others have said in this chat."""
-    own = fold(situation.persona.name)
-    return [turn.text for turn in history if fold(turn.speaker) != own]
+def people_of(situation: Situation) -> tuple[Other, ...]:
+    """The one faced, those present, and everybody else the character knows of."""
+    faced = () if situation.faced is None else (situation.faced,)
+    return (*faced, *situation.present, *situation.acquaintances)
 
 
 def own_names(situation: Situation) -> tuple[str, ...]:
@@ -63,7 +64,8 @@ class PeopleNames:
         for other in situation.acquaintances:
             is_faced = situation.faced is not None and other.name == situation.faced.name
             (faced if is_faced else there if other.name in here else away).extend(_names(other))
-        faced += self_introduced(heard_turns(situation, history))
+        for name in introduced_names(heard_turns(situation.persona, history), situation.persona.language):
+            faced += (name, *name.split())
         own = set(own_names(situation))
         clear = {name for name in away if name not in faced and name not in there and name not in own}
         return cls(tuple(dict.fromkeys(faced)), tuple(dict.fromkeys(there)), tuple(sorted(clear)))
@@ -79,7 +81,7 @@ def _names(other: Other) -> list[str]:
 
 def people_named(text: str, people: Iterable[Other]) -> set[str]:
     """Whom of these a text names, by name or alias; a name that several share names them all."""
-    return {other.name for other in people if (p := name_pattern(tuple(_names(other)))) is not None and p.search(text)}
+    return {other.name for other in people if find_name(text, _names(other)) is not None}
 
 
 _COMPANY = KeyedCache[dict[tuple[int, ...], frozenset[str]]](64)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.phrases import plain, roots
+from understudy.judging.guards.company import people_of
+from understudy.judging.guards.phrases import plain, repeats_runs, roots
 from understudy.judging.guards.verdict import Verdict
-from understudy.persona import Other, Past, Persona
+from understudy.persona import Past, Persona
 from understudy.text import fold, guess_language, words
 
 __all__ = ["form"]
@@ -90,15 +91,10 @@ def _labels_somebody(situation: Situation, text: str) -> bool:
     label = LABEL.search(text)
     if label is None:
         return False
-    people = (situation.persona.name, *(other.name for other in _others(situation)))
+    people = (situation.persona.name, *(other.name for other in people_of(situation)))
     known = {fold(part) for name in people for part in (name, *name.split())}
-    known |= {fold(alias) for other in _others(situation) for alias in other.aliases}
+    known |= {fold(alias) for other in people_of(situation) for alias in other.aliases}
     return fold(label[1]) in known
-
-
-def _others(situation: Situation) -> tuple[Other, ...]:
-    faced = () if situation.faced is None else (situation.faced,)
-    return (*faced, *situation.present, *situation.acquaintances)
 
 
 def _is_foreign(text: str, language: str) -> bool:
@@ -114,9 +110,7 @@ def _is_foreign(text: str, language: str) -> bool:
 def _loops(bag: Sequence[str], language: str) -> bool:
     """The same run of words again and again."""
     size = 4 if language == "en" else 8
-    runs = [tuple(bag[first : first + size]) for first in range(len(bag) - size + 1)]
-    repeated = len(runs) - len(set(runs))
-    if len(runs) > 4 and repeated > max(1, 0.15 * len(runs)):
+    if repeats_runs(bag, size):
         return True
     return language == "en" and len(bag) > 8 and len(set(bag)) < 0.45 * len(bag)
 

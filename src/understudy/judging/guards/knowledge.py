@@ -9,11 +9,13 @@ deny it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
+from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import heard_turns
+from understudy.judging.guards.company import people_of
 from understudy.judging.guards.phrases import denies, names_in, numbers_in, roots, sentences
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
@@ -24,12 +26,12 @@ from understudy.wording import tie_sentence
 __all__ = ["invented", "known_words", "not_yet_known", "prepare", "words_of_chat"]
 
 NAME = "knowledge"
-METRIC_NAMES = ("anachronism", "unwitnessed")
 WRITTEN = frozenset({"writer"})
 OF_THE_PERSONA = frozenset({"exchange", "profile", "relation", "memory", "bank"})
 """Sources that hold nothing of the future: the persona itself, and lines that state nothing."""
 
 _WORDS = KeyedCache[frozenset[str]](32)
+_SITUATION_WORDS = KeyedCache[frozenset[str]](32)
 
 
 def not_yet_known(views: StoryViews) -> Guard:
@@ -41,7 +43,7 @@ def not_yet_known(views: StoryViews) -> Guard:
         stories = views(situation)
         if situation.persona.story and not stories:
             return Verdict.stopped(NAME, "cannot be judged: its story is not here")
-        messages_heard, language = heard_turns(situation, history), situation.persona.language
+        messages_heard, language = heard_turns(situation.persona, history), situation.persona.language
         text = " ".join(
             _without(part, messages_heard, language) if part.endswith(("?", "？")) or denies(part) else part
             for part in sentences(draft.text)
@@ -60,8 +62,7 @@ def not_yet_known(views: StoryViews) -> Guard:
 def prepare(views: StoryViews, situation: Situation, texts: Sequence[str]) -> None:
     """Score many texts in one batch, which is faster than one by one; the guard then uses the cached scores."""
     for view in views(situation):
-        for name in METRIC_NAMES:
-            view.scores(name, texts)
+        view.scores("anachronism", texts)
 
 
 def _without(text: str, messages_heard: Sequence[str], language: str) -> str:
@@ -89,13 +90,20 @@ def invented(situation: Situation, history: Sequence[Turn], draft: Draft) -> Ver
     return Verdict.passing(NAME)
 
 
-def words_of_chat(situation: Situation, history: Sequence[Turn]) -> set[str]:
+def words_of_chat(situation: Situation, history: Sequence[Turn]) -> frozenset[str]:
     """The words of this chat, and of what the situation says beside the character's past."""
-    people = (*([situation.faced] if situation.faced else []), *situation.present, *situation.acquaintances)
-    texts = [turn.text for turn in history]
-    texts += [text for person in people for text in (person.name, *person.aliases, *person.profile)]
-    texts += [situation.setting, *situation.secrets]
-    return {word.removesuffix("'s") for text in texts for word in words(text)}
+    around = _SITUATION_WORDS.get_or_create(id(situation), situation, lambda: _words_around(situation))
+    return around | _bare_words(turn.text for turn in history)
+
+
+def _words_around(situation: Situation) -> frozenset[str]:
+    """Made once for a situation: there can be thousands of acquaintances, and dozens of drafts to a message."""
+    people = ((person.name, *person.aliases, *person.profile) for person in people_of(situation))
+    return _bare_words((*chain.from_iterable(people), situation.setting, *situation.secrets))
+
+
+def _bare_words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(word.removesuffix("'s") for text in texts for word in words(text))
 
 
 def known_words(persona: Persona) -> frozenset[str]:

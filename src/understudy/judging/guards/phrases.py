@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Sequence
 
 from understudy.agents.word_roots import roots
-from understudy.text import words
+from understudy.text import find_name, words
 
 __all__ = [
     "NUMBERS",
     "affirms",
     "called",
     "denies",
-    "name_pattern",
     "names_in",
     "numbers_in",
     "plain",
+    "repeats_runs",
     "roots",
-    "self_introduced",
     "sentences",
 ]
 
@@ -38,15 +36,13 @@ NO = re.compile(
     r"i don't|i am not|i cannot|i can't|rubbish)",
     re.I,
 )
+FEWEST_RUNS, REPEATED_SHARE = 4, 0.15
 CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w'’]*")
 COMMON_CAPITALS = frozenset(
     """i i'm i've i'll i'd monday tuesday wednesday thursday friday saturday sunday january february march april may
     june july august september october november december god lord heaven christmas easter mr mrs miss ms dr sir madam
     english
     french spanish german italian american british ok okay tv dad mum mom papa mama father mother""".split()
-)
-INTRODUCED = re.compile(
-    r"\b(?:i am|i'm|my name is|my name's|call me|they call me|this is)\s+([A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*)",
 )
 
 
@@ -58,6 +54,12 @@ def sentences(text: str) -> list[str]:
 def plain(text: str) -> str:
     """A text without case and marks, to be compared."""
     return re.sub(r"[\W_]+", " ", text.casefold()).strip()
+
+
+def repeats_runs(bag: Sequence[str], size: int) -> bool:
+    """The same runs of words again and again."""
+    runs = [tuple(bag[first : first + size]) for first in range(len(bag) - size + 1)]
+    return len(runs) > FEWEST_RUNS and len(runs) - len(set(runs)) > max(1, REPEATED_SHARE * len(runs))
 
 
 def numbers_in(text: str) -> set[str]:
@@ -85,21 +87,6 @@ def denies(text: str) -> bool:
     return NO.match(text.strip()) is not None
 
 
-def self_introduced(texts: Iterable[str]) -> set[str]:
-    """The names by which somebody has introduced themselves: 'I'm Tom'."""
-    return {name for text in texts for match in INTRODUCED.finditer(text) for name in (match[1], *match[1].split())}
-
-
-@lru_cache(4096)
-def name_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Finds any of the names where it stands whole; names in scripts without spaces wherever they stand."""
-    longest_first = sorted({name for name in names if name.strip()}, key=len, reverse=True)
-    if not longest_first:
-        return None
-    return re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" if n.isascii() else re.escape(n) for n in longest_first))
-
-
 def called(text: str, names: tuple[str, ...]) -> bool:
     """Does a text have one of the names?"""
-    pattern = name_pattern(names)
-    return pattern is not None and pattern.search(text) is not None
+    return find_name(text, names) is not None

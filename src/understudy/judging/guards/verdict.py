@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from understudy.dialogue import Draft, Situation, Turn
+from understudy.dialogue import NOT_KNOWN_YET, Draft, Situation, Turn
 
-__all__ = ["NOT_KNOWN_YET", "Guard", "Verdict"]
-
-NOT_KNOWN_YET = "not known yet"
-"""The reason shown to a reader of the chat where a fuller one would be a spoiler."""
+__all__ = ["Guard", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
