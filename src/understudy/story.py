@@ -16,11 +16,14 @@ from typing import NamedTuple, Protocol, TypeVar
 from understudy.errors import UnknownMoment
 
 __all__ = [
+    "KIN",
+    "PROFILE",
     "SECRET",
     "Character",
     "Dated",
     "Exchange",
     "Fact",
+    "Finding",
     "Line",
     "LoreEntry",
     "Moment",
@@ -185,6 +188,21 @@ class Character:
 
 
 SECRET = "secret"  # noqa: S105  (the attribute of what one keeps to oneself)
+PROFILE = "profile"
+"""The attribute of a whole sentence in the first person; one can have many."""
+KIN = ("spouse", "parent", "child", "sibling", "grandparent", "grandchild", "in-law")
+"""Kinds of family; 'family' where it is not known which. A tie says what the other is: `to` is the parent of `of`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """That a fact or tie was found in the text, not written by an author: how surely, where, who was there."""
+
+    confidence: float
+    sources: tuple[Moment, ...]
+    """The lines that say it, in story order; it holds from the first of them on."""
+    witnesses: tuple[str, ...] = ()
+    """Those who were there for one of the lines: nobody else knows of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +218,12 @@ class Fact:
     since: Moment
     until: Moment | None = None
     known_to: tuple[str, ...] | None = None
+    found: Finding | None = field(default=None, compare=False)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Facts of one key take each other's place. One can have many secrets: each is a key of its own."""
-        return (self.who, self.attribute, *(self.values if self.attribute == SECRET else ()))
+        """Facts of one key take each other's place. Secrets and sentences are keys of their own: one can have many."""
+        return (self.who, self.attribute, *(self.values if self.attribute in (SECRET, PROFILE) else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +237,9 @@ class Relation:
     since: Moment
     until: Moment | None = None
     source: Source | None = field(default=None, compare=False)
+    term: str = field(default="", compare=False)
+    """The text's own word for what the other is: 'wife' for a spouse."""
+    found: Finding | None = field(default=None, compare=False)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -296,9 +318,11 @@ class Schema:
         *("achievement", "title", "belongings", "export", "hobby", "character", "spells", "nickname"),  # nurture
         *("affiliation", "goes by", "born", "died"),  # whom one belongs to, a false name, and the ends of a life
         SECRET,
+        PROFILE,
     )
     kinds: tuple[str, ...] = (
         *("friend", "classmate", "teacher", "family", "lover", "opponent", "teammate", "enemy"),
+        *KIN,
         "confidant",  # knows who is behind the name somebody goes by
     )
     levels: tuple[tuple[str, int, int], ...] = (("affection", -10, 10), ("familiarity", 0, 10))
