@@ -13,6 +13,7 @@ from brasskey import brass_key
 
 os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
 os.environ["UNDERSTUDY_CONFIG"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no settings")
+os.environ["XDG_DATA_HOME"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no data")
 for variable in [name for name in os.environ if name.startswith(("UNDERSTUDY_LLM_", "UNDERSTUDY_LOG_", "OPENAI_"))]:
     del os.environ[variable]
 os.environ["UNDERSTUDY_AGENT"] = "guarded"  # by default nothing is written by a model, whatever this machine has

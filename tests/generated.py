@@ -12,6 +12,7 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
+from found import found_fact, found_tie, write_claims
 from understudy.readers.assembly import Assembly
 from understudy.readers.events import (
     CastEntry,
@@ -47,6 +48,16 @@ class Plan:
     ties: list[Relation] = field(default_factory=list)
     named: list[tuple[Moment, str, frozenset[str]]] = field(default_factory=list)
     """(moment, who was named, who heard it)"""
+    found_facts: list[Fact] = field(default_factory=list)
+    found_ties: list[Relation] = field(default_factory=list)
+
+    def present_at(self, line: Moment) -> frozenset[str]:
+        return next(company for moment, _, _, company in self.lines if moment == line)
+
+    def knows(self, who: str, claim: Fact | Relation, at: Moment) -> bool:
+        """Was somebody there for a line, before a moment, that says what was found?"""
+        assert claim.found is not None
+        return any(source < at and who in self.present_at(source) for source in claim.found.sources)
 
     def story(self, folder: Path) -> Story:
         source = folder / "made.txt"
@@ -57,7 +68,11 @@ class Plan:
             assembly = Assembly(writer)
             assembly.add_file(opened, "made", iter(self.events))
             assembly.finish("Made Up")
-            return Story(writer.address)
+            story = Story(writer.address)
+            if not (self.found_facts or self.found_ties):
+                return story
+            write_claims(story, folder / "made.found.toml", [*self.found_facts, *self.found_ties])
+            return Story(writer.address, found_file=folder / "made.found.toml")
 
     def moments(self) -> Iterator[Moment]:
         for moment, _ in self.scenes:
@@ -155,3 +170,23 @@ def _draw_dated(draw: st.DrawFn, plan: Plan, cast: list[str]) -> None:
         if not any((tie.of, tie.to, tie.since) == (t.of, t.to, t.since) for t in plan.ties):
             plan.ties.append(tie)
             plan.events.append(RelationEntry(HERE, tie))
+
+
+@st.composite
+def plans_with_found(draw: st.DrawFn) -> Plan:
+    """Plans in which facts and ties were found as well, each in one line or several."""
+    plan = draw(plans())
+    cast = NAMES[: sum(isinstance(event, CastEntry) for event in plan.events)]
+    lines = st.lists(st.sampled_from([moment for moment, *_ in plan.lines]), min_size=1, max_size=3, unique=True)
+    confidence = st.sampled_from([0.3, 0.6, 0.75, 0.95])
+    for number in range(draw(st.integers(1, 5))):
+        who, attribute = draw(st.sampled_from(cast)), draw(st.sampled_from(["profile", "hobby", "belongings", "looks"]))
+        sources = sorted(draw(lines))
+        if not any((fact.who, fact.attribute) == (who, attribute) for fact in plan.found_facts):
+            text = f"discovery number {number} of all"
+            plan.found_facts.append(found_fact(who, attribute, text, *sources, confidence=draw(confidence)))
+    for of in draw(st.lists(st.sampled_from(cast), unique=True)):
+        to = draw(st.sampled_from([name for name in cast if name != of]))
+        kind, term = draw(st.sampled_from([("spouse", "wife"), ("friend", "")]))
+        plan.found_ties.append(found_tie(of, to, kind, *sorted(draw(lines)), confidence=draw(confidence), term=term))
+    return plan

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generated import NAMES, Plan, plans
+from generated import NAMES, Plan, plans, plans_with_found
 from reaching import reachable, tables_that_open
 from understudy.dialogue import situation_at
 from understudy.readers import read
@@ -27,7 +27,7 @@ def standing(draw: st.DataObject, plan: Plan) -> tuple[str, Moment, str | None]:
 
 
 @thorough
-@given(plan=plans(), data=st.data())
+@given(plan=plans() | plans_with_found(), data=st.data())
 def test_what_the_rules_withhold_cannot_be_reached(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
     story = plan.story(tmp_path)
     who, at, facing = standing(data, plan)
@@ -67,7 +67,7 @@ def test_what_the_rules_withhold_cannot_be_reached(tmp_path: Path, plan: Plan, d
         seen = fact.who in before and (told or (fact.known_to is None and fact.attribute in ("title", "looks")))
         assert any(fact.values[0] in string for string in reached) == (holds and not newer and (mine or seen))
 
-    shown = {(tie.to, tie.level) for tie in situation.persona.relations}
+    shown = {(tie.to, tie.level) for tie in situation.persona.relations if tie.found is None}
     expected = {}
     for tie in sorted((tie for tie in plan.ties if tie.of == who and tie.since <= at), key=lambda tie: tie.since):
         if tie.to in heard_of | before:
@@ -76,8 +76,40 @@ def test_what_the_rules_withhold_cannot_be_reached(tmp_path: Path, plan: Plan, d
     assert all(tie.of == who and tie.since <= at and tie.until is None for tie in situation.persona.relations)
 
 
+@thorough
+@given(plan=plans_with_found(), data=st.data())
+def test_what_was_found_is_known_after_its_line_and_to_those_who_were_there(
+    tmp_path: Path, plan: Plan, data: st.DataObject
+) -> None:
+    story = plan.story(tmp_path)
+    who, at, facing = standing(data, plan)
+    situation = situation_at(story, who, at, facing)
+    reached = reachable(situation)
+    company = {name for moment, _, _, there in plan.lines if moment < at and who in there for name in there}
+    heard_of = company | {name for moment, name, heard in plan.named if moment < at and who in heard}
+    before = ({facing} if facing else set()) | {other.name for other in situation.present}
+    written = {(fact.who, fact.attribute) for fact in plan.facts}
+    for fact in plan.found_facts:
+        assert fact.found is not None
+        is_used = fact.found.confidence >= 0.6 and (fact.who, fact.attribute) not in written
+        is_about = fact.who == who or fact.who in before
+        shown = [text for text in reached if fact.values[0] in text]
+        assert bool(shown) == (is_used and is_about and plan.knows(who, fact, at))
+    found = {(tie.to, tie.kind): tie for tie in situation.persona.relations if tie.found is not None}
+    assert set(found) == {
+        (tie.to, tie.kind)
+        for tie in plan.found_ties
+        if tie.found is not None and tie.found.confidence >= 0.6
+        if tie.of == who and tie.to in heard_of | before and plan.knows(who, tie, at)
+    }
+    findings = [tie.found for tie in found.values() if tie.found is not None]
+    findings += [sentence.finding for sentence in situation.persona.found.values()]
+    assert all(source < at for finding in findings for source in finding.sources)
+    assert not any(fact.values[0] in secret for fact in plan.found_facts for secret in situation.secrets)
+
+
 @settings(thorough, max_examples=60)
-@given(plan=plans(), data=st.data())
+@given(plan=plans() | plans_with_found(), data=st.data())
 def test_secrets_and_acquaintances_hold_nothing_of_the_future(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
     story = plan.story(tmp_path)
     who, at, facing = standing(data, plan)

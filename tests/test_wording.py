@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from found import found_fact, found_tie
 from understudy.readers import read
 from understudy.story import Fact, Moment, Relation, Schema, holding_at
 from understudy.text import LANGUAGES, guess_language, words
@@ -44,7 +45,7 @@ def test_every_level_has_a_sentence_of_its_own(language: str) -> None:
     assert all("Ines" in sentence for sentence in said)
 
 
-OF_SOME = {"last_join", "you", "you_forms"}  # what only some languages need
+OF_SOME = {"lowered", "last_join", "you", "you_forms"}  # what only some languages need
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -157,3 +158,27 @@ def test_a_secret_that_everybody_knows_is_none() -> None:
     secret = Fact("Ines", "secret", ("having sold the key",), Moment((1,)), known_to=("Mara",))
     assert fact_sentence(secret, "en") == "What I keep to myself is having sold the key."
     assert fact_sentence(replace(secret, known_to=None), "en") == "I make no secret of having sold the key."
+
+
+def test_what_was_found_without_certainty_is_said_so() -> None:
+    source = Moment((1, 1, 2))
+    wife = found_tie("Chandler", "Monica", "spouse", source, confidence=0.7, term="wife")
+    assert tie_sentence(wife, "en") == "Monica seems to be my wife."
+    assert tie_sentence(wife, "en", hedged=False) == "Monica is my wife."
+    assert tie_sentence(found_tie("A", "Monica", "spouse", source, confidence=0.95, term="wife"), "en") == (
+        "Monica is my wife."
+    )
+    assert tie_to_faced(wife, "en") == "You seem to be my wife."
+    friend = found_tie("Chandler", "Monica", "friend", source, confidence=0.7)
+    assert tie_sentence(friend, "en") == "It seems that Monica is my friend."
+    assert tie_to_faced(friend, "en") == "It seems that you are my friend."
+    hobby = found_fact("Chandler", "hobby", "chess", source, confidence=0.7)
+    assert fact_sentence(hobby, "en") == "It seems that what I enjoy is chess."
+    assert about_other(hobby, "Chandler", "en") == "It seems that what Chandler enjoys is chess."
+    profile = found_fact("Chandler", "profile", "I am a nurse", source, confidence=0.7)
+    assert fact_sentence(profile, "en") == "It seems that I am a nurse."
+    assert fact_sentence(profile, "en", hedged=False) == "I am a nurse."
+    assert tie_sentence(found_tie("A", "花", "spouse", source, confidence=0.7, term="妻"), "ja") == "花は妻らしい。"
+    assert tie_sentence(found_tie("A", "花", "spouse", source, confidence=0.7, term="妻子"), "zh") == (
+        "花好像是我的妻子。"
+    )

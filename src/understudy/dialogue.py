@@ -7,7 +7,7 @@ argument, so agents hold no conversation and one instance serves every chat at o
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from understudy.cancellation import Cancellation
@@ -25,8 +25,9 @@ from understudy.persona import (
     persona_at,
     secrets_at,
 )
-from understudy.story import Moment, Scene
+from understudy.story import Finding, Moment, Scene
 from understudy.storyfile import Story
+from understudy.wording import tie_sentence
 
 __all__ = [
     "DEFAULT_SAMPLING",
@@ -49,6 +50,7 @@ __all__ = [
     "StreamingAgent",
     "Turn",
     "Usage",
+    "mark_found",
     "situation_at",
 ]
 
@@ -136,6 +138,8 @@ class Evidence:
     text: str
     moment: Moment | None = None
     words: tuple[str, ...] = ()
+    found: Finding | None = None
+    """Where it was found in the text: nobody wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +258,20 @@ class Guesser(Protocol):
     """For each masked speaker of a scene, how probable each persona is."""
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Mapping[str, Mapping[str, float]]: ...
+
+
+def mark_found(reply: Reply, situation: Situation) -> Reply:
+    """The reply with those pieces of its evidence marked that were found in the text."""
+    persona, faced = situation.persona, situation.faced
+    findings = {text: found.finding for text, found in persona.found.items()}
+    findings |= {found.plain: found.finding for found in persona.found.values()}
+    for tie in (*persona.relations, *(faced.relations if faced else ())):
+        if tie.found is not None:
+            findings |= {tie_sentence(tie, persona.language, hedged): tie.found for hedged in (True, False)}
+    if not findings:
+        return reply
+    evidence = (replace(item, found=findings.get(item.text, item.found)) for item in reply.evidence)
+    return replace(reply, evidence=tuple(evidence))
 
 
 def situation_at(

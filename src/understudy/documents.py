@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from understudy.dialogue import Reply, Situation
-from understudy.persona import Other
-from understudy.story import Line, Relation, Scene
+from understudy.dialogue import Evidence, Reply, Situation
+from understudy.persona import FoundSentence, Other
+from understudy.story import Finding, Line, Relation, Scene
 from understudy.storyfile import CastMember, FileCounts, Story, UnreadLine
 from understudy.wording import tie_sentence
 
 __all__ = [
     "cast_document",
+    "finding_document",
+    "found_sentences",
     "line_document",
     "other_document",
     "persona_document",
@@ -92,22 +94,33 @@ def scene_document(scene: Scene) -> Document:
     }
 
 
+def finding_document(finding: Finding) -> Document:
+    return {"confidence": finding.confidence, "sources": [source.dotted for source in finding.sources]}
+
+
+def found_sentences(found: Mapping[str, FoundSentence]) -> list[Document]:
+    """Which sentences of a profile were found in the text, and where."""
+    return [{"sentence": text, "found": finding_document(item.finding)} for text, item in found.items()]
+
+
 def tie_document(tie: Relation, language: str) -> Document:
-    return {
+    document = {
         "to": tie.to,
         "kind": tie.kind,
         "level": tie.level,
         "since": tie.since.dotted,
         "sentence": tie_sentence(tie, language),
     }
+    return document if tie.found is None else {**document, "found": finding_document(tie.found)}
 
 
 def other_document(other: Other, language: str) -> Document:
-    return {
+    document: Document = {
         "name": other.name,
         "profile": list(other.profile),
         "relations": [tie_document(tie, language) for tie in other.relations],
     }
+    return {**document, "found": found_sentences(other.found)} if other.found else document
 
 
 def persona_document(situation: Situation, last: int | None) -> Document:
@@ -122,23 +135,27 @@ def persona_document(situation: Situation, last: int | None) -> Document:
         "lines": [{"moment": line.moment.dotted, "text": line.text} for line in persona.past.lines(last)],
         "memory": [scene_document(scene) for scene in persona.past.scenes(last)],
     }
+    if persona.found:
+        document["found"] = found_sentences(persona.found)
     if situation.faced is not None:
         document["facing"] = other_document(situation.faced, persona.language)
     return document
 
 
+def _evidence_document(item: Evidence) -> Document:
+    document = {
+        "kind": item.kind,
+        "text": item.text,
+        "moment": item.moment.dotted if item.moment else None,
+        "words": list(item.words),
+    }
+    return document if item.found is None else {**document, "found": finding_document(item.found)}
+
+
 def reply_document(reply: Reply) -> Document:
     return {
         "reply": reply.text,
-        "evidence": [
-            {
-                "kind": item.kind,
-                "text": item.text,
-                "moment": item.moment.dotted if item.moment else None,
-                "words": list(item.words),
-            }
-            for item in reply.evidence
-        ],
+        "evidence": [_evidence_document(item) for item in reply.evidence],
         "candidates": [
             {
                 "text": item.text,

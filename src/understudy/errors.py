@@ -3,7 +3,7 @@
 UnderstudyError
 ├── InputError            something handed in cannot be used (carries file and line)
 │   ├── UnknownFormat     no reader recognises it
-│   └── CastError         a cast.toml or probes.toml written by a person is wrong
+│   └── CastError         a cast.toml, probes.toml or found.toml is wrong
 ├── StoryError            a question the story cannot answer
 │   ├── UnknownStory
 │   ├── UnknownCharacter
@@ -56,7 +56,7 @@ class UnknownFormat(InputError):
 
 
 class CastError(InputError):
-    """A file written by a person (cast.toml, probes.toml) is out of range, unknown or contradictory."""
+    """A file that a person keeps (cast.toml, probes.toml, found.toml) is out of range, unknown or contradictory."""
 
 
 class StoryError(UnderstudyError):

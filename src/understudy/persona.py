@@ -7,24 +7,27 @@
 A name is heard where somebody says it: what a stage direction calls people is the author's word, which nobody in the
 scene hears. Whoever it brings in has been met.
 
-What others feel towards the character is not part of it: ask `felt_towards`, which is for authors.
+What was found in the text holds as well, for those who were there when one of its lines was said, and with no more
+of its sources than had been said by then. What others feel towards the character is not part of it: ask
+`felt_towards`, which is for authors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from understudy.errors import Dead, Unborn
 from understudy.macros import fill_macros
 from understudy.names import character_at, people_at, shown_names
-from understudy.story import Exchange, Fact, Line, LoreEntry, Moment, Relation, Scene, holding_at
+from understudy.story import PROFILE, Exchange, Fact, Finding, Line, LoreEntry, Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
 __all__ = [
     "NOT_OF_ONESELF",
+    "FoundSentence",
     "NoPast",
     "Other",
     "Past",
@@ -37,11 +40,15 @@ __all__ = [
     "other_at",
     "persona_at",
     "secrets_at",
+    "witnessed",
 ]
 
 NOT_OF_ONESELF = frozenset({"born", "died"})
 PLAIN_TO_SEE = frozenset({"gender", "age", "looks", "title"})
 """What anybody who meets somebody can tell; the rest is known only to those a fact names."""
+
+
+D = TypeVar("D", Fact, Relation)
 
 
 class Past(Protocol):
@@ -70,6 +77,14 @@ class NoPast:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundSentence:
+    """What lies behind a sentence that was found in the text, and how it would be said if it were certain."""
+
+    finding: Finding
+    plain: str
+
+
+@dataclass(frozen=True, slots=True)
 class Persona:
     """One character at one moment."""
 
@@ -86,6 +101,8 @@ class Persona:
     """How its card opens a talk; `{{user}}` in it is whoever it talks with (`cards.greetings_for`)."""
     lore: tuple[LoreEntry, ...] = ()
     """What a talk can bring up (`cards.lore_for`)."""
+    found: Mapping[str, FoundSentence] = field(default_factory=dict)
+    """Those sentences of the profile that nobody wrote: they were found in the text."""
 
     def feelings(self) -> tuple[str, ...]:
         """The character's ties as sentences."""
@@ -101,6 +118,8 @@ class Other:
     relations: tuple[Relation, ...] = ()
     aliases: tuple[str, ...] = ()
     """What else they may be called at the persona's moment."""
+    found: Mapping[str, FoundSentence] = field(default_factory=dict, hash=False)
+    """Those sentences of the profile that were found in the text."""
 
 
 def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:
@@ -112,13 +131,14 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
     character = character_at(story, name, at)
     own = story.facts(character.name)
     must_be_alive(own, character.name, at)
-    holding = [fact for fact in holding_at(own, at) if fact.attribute not in NOT_OF_ONESELF]
+    known_facts = witnessed(story, own, character.name, at)
+    holding = [fact for fact in holding_at(known_facts, at) if fact.attribute not in NOT_OF_ONESELF]
     shown_as = false_names(story, character.name, at)
     _, known = story.acquaintances(character.name, at)
     facing = known | {character_at(story, other, at).name for other in before}
     ties = tuple(
         replace(tie, to=shown_as.get(tie.to, tie.to), until=None, source=None)
-        for tie in holding_at(story.relations(of=character.name), at)
+        for tie in holding_at(witnessed(story, story.relations(of=character.name), character.name, at), at)
         if tie.to in facing
     )
     card = story.card_texts(character.name)
@@ -128,6 +148,13 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         name=character.name,
         moment=at,
         profile=(*profile, *(fact_sentence(fact, story.language) for fact in holding)),
+        found={
+            fact_sentence(fact, story.language): FoundSentence(
+                fact.found, fact_sentence(fact, story.language, hedged=False)
+            )
+            for fact in holding
+            if fact.found is not None
+        },
         attributes=_attributes(holding),
         relations=ties,
         past=story.past(character.name, at, shown_as),
@@ -138,10 +165,29 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
     )
 
 
+def witnessed(story: Story, dated: Iterable[D], who: str, at: Moment) -> list[D]:
+    """Without what was found in lines that somebody was not there for by a moment.
+
+    Of the rest, only the sources that had been said by then are told.
+    """
+    return [known for item in dated if (known := _known_of(story, item, who, at)) is not None]
+
+
+def _known_of(story: Story, item: D, who: str, at: Moment) -> D | None:
+    if item.found is None:
+        return item
+    said = tuple(source for source in item.found.sources if source < at)
+    if not any(who in story.present_at(source) for source in said):
+        return None
+    return replace(item, found=Finding(item.found.confidence, said))
+
+
 def _attributes(holding: Sequence[Fact]) -> dict[str, tuple[str, ...]]:
-    """The values of each attribute; those of several secrets together."""
+    """The values of each attribute; those of several secrets together. Whole sentences are in the profile."""
     attributes = dict[str, tuple[str, ...]]()
     for fact in holding:
+        if fact.attribute == PROFILE:
+            continue
         attributes[fact.attribute] = (*attributes.get(fact.attribute, ()), *fact.values)
     return attributes
 
@@ -153,15 +199,27 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
     shown = false_names(story, seen_by.name, at).get(other.name, other.name)
     facts = [
         fact
-        for fact in holding_at(story.facts(other.name), at)
+        for fact in holding_at(witnessed(story, story.facts(other.name), seen_by.name, at), at)
         if fact.attribute not in NOT_OF_ONESELF
-        and (seen_by.name in fact.known_to if fact.known_to is not None else fact.attribute in PLAIN_TO_SEE)
+        and (seen_by.name in fact.known_to if fact.known_to is not None else _is_plain_to_see(fact))
     ]
     return Other(
         shown,
         tuple(about_other(fact, shown, story.language) for fact in facts),
         tuple(tie for tie in seen_by.relations if tie.to == shown),
+        found={
+            about_other(fact, shown, story.language): FoundSentence(
+                fact.found, about_other(fact, shown, story.language, hedged=False)
+            )
+            for fact in facts
+            if fact.found is not None
+        },
     )
+
+
+def _is_plain_to_see(fact: Fact) -> bool:
+    """Can anybody tell who meets its owner; of what was found, anybody who was there?"""
+    return fact.found is not None or fact.attribute in PLAIN_TO_SEE
 
 
 def acquaintances_of(story: Story, persona: Persona) -> tuple[Other, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from understudy.persona import Persona, false_names
+from understudy.persona import Persona, false_names, witnessed
 from understudy.story import Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 
@@ -77,7 +77,7 @@ def courses_so_far(story: Story, persona: Persona, kind: str = "affection") -> d
     shown = {tie.to for tie in persona.relations if tie.kind == kind}
     names = false_names(story, persona.name, persona.moment)
     ties: dict[str, list[Relation]] = {}
-    for tie in story.relations(of=persona.name):
+    for tie in witnessed(story, story.relations(of=persona.name), persona.name, persona.moment):
         name = names.get(tie.to, tie.to)
         if tie.kind == kind and tie.level is not None and tie.since <= persona.moment and name in shown:
             ties.setdefault(name, []).append(tie)

@@ -9,10 +9,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from understudy.story import SECRET, Fact, Relation
+from understudy.story import SECRET, Fact, Finding, Relation
 from understudy.text import known
 
 __all__ = [
+    "CERTAIN",
     "about_other",
     "alias_sentence",
     "fact_sentence",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 FULL_STOPS = ".。 "
+CERTAIN = 0.9
+"""What was found with less confidence is not said as if it were certain."""
 
 
 @cache
@@ -34,16 +37,21 @@ def _sentences(language: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def fact_sentence(fact: Fact, language: str) -> str:
-    """'I have the brass key.' An attribute the language has no sentence for is said plainly: 'My wand: holly.'"""
+def fact_sentence(fact: Fact, language: str, hedged: bool = True) -> str:
+    """'I have the brass key.' An attribute the language has no sentence for is said plainly: 'My wand: holly.'
+
+    What was found without certainty is said so, unless it is not to be `hedged`: 'It seems that I have the brass key.'
+    """
     own = _sentences(language)["own"]
-    return _filled(own.get(_wording_key(fact), own["any"]), fact, language)
+    sentence = _filled(own.get(_wording_key(fact), own["any"]), fact, language)
+    return _hedged(sentence, language) if hedged and _is_uncertain(fact.found) else sentence
 
 
-def about_other(fact: Fact, name: str, language: str) -> str:
+def about_other(fact: Fact, name: str, language: str, hedged: bool = True) -> str:
     """The same about somebody else: 'Ines has the brass key.'"""
     theirs = _sentences(language)["other"]
-    return _filled(theirs.get(_wording_key(fact), theirs["any"]), fact, language, name)
+    sentence = _filled(theirs.get(_wording_key(fact), theirs["any"]), fact, language, name)
+    return _hedged(sentence, language) if hedged and _is_uncertain(fact.found) else sentence
 
 
 def _wording_key(fact: Fact) -> str:
@@ -51,14 +59,36 @@ def _wording_key(fact: Fact) -> str:
     return "open secret" if fact.attribute == SECRET and fact.known_to is None else fact.attribute
 
 
-def tie_sentence(tie: Relation, language: str) -> str:
-    """What a tie feels like from the inside; every level of affection and familiarity has its own sentence."""
+def tie_sentence(tie: Relation, language: str, hedged: bool = True) -> str:
+    """What a tie feels like from the inside; every level of affection and familiarity has its own sentence.
+
+    Where the text has a word of its own, it is said: 'Monica is my wife.' What was found without certainty is said so,
+    unless it is not to be `hedged`: 'Monica seems to be my wife.'
+    """
     sentences = _sentences(language)
+    is_uncertain = hedged and _is_uncertain(tie.found)
     if tie.level is not None:
         sentence: str = sentences[tie.kind][str(tie.level)]
+    elif tie.term:
+        sentence = sentences["term_uncertain" if is_uncertain else "term"]
+        return sentence.format(name=tie.to, term=tie.term)
     else:
         sentence = sentences["kind"].get(tie.kind, sentences["kind"]["any"])
-    return sentence.format(name=tie.to, kind=tie.kind)
+    said = sentence.format(name=tie.to, kind=tie.kind)
+    return _hedged(said, language) if is_uncertain else said
+
+
+def _is_uncertain(found: Finding | None) -> bool:
+    return found is not None and found.confidence < CERTAIN
+
+
+def _hedged(sentence: str, language: str) -> str:
+    sentences = _sentences(language)
+    first = sentence.partition(" ")[0]
+    if first in sentences.get("lowered", ()):
+        sentence = sentence[:1].lower() + sentence[1:]
+    hedge: str = sentences["hedge"]
+    return hedge.format(sentence=sentence)
 
 
 def tie_to_faced(tie: Relation, language: str) -> str:

@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from understudy.cards import Card, card_from_text, read_card, write_card
-from understudy.cli.options import at_option, existing_refused, facing_option, force_option, json_option, story_argument
+from understudy.cli.options import (
+    annotated_option,
+    at_option,
+    existing_refused,
+    facing_option,
+    force_option,
+    json_option,
+    story_argument,
+)
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
 from understudy.dialogue import situation_at
@@ -31,10 +39,11 @@ LONGEST = 400
     "--picture", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A PNG to put the card into."
 )
 @force_option
+@annotated_option
 @json_option
 def card(
     story: str, name: str | None, at: str, facing: str | None, output: Path | None, spec: str | None,
-    picture: Path | None, force: bool, as_json: bool,
+    picture: Path | None, force: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Make a character card of a character at a moment; or, without NAME, look into a card and convert it.
 
@@ -55,7 +64,7 @@ def card(
         exported = read_card(Path(story))
         own_picture: Path | bytes | None = Path(story) if Path(story).suffix.lower() == ".png" else None
     else:
-        opened = read_showing(story)
+        opened = read_showing(story, annotated=annotated)
         situation = situation_at(opened, name, at, facing)
         who = situation.persona.name
         exported = card_at(situation, opened.title, int(spec) if spec else None, card_from_text(opened.card(who)))

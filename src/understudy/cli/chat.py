@@ -19,6 +19,7 @@ from understudy.cards import greetings_for, read_lore
 from understudy.cli.conversation import Conversation
 from understudy.cli.options import (
     agent_option,
+    annotated_option,
     at_option,
     facing_option,
     json_option,
@@ -30,7 +31,7 @@ from understudy.cli.options import (
     with_rules,
 )
 from understudy.cli.progress import read_showing
-from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, voice, when
+from understudy.cli.show import Screen, clean, found_mark, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
 from understudy.dialogue import (
     NOT_KNOWN_YET,
@@ -70,11 +71,13 @@ COMMANDS = """\
 @store_option_for("Lines approved in this utterance database may be said too, in their time.")
 @rule_option
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
+@annotated_option
 @json_option
 @click.pass_context
 def chat(
     ctx: click.Context, story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...],
-    greeting: int | None, lore: tuple[Path, ...], store: str | None, rules: tuple[str, ...], why: bool, as_json: bool,
+    greeting: int | None, lore: tuple[Path, ...], store: str | None, rules: tuple[str, ...], why: bool,
+    annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
@@ -104,7 +107,7 @@ def chat(
             candidates = ApprovedCandidates(stack.enter_context(opened_store(store)))
         opened_stories: list[Story] = []
         reply_agent = load_reply_agent(agent, candidates, lambda _: opened_stories)
-        opened = read_showing(story)
+        opened = read_showing(story, annotated=annotated)
         opened_stories.append(opened)
         filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
         entries = tuple(entry for file in lore for entry in read_lore(file))
@@ -310,4 +313,6 @@ def _verdict(candidate: Candidate) -> Text:
 
 def _with_words(evidence: Evidence) -> Text:
     text = Text(clean(evidence.text))
+    if evidence.found is not None:
+        text.append(found_mark(evidence.found), style="dim")
     return text.append(f"  [{clean(', '.join(evidence.words))}]", style="dim") if evidence.words else text

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 
 from understudy.cancellation import Cancellation
 from understudy.cards.greetings import greeting_number
-from understudy.dialogue import DEFAULT_SAMPLING, USER_NAME, Agent, Reply, Situation, StreamingAgent, Turn, situation_at
+from understudy.dialogue import (
+    DEFAULT_SAMPLING,
+    USER_NAME,
+    Agent,
+    Reply,
+    Situation,
+    StreamingAgent,
+    Turn,
+    mark_found,
+    situation_at,
+)
 from understudy.errors import InputError, StoryError
 from understudy.story import LoreEntry, Moment
 from understudy.storyfile import Story
@@ -77,7 +87,7 @@ class Conversation:
 
     def say(self, text: str) -> Reply:
         message = self._message(text)
-        reply = self.agent.reply(self.situation, (*self._history(), message))
+        reply = mark_found(self.agent.reply(self.situation, (*self._history(), message)), self.situation)
         self.answered.append(AnsweredMessage(self.situation, message, reply))
         return reply
 
@@ -95,7 +105,7 @@ class Conversation:
                 try:
                     pieces.append(next(writing))
                 except StopIteration as end:
-                    reply = end.value
+                    reply = mark_found(end.value, self.situation)
                 else:
                     yield pieces[-1]
         finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from understudy.cli.options import existing_refused, force_option, json_option, story_argument
+from understudy.cli.options import annotated_option, existing_refused, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, print_json, shows_letters
 from understudy.export import export_folder, export_jsonl, export_parquet
@@ -26,8 +26,9 @@ __all__ = ["export"]
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON lines: stdout).")
 @force_option
+@annotated_option
 @json_option
-def export(story: str, form: str, output: Path | None, force: bool, as_json: bool) -> None:
+def export(story: str, form: str, output: Path | None, force: bool, annotated: bool, as_json: bool) -> None:
     """Write out a story: one row a line {moment, scene, speaker, text, source}, or scripts that read back the same.
 
     \b
@@ -38,7 +39,7 @@ def export(story: str, form: str, output: Path | None, force: bool, as_json: boo
     """
     if output is None and (form != "jsonl" or as_json):
         raise click.UsageError("say with -o where it should be written")
-    opened = read_showing(story)
+    opened = read_showing(story, annotated=annotated)
     if output is None:
         export_jsonl(opened, sys.stdout, ascii_only=not shows_letters())
         return

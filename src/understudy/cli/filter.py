@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from understudy.cli.options import at_option, facing_option, json_option
+from understudy.cli.options import annotated_option, at_option, facing_option, json_option
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
 from understudy.cli.utterances import store_option
@@ -69,11 +69,12 @@ SUFFIXES = (".svg", ".html")
     "--vectors/--no-vectors", default=True, show_default=True, help="Store vectors of approved lines, to search by."
 )
 @click.option("--yes", is_flag=True, help="Use the bound without asking.")
+@annotated_option
 @json_option
 def filter_(
     file: Path, story: str, name: str, at: str, facing: str | None, until: str, rules: tuple[str, ...],
     metric: str | None, keep: float | None, precision: float | None, recall: float | None, labelled: Path | None,
-    plot: Path | None, model: str | None, store: str, vectors: bool, yes: bool, as_json: bool,
+    plot: Path | None, model: str | None, store: str, vectors: bool, yes: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Judge the lines of FILE by rules and store them with their scores: approved, rejected, or pending for people.
 
@@ -96,7 +97,7 @@ def filter_(
 
     parsed = [Rule.parse(rule) for rule in rules]
     _check_plot_path(plot, file, labelled)
-    opened = read_showing(story)
+    opened = read_showing(story, annotated=annotated)
     situation = situation_at(opened, name, at, facing)
     grounds = MetricContext(opened, situation, author=True)
     names = dict.fromkeys((*(rule.metric for rule in parsed), *([] if metric is None else [metric])))

@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from understudy.cli.guess_tables import print_guess, print_voices
-from understudy.cli.options import json_option, listed, names_option, seed_option, story_argument
+from understudy.cli.options import annotated_option, json_option, listed, names_option, seed_option, story_argument
 from understudy.cli.progress import read_showing, watching, working
 from understudy.cli.show import (
     Screen,
@@ -50,10 +50,11 @@ most_option = click.option(
 @most_option
 @names_option
 @seed_option
+@annotated_option
 @json_option
 def guess(
     story: str, scene: str | None, since: str | None, models: tuple[str, ...], assigned: bool, together: bool,
-    most: int, names: str, seed: int, as_json: bool,
+    most: int, names: str, seed: int, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Who is speaking? Main characters become P0, P1, ..., and what came before tells who they are.
 
@@ -70,7 +71,7 @@ def guess(
     from understudy.guessing.story import GuessSettings, guess_later, guess_scene
 
     settings = GuessSettings(_guesser(listed(models), names, assigned, together), most, names, seed)
-    opened = read_showing(story)
+    opened = read_showing(story, annotated=annotated)
     if scene is not None:
         with working("Learning from what came before"):
             document = guess_scene(opened, scene, settings)
@@ -135,8 +136,9 @@ def _print_guess(out: Screen, guess: Document) -> None:
 @most_option
 @seed_option
 @click.option("--pairs", type=click.IntRange(min=1), default=5, show_default=True, metavar="N", help="Pairs to show.")
+@annotated_option
 @json_option
-def voices(story: str, most: int, seed: int, pairs: int, as_json: bool) -> None:
+def voices(story: str, most: int, seed: int, pairs: int, annotated: bool, as_json: bool) -> None:
     """Which pairs of characters are hardest to tell apart, by which lines, and what would tell them apart.
 
     \b
@@ -146,7 +148,7 @@ def voices(story: str, most: int, seed: int, pairs: int, as_json: bool) -> None:
     from understudy.guessing.story import GuessSettings
     from understudy.guessing.voices import voices_of
 
-    opened = read_showing(story)
+    opened = read_showing(story, annotated=annotated)
     with watching() as watch:
         document = voices_of(opened, GuessSettings(most=most, seed=seed), watch)
     if as_json:

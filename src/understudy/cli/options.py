@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_AGENT",
     "agent_option",
+    "annotated_option",
     "at_option",
     "existing_refused",
     "facing_option",
@@ -44,6 +45,9 @@ at_option = click.option(
     "--at", metavar="MOMENT", default="end", show_default=True,
     help="When: the character knows what came before this moment, and nothing of what comes after.",
 )  # fmt: skip
+annotated_option = click.option(
+    "--annotated", is_flag=True, help="Only what the story's author wrote: without what `draft` found in the text."
+)
 DEFAULT_AGENT = "auto"
 agent_option = click.option(
     "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True, envvar="UNDERSTUDY_AGENT",

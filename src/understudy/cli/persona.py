@@ -6,12 +6,32 @@ import click
 from rich.text import Text
 
 from understudy.cli.chart import print_affection
-from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
+from understudy.cli.options import (
+    annotated_option,
+    at_option,
+    facing_option,
+    json_option,
+    name_argument,
+    story_argument,
+)
 from understudy.cli.progress import read_showing
-from understudy.cli.show import Screen, clean, grid, heading, indented, print_json, screen, short, spoken, voice, when
+from understudy.cli.show import (
+    Screen,
+    clean,
+    found_mark,
+    grid,
+    heading,
+    indented,
+    print_json,
+    screen,
+    short,
+    spoken,
+    voice,
+    when,
+)
 from understudy.dialogue import Situation, situation_at
 from understudy.documents import persona_document, tie_document
-from understudy.persona import felt_towards
+from understudy.persona import FoundSentence, felt_towards
 from understudy.spoiler_free import courses_so_far, most_changed
 from understudy.story import Relation, Scene, Schema
 from understudy.storyfile import Story
@@ -32,8 +52,11 @@ GIST = 2  # lines of a remembered scene that are shown
 @facing_option
 @click.option("--last", type=click.IntRange(min=0), metavar="N", help="Show the N latest lines and remembered scenes.")
 @click.option("--author", is_flag=True, help="Also show what others feel towards the character, who does not know it.")
+@annotated_option
 @json_option
-def persona(story: str, name: str, at: str, facing: str | None, last: int | None, author: bool, as_json: bool) -> None:
+def persona(
+    story: str, name: str, at: str, facing: str | None, last: int | None, author: bool, annotated: bool, as_json: bool
+) -> None:
     """Who a character is at a moment: what it is, owns, feels, said and lived through by then.
 
     Nothing that comes later in the story is part of it.
@@ -43,7 +66,7 @@ def persona(story: str, name: str, at: str, facing: str | None, last: int | None
         understudy persona demo Zita --at 2.3
         understudy persona demo Zita --at 2.3 --facing Benedek --json
     """
-    opened = read_showing(story)
+    opened = read_showing(story, annotated=annotated)
     situation = situation_at(opened, name, at, facing)
     felt = felt_towards(opened, situation.persona.name, situation.persona.moment) if author else ()
     if as_json:
@@ -66,13 +89,13 @@ def _show(out: Screen, story: Story, situation: Situation, last: int | None) -> 
     if who.profile:
         out.print(heading("\nProfile"))
         for sentence in who.profile:
-            out.print(indented(clean(sentence)))
+            out.print(indented(_marked_found(sentence, who.found.get(sentence))))
     if who.attributes:
         out.print(heading("\nAttributes"))
         out.print(indented(grid([(name, ", ".join(values)) for name, values in who.attributes.items()])))
     if who.relations:
         out.print(heading("\nTies"))
-        rows = [(tie.to, _tie(tie), tie.since.dotted, tie_sentence(tie, who.language)) for tie in who.relations]
+        rows = [(tie.to, _tie(tie), tie.since.dotted, _tie_sentence(tie, who.language)) for tie in who.relations]
         out.print(indented(grid(rows)))
     _show_chart(out, story, situation)
     _show_faced(out, situation)
@@ -92,6 +115,16 @@ def _tie(tie: Relation) -> str:
     return f"{tie.kind} {tie.level:+}" if low < 0 and tie.level else f"{tie.kind} {tie.level}"
 
 
+def _tie_sentence(tie: Relation, language: str) -> Text:
+    sentence = Text(clean(tie_sentence(tie, language)))
+    return sentence if tie.found is None else sentence.append(found_mark(tie.found), style="dim")
+
+
+def _marked_found(sentence: str, found: FoundSentence | None) -> Text:
+    text = Text(clean(sentence))
+    return text if found is None else text.append(found_mark(found.finding), style="dim")
+
+
 def _show_chart(out: Screen, story: Story, situation: Situation) -> None:
     courses = courses_so_far(story, situation.persona)
     to = situation.faced.name if situation.faced else most_changed(courses)
@@ -105,7 +138,7 @@ def _show_faced(out: Screen, situation: Situation) -> None:
     if faced is not None:
         out.print(heading(f"\nFaces {faced.name}, and can tell"))
         for sentence in faced.profile or ("nothing about them",):
-            out.print(indented(clean(sentence)))
+            out.print(indented(_marked_found(sentence, faced.found.get(sentence))))
 
 
 def _show_memory(out: Screen, scene: Scene) -> None:

@@ -25,11 +25,14 @@ STEP = 1 << 18  # bytes between two updates of the bar
 
 
 def read_showing(
-    what: str | Path | Sequence[str | Path], into: Path | None = None, lore: Sequence[LoreEntry] = ()
+    what: str | Path | Sequence[str | Path],
+    into: Path | None = None,
+    lore: Sequence[LoreEntry] = (),
+    annotated: bool = False,
 ) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress, lore)
+        return read(what, into, progress, lore, annotated)
 
 
 @contextmanager

@@ -7,7 +7,14 @@ from typing import Any, Protocol, runtime_checkable
 import click
 from rich.text import Text
 
-from understudy.cli.options import at_option, facing_option, json_option, name_argument, story_argument
+from understudy.cli.options import (
+    annotated_option,
+    at_option,
+    facing_option,
+    json_option,
+    name_argument,
+    story_argument,
+)
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, print_table, screen
 from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
@@ -41,10 +48,11 @@ class Prompting(Protocol):
     "--budget", type=click.IntRange(min=1), metavar="TOKENS",
     help=f"Without --agent: how long it may be.  [default: {', '.join(f'{BUDGET[each]} ({each})' for each in STYLES)}]",
 )  # fmt: skip
+@annotated_option
 @json_option
 def prompt(
     story: str, name: str, at: str, facing: str | None, messages: tuple[str, ...], agent: str | None, style: str,
-    budget: int | None, as_json: bool,
+    budget: int | None, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """The prompt from which a language model would answer as a character: its messages, sections and tokens.
 
@@ -56,7 +64,7 @@ def prompt(
         understudy prompt demo Zita --at 2.3 --facing Benedek --say "Who?"
         understudy prompt demo Zita --say "Who are you?" --style compact
     """
-    opened = read_showing(story)
+    opened = read_showing(story, annotated=annotated)
     situation = situation_at(opened, name, at, facing)
     speaker = situation.faced.name if situation.faced else USER_NAME
     history = [Turn(speaker, message) for message in messages]

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from understudy import __version__
-from understudy.cli.options import at_option, facing_option, force_option, json_option
+from understudy.cli.options import annotated_option, at_option, facing_option, force_option, json_option
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, table, when
 from understudy.dialogue import Score, situation_at
@@ -59,11 +59,12 @@ TEXT_ROOM = 36  # columns for the line itself, below which a table cannot be rea
               help="GloVe vectors by which p_cover ranks words (default: the story's own lines).")  # fmt: skip
 @click.option("--why", is_flag=True, help="Write reasons too, not only for scores that are missing.")
 @force_option
+@annotated_option
 @json_option
 def score(
     file: Path, story: str, name: str, at: str, facing: str | None, wanted: str | None, output: Path | None,
     engine: str, cluster: str | None, model: str | None, labelled: Path | None, glove: Path | None, why: bool,
-    force: bool, as_json: bool,
+    force: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """How much like a character are the lines of FILE, and why?
 
@@ -93,7 +94,7 @@ def score(
     of_sets = tuple(metric for metric in names if metric in SETS)
     of_lines = tuple(metric for metric in names if metric not in SETS)
     _refuse(of_lines, of_sets, file, output, engine, model, labelled)
-    opened = read_showing(story)
+    opened = read_showing(story, annotated=annotated)
     situation = situation_at(opened, name, at, facing)
     persona = situation.persona
     rows: list[Row] = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.options import DEFAULT_AGENT, load_reply_agent, rule_option, with_rules
+from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
 from understudy.cli.utterances import opened_store, store_option_for
@@ -71,10 +71,11 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
     help="Trust X-Forwarded-For and -Proto of a proxy on this machine, or at $FORWARDED_ALLOW_IPS.",
 )  # fmt: skip
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
+@annotated_option
 def serve(
     stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
     reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agents: tuple[str, ...],
-    store: str | None, rules: tuple[str, ...], data: Path | None, behind_proxy: bool, json_log: bool,
+    store: str | None, rules: tuple[str, ...], data: Path | None, behind_proxy: bool, json_log: bool, annotated: bool,
 ) -> None:  # fmt: skip
     """Serve the characters of one or more stories (default: `demo`) until Ctrl-C.
 
@@ -113,7 +114,7 @@ def serve(
 
         reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), stories_titled)
         listening = stack.enter_context(_listen(host, port))
-        opened = _open_stories(stories or EMBEDDED[:1])
+        opened = _open_stories(stories or EMBEDDED[:1], annotated)
         registry = StoryRegistry(opened)
         registries.append(registry)
         filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
@@ -161,11 +162,11 @@ def _key_in(path: Path) -> str:
     return key
 
 
-def _open_stories(stories: Sequence[str]) -> dict[str, Story]:
+def _open_stories(stories: Sequence[str], annotated: bool) -> dict[str, Story]:
     """Each story by the name clients use for it: its own where it came with the program, else from file or title."""
     opened: dict[str, Story] = {}
     for what in dict.fromkeys(stories):
-        story = read_showing(what)
+        story = read_showing(what, annotated=annotated)
         name = what if what in EMBEDDED else _slug(Path(what).absolute().stem) or _slug(story.title) or "story"
         number, free = 2, name
         while free in opened:

@@ -18,13 +18,14 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from understudy.story import Line, Moment
+from understudy.story import Finding, Line, Moment
 
 __all__ = [
     "Column",
     "Screen",
     "bar",
     "clean",
+    "found_mark",
     "grid",
     "heading",
     "indented",
@@ -92,6 +93,12 @@ def voice(name: str) -> str:
 
 def when(moment: Moment) -> str:
     return "the end" if moment.is_end else str(moment)
+
+
+def found_mark(finding: Finding) -> str:
+    """What stands behind a sentence that was found in the text: '  (found, 2.3.14)'."""
+    first, *more = finding.sources
+    return f"  (found, {first.dotted}{f' and {len(more)} more' if more else ''})"
 
 
 def indented(what: Any, by: int = 2) -> Padding:

@@ -16,6 +16,7 @@ from typing import IO, Any
 from understudy.errors import InputError, MissingExtra
 from understudy.story import Moment, Scene, Schema
 from understudy.storyfile import Story
+from understudy.storyfile.found import FOUND
 
 __all__ = ["escaped", "export_folder", "export_jsonl", "export_parquet", "rows_of"]
 
@@ -25,7 +26,10 @@ SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)
 
 
 def export_folder(story: Story, folder: Path) -> int:
-    """Scripts and a cast.toml that read back as the same story; returns how many lines were written."""
+    """Scripts and a cast.toml that read back as the same story; returns how many lines were written.
+
+    What was found in the text goes with them in a found.toml: it is not what an author wrote.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("is there already and not an empty folder: name a new one", folder)
     if story.count()[0] == 0:
@@ -35,6 +39,8 @@ def export_folder(story: Story, folder: Path) -> int:
     try:
         count = _write_scripts(story, partial)
         (partial / CAST_FILE).write_text("\n".join(_cast_lines(story)) + "\n", encoding="utf-8")
+        if story.found_file is not None and story.found_file.exists():
+            (partial / FOUND).write_bytes(story.found_file.read_bytes())
         if folder.exists():
             folder.rmdir()
         os.replace(partial, folder)
@@ -128,7 +134,7 @@ def _cast_lines(story: Story) -> Iterator[str]:
             aliases=list(member.character.aliases) or None,
             profile=list(member.character.profile) or None,
         )
-    for fact in story.facts():
+    for fact in story.annotated_facts():
         yield from _table(
             "fact",
             who=fact.who,
@@ -138,7 +144,7 @@ def _cast_lines(story: Story) -> Iterator[str]:
             until=fact.until,
             known_to=None if fact.known_to is None else list(fact.known_to),
         )
-    for tie in story.relations():
+    for tie in story.annotated_relations():
         level = {"kind": tie.kind} if tie.level is None else {tie.kind: tie.level}
         yield from _table("relation", of=tie.of, to=tie.to, **level, **{"from": tie.since}, until=tie.until)
 

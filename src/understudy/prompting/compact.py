@@ -4,7 +4,8 @@
     turns       the conversation so far, the other's turns under their name
     last turn   what bears on the message, facts nearest to it, then the message itself
 
-Secrets are left out: a model of this size repeats whatever is in its prompt.
+Secrets are left out: a model of this size repeats whatever is in its prompt. For the same reason what was found without
+certainty is said plainly.
 """
 
 from __future__ import annotations
@@ -23,15 +24,20 @@ MAX_PROFILE, MAX_FACTS, MAX_OWN, MAX_OTHERS, MAX_VOICE = 8, 3, 3, 2, 4
 
 def compact_contents(contents: PromptContents) -> PromptContents:
     """The contents as far as this style uses them."""
+
+    def plain(text: str) -> str:
+        return contents.plain.get(text, text)
+
     return replace(
         contents,
         name=contents.goes_by or contents.name,
         profile=tuple(
-            first_person(text, contents.name)
+            first_person(plain(text), contents.name)
             for text in contents.profile
             if not contents.goes_by or contents.goes_by not in text
         )[:MAX_PROFILE],
-        facts=tuple(first_person(text, contents.name) for text in contents.facts[:MAX_FACTS]),
+        theirs=tuple(map(plain, contents.theirs)),
+        facts=tuple(first_person(plain(text), contents.name) for text in contents.facts[:MAX_FACTS]),
         own=contents.own[:MAX_OWN],
         others=contents.others[:MAX_OTHERS],
         voice=contents.voice[:MAX_VOICE],

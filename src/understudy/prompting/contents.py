@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from understudy.dialogue import USER_NAME, Situation, Turn
@@ -89,6 +89,8 @@ class PromptContents:
     when: str = ""
     """Title and moment of the story; blank for somebody who has none, and at the end."""
     language: str = "en"
+    plain: Mapping[str, str] = field(default_factory=dict)
+    """Sentences that say what was found without certainty -> how they would be said if it were certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,18 @@ def contents_of(
         goes_by=next(iter(persona.attributes.get("goes by", ())), ""),
         when=f"{persona.moment} of '{persona.story}'" if persona.story and not persona.moment.is_end else "",
         language=persona.language,
+        plain=_plain_sentences(situation),
     )
+
+
+def _plain_sentences(situation: Situation) -> dict[str, str]:
+    persona = situation.persona
+    others = (*([situation.faced] if situation.faced else []), *situation.present)
+    found = (persona.found, *(other.found for other in others))
+    plain = {text: sentence.plain for sentences in found for text, sentence in sentences.items()}
+    for tie in (*persona.relations, *(tie for other in others for tie in other.relations)):
+        plain[tie_sentence(tie, persona.language)] = tie_sentence(tie, persona.language, hedged=False)
+    return {hedged: sentence for hedged, sentence in plain.items() if hedged != sentence}
 
 
 def _label(turn: ChatTurn, facing: str) -> ChatTurn:

@@ -16,6 +16,8 @@ from understudy.readers.probes import Probe, read_probes
 from understudy.readers.source import Progress, SourceFile
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
+from understudy.storyfile.found import FOUND, found_file_of
+from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
     from understudy.dialogue import Example
@@ -44,17 +46,19 @@ def read(
     into: Path | None = None,
     progress: Progress | None = None,
     lore: Sequence[LoreEntry] = (),
+    annotated: bool = False,
 ) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
 
     Without `into` the story is in memory. With it, it is one file there, put in place only when all is read. `lore`
-    is knowledge that any of its characters may bring up; a story file has its own.
+    is knowledge that any of its characters may bring up; a story file has its own. What was found in the text (see
+    `storyfile.found`) is part of it, unless only what is `annotated` is wanted.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
         if into is not None:
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
-        return Story.open(sources[0])
+        return Story.open(sources[0], annotated)
     source_files = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
     file_readers = [reader_of(source) for source in source_files]
     with StoryWriter(into) as writer:
@@ -65,7 +69,9 @@ def read(
             assembly.add_file(source, reader.name, reader.events(source))
         assembly.add_lore(lore)
         assembly.finish(default_title=title)
-        return Story.open(into) if into is not None else Story(writer.address)
+        if into is not None:
+            return Story.open(into, annotated)
+        return Story(writer.address, found_file=None if annotated else found_beside(what))
 
 
 def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Path | None, str]:
@@ -90,6 +96,16 @@ def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Pat
 def embedded(name: str) -> Path | None:
     """The folder of a story that comes with the package."""
     return Path(str(files("understudy").joinpath("stories", name))) if name in EMBEDDED else None
+
+
+def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
+    """Where what is found in a story that is read into memory lies; there is no such place for several files."""
+    inputs = [what] if isinstance(what, str | Path) else list(what)
+    if len(inputs) != 1:
+        return None
+    if embedded(str(inputs[0])) is not None:
+        return data_folder() / "found" / f"{inputs[0]}.{FOUND}"
+    return found_file_of(Path(inputs[0]))
 
 
 def reader_of(source: SourceFile) -> Reader:

@@ -15,20 +15,18 @@ What is out of range, unknown or contradictory is an error with file and line.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import CastError, UnknownMoment
-from understudy.readers.story_folder import load_toml, quoted
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
+from understudy.storyfile.toml_file import load_toml, quoted, table_lines
 from understudy.text import LANGUAGES, did_you_mean, fold
 
 __all__ = ["CastFile", "read_cast"]
 
-TABLE = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
 KEYS = {
     "": {"title", "language", "levels", "schema", "character", "fact", "relation"},
     "schema": {"attributes", "kinds"},
@@ -64,10 +62,7 @@ class _CastParser:
         self.path, self.levels = path, levels
         self.document, text = load_toml(path)
         self.units = sum(bool(line.strip()) for line in text.split("\n"))
-        self.lines: dict[str, list[int]] = {}
-        for number, line in enumerate(text.split("\n"), 1):
-            if match := TABLE.match(line):
-                self.lines.setdefault(match[1], []).append(number)
+        self.lines = table_lines(text)
 
     def read(self) -> CastFile:
         self._only_known("", self.document, 1)

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import CastError, StoryError
-from understudy.readers.story_folder import load_toml, quoted
 from understudy.story import Moment
 from understudy.storyfile import Story
+from understudy.storyfile.toml_file import load_toml, quoted
 
 __all__ = ["Probe", "is_said", "read_probes"]
 

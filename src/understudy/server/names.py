@@ -16,14 +16,14 @@ What is said in a scene stays as it was said there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import unquote
 
 from understudy.dialogue import Reply, Situation, situation_at
 from understudy.names import GOES_BY, ShownNames, ambiguity, people_at, people_called, shown_names
-from understudy.persona import Other, Past, Persona
+from understudy.persona import FoundSentence, Other, Past, Persona
 from understudy.server.problems import Refused
 from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene
 from understudy.storyfile import CastMember, Story
@@ -176,7 +176,14 @@ def persona_as_shown(persona: Persona, names: ShownNames) -> Persona:
         past=RenamedPast(persona.past, names),
         greetings=tuple(map(names.in_text, persona.greetings)),
         lore=tuple(replace(entry, content=names.in_text(entry.content)) for entry in persona.lore),
+        found=_found(persona.found, names),
     )
+
+
+def _found(found: Mapping[str, FoundSentence], names: ShownNames) -> dict[str, FoundSentence]:
+    return {
+        names.in_text(text): replace(sentence, plain=names.in_text(sentence.plain)) for text, sentence in found.items()
+    }
 
 
 def _other(other: Other, names: ShownNames, language: str) -> Other:
@@ -184,7 +191,8 @@ def _other(other: Other, names: ShownNames, language: str) -> Other:
     shown = names.of(other.name)
     revealing = about_other(Fact(shown, GOES_BY, (shown,), Moment((0,))), shown, language)
     profile = (names.in_text(sentence) for sentence in other.profile)
-    return Other(shown, tuple(sentence for sentence in profile if sentence != revealing), _ties(other.relations, names))
+    told = tuple(sentence for sentence in profile if sentence != revealing)
+    return Other(shown, told, _ties(other.relations, names), found=_found(other.found, names))
 
 
 def _ties(ties: tuple[Relation, ...], names: ShownNames) -> tuple[Relation, ...]:

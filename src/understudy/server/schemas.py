@@ -9,7 +9,14 @@ import msgspec
 from understudy.dialogue import Reply
 from understudy.documents import reply_document
 
-__all__ = ["CandidateDocument", "EvidenceDocument", "ReplyDocument", "UsageDocument", "reply_struct"]
+__all__ = ["CandidateDocument", "EvidenceDocument", "FindingDocument", "ReplyDocument", "UsageDocument", "reply_struct"]
+
+
+class FindingDocument(msgspec.Struct):
+    """Where in the text something was found that nobody wrote, and how surely."""
+
+    confidence: float
+    sources: list[str]
 
 
 class EvidenceDocument(msgspec.Struct):
@@ -19,6 +26,7 @@ class EvidenceDocument(msgspec.Struct):
     text: str
     moment: str | None
     words: list[str]
+    found: FindingDocument | None = None
 
 
 class CandidateDocument(msgspec.Struct):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
 
-from understudy.dialogue import Reply, Situation
+from understudy.dialogue import Reply, Situation, mark_found
 from understudy.errors import UnknownStory
 from understudy.names import ShownNames, shown_names_at
 from understudy.server.names import ModelName, reply_as_shown, situation_as_shown, situation_of
@@ -52,7 +52,7 @@ class ServedCharacter:
 
     def redact(self, reply: Reply) -> Reply:
         """A reply as a client may see it."""
-        return reply_as_shown(reply, self.names)
+        return reply_as_shown(mark_found(reply, self.situation), self.names)
 
 
 class StoryRegistry:

@@ -16,6 +16,8 @@ from understudy.errors import InputError, UnknownMoment
 from understudy.story import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
 from understudy.storyfile.cards import CardFile, CardRecord
 from understudy.storyfile.database import SharedConnection, address_of, connect, pack, translated_errors, unpack
+from understudy.storyfile.found import found_file_of
+from understudy.storyfile.overlay import FoundClaims, FoundOverlay
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
 from understudy.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
@@ -23,6 +25,7 @@ from understudy.storyfile.validation import identity_of, is_validated, remember_
 __all__ = ["FileCounts", "Story", "UnreadLine"]
 
 PASTS = 64  # most recently used ones that stay open
+PRESENT = 1 << 14  # lines whose company is remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,8 @@ class UnreadLine:
 class Story:
     """Scenes in order, cast, facts, relations, language."""
 
-    def __init__(self, address: str, path: Path | None = None) -> None:
-        """Open by SQLite address; `Story.open` takes a path."""
+    def __init__(self, address: str, path: Path | None = None, found_file: Path | None = None) -> None:
+        """Open by SQLite address; `Story.open` takes a path. What was found in the text is kept in `found_file`."""
         self._address = address
         with translated_errors(path):
             connection = connect(address, path)
@@ -67,15 +70,22 @@ class Story:
         self._cards = CardFile(self._db)
         # One past for equal queries, so that what is computed from it (an index, vectors) is computed once.
         self._pasts = lru_cache(PASTS)(partial(StoryPast, address, path, self.levels))
+        self._present: dict[Moment, frozenset[str]] = {}
+        self.found_file = found_file
+        self._overlay = None if found_file is None else FoundOverlay(found_file)
+        self._found()  # a damaged file is told of at once
 
     @classmethod
-    def open(cls, path: Path) -> Story:
-        """Open a story file for reading only. A file that is seen for the first time is checked whole."""
+    def open(cls, path: Path, annotated: bool = False) -> Story:
+        """Open a story file for reading only. A file that is seen for the first time is checked whole.
+
+        What was found in it is part of it, unless only what is `annotated` is wanted.
+        """
         identity = identity_of(path)
         if not is_validated(identity):
             validate_story_file(path)
             remember_validated(identity)
-        return cls(address_of(path), path)
+        return cls(address_of(path), path, None if annotated else found_file_of(path))
 
     def moment(self, text: str) -> Moment:
         """The moment a text names, in this story's own levels."""
@@ -166,8 +176,50 @@ class Story:
         for moment, title in rows:
             yield unpack(moment, self.levels), title
 
+    def line(self, moment: Moment) -> Line | None:
+        """The line at a moment; None where there is none."""
+        if len(moment.numbers) < 2:
+            return None
+        *scene, number = moment.numbers
+        row = self._db.row(
+            """SELECT characters.name, text, files.name, lines.line
+               FROM scenes JOIN lines ON lines.id = scenes.first + ?2 - 1 JOIN files ON files.id = lines.file
+               LEFT JOIN characters ON characters.id = speaker
+               WHERE scenes.moment = ?1 AND lines.number = ?2 AND lines.scene = scenes.id""",
+            (pack(Moment(tuple(scene))), number),
+        )
+        return None if row is None else Line(Moment(moment.numbers, self.levels), row[0], row[1], Source(*row[2:]))
+
+    def present_at(self, moment: Moment) -> frozenset[str]:
+        """Who was there for a line; nobody where there is none."""
+        if len(moment.numbers) < 2:
+            return frozenset()
+        if (present := self._present.get(moment)) is not None:
+            return present
+        *scene, number = moment.numbers
+        rows = self._db.rows(
+            """SELECT DISTINCT name FROM scenes JOIN presence ON presence.scene = scenes.id
+               JOIN characters ON characters.id = character
+               WHERE scenes.moment = ?1 AND presence.first <= scenes.first + ?2 - 1
+               AND presence.last >= scenes.first + ?2 - 1""",
+            (pack(Moment(tuple(scene))), number),
+        )
+        if len(self._present) >= PRESENT:
+            self._present.clear()
+        return self._present.setdefault(moment, frozenset(name for (name,) in rows))
+
     def facts(self, who: str | None = None) -> tuple[Fact, ...]:
-        """All dated facts, or one character's, in order of their dates; the future included."""
+        """All dated facts, or one character's, in order of their dates; the future included, and what was found."""
+        annotated = self.annotated_facts(who)
+        if not (found := self._found().facts):
+            return annotated
+        if who is not None:
+            name = self._people.names()[self._people.number(who)]
+            found = tuple(fact for fact in found if fact.who == name)
+        return tuple(sorted((*found, *annotated), key=lambda fact: fact.since))
+
+    def annotated_facts(self, who: str | None = None) -> tuple[Fact, ...]:
+        """The facts that an author wrote."""
         names = self._people.names()
         rows = self._db.rows(
             """SELECT who, attribute, content, since, until, known_to FROM facts
@@ -183,7 +235,20 @@ class Story:
         )  # fmt: skip
 
     def relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
-        """All dated ties, or those of, or towards, one character, in order of their dates; the future included."""
+        """All dated ties, or those of, or towards, one character, in order of their dates.
+
+        The future is included, and what was found.
+        """
+        annotated = self.annotated_relations(of, to)
+        if not (found := self._found().relations):
+            return annotated
+        names = self._people.names() if of is not None or to is not None else {}
+        of_name, to_name = (None if name is None else names[self._people.number(name)] for name in (of, to))
+        wanted = (tie for tie in found if of_name in (None, tie.of) and to_name in (None, tie.to))
+        return tuple(sorted((*wanted, *annotated), key=lambda tie: tie.since))
+
+    def annotated_relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
+        """The ties that an author wrote."""
         names = self._people.names()
         rows = self._db.rows(
             """SELECT of, towards, kind, level, since, until, files.name, line FROM relations
@@ -295,6 +360,9 @@ class Story:
         )
         for moment, number, speaker, text, file, line in rows:
             yield Line(unpack(moment, self.levels, number), speaker, text, Source(file, line))
+
+    def _found(self) -> FoundClaims:
+        return FoundClaims() if self._overlay is None else self._overlay.claims(self)
 
     def _date(self, blob: bytes) -> Moment:
         return unpack(blob, self.levels)

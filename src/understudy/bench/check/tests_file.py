@@ -30,8 +30,8 @@ from understudy.errors import InputError, UnderstudyError
 from understudy.judging import Rule
 from understudy.names import character_at, shown_names
 from understudy.readers.probes import Probe, read_probes
-from understudy.readers.story_folder import load_toml, quoted
 from understudy.storyfile import Story
+from understudy.storyfile.toml_file import load_toml, quoted
 from understudy.text import did_you_mean
 
 __all__ = ["CheckTest", "TestsFile", "read_tests"]

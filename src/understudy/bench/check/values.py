@@ -10,7 +10,7 @@ from understudy.bench.check.faults import FAULTS, LANGUAGES
 from understudy.errors import InputError
 from understudy.judging import Rule
 from understudy.metrics.registry import METRICS
-from understudy.readers.story_folder import quoted
+from understudy.storyfile.toml_file import quoted
 from understudy.text import did_you_mean
 
 __all__ = ["INHERITED", "VALUES"]

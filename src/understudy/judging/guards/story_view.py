@@ -18,7 +18,7 @@ from understudy.judging.guards.phrases import roots
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.registry import METRICS, MetricContext
 from understudy.names import character_at, shown_names
-from understudy.persona import NOT_OF_ONESELF, false_names
+from understudy.persona import NOT_OF_ONESELF, false_names, witnessed
 from understudy.story import SECRET, Fact, Moment, Relation, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence
@@ -106,7 +106,7 @@ class StoryView:
 
     @cached_property
     def _all_facts(self) -> tuple[Fact, ...]:
-        return self.story.facts()
+        return tuple(witnessed(self.story, self.story.facts(), self.who, self.at))
 
     @cached_property
     def _scene_moments(self) -> list[Moment]:
@@ -209,7 +209,8 @@ class StoryView:
     @cached_property
     def ties(self) -> tuple[Relation, ...]:
         """All ties that the character has had so far, whether they still hold or not."""
-        return tuple(tie for tie in self.story.relations(of=self.who) if tie.since <= self.at)
+        ties = witnessed(self.story, self.story.relations(of=self.who), self.who, self.at)
+        return tuple(tie for tie in ties if tie.since <= self.at)
 
     @cached_property
     def deaths(self) -> dict[str, Moment]:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from understudy.dialogue import Situation
 from understudy.errors import Dead, StoryError
 from understudy.names import GOES_BY, shown_names_at
-from understudy.persona import NOT_OF_ONESELF, Persona, died_at
+from understudy.persona import NOT_OF_ONESELF, Persona, died_at, witnessed
 from understudy.server.context import context_of
 from understudy.server.drawing.course_chart import sparkline
 from understudy.server.drawing.portrayal import portray
@@ -25,7 +25,7 @@ from understudy.server.pages import address, page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.server.problems import Refused
-from understudy.story import Line, Moment, holding_at
+from understudy.story import Fact, Line, Moment, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other
 
@@ -229,11 +229,15 @@ def _details(story: Story, situation: Situation, query: CharacterQuery, linked: 
 def dated_attributes(story: Story, persona: Persona) -> list[KnownFact]:
     """The persona's attributes, each with the moment since when."""
     names = shown_names_at(story, persona.moment)
-    dated = {fact.attribute: fact.since for fact in holding_at(story.facts(persona.name), persona.moment)}
+    dated = {fact.attribute: fact.since for fact in _witnessed_facts(story, persona, persona.name)}
     return [
         KnownFact(name, tuple(map(names.in_text, values)), dated.get(name))
         for name, values in persona.attributes.items()
     ]
+
+
+def _witnessed_facts(story: Story, persona: Persona, who: str | None = None) -> list[Fact]:
+    return holding_at(witnessed(story, story.facts(who), persona.name, persona.moment), persona.moment)
 
 
 def about_others(story: Story, persona: Persona, known: Mapping[str, Moment]) -> list[KnownFact]:
@@ -242,8 +246,8 @@ def about_others(story: Story, persona: Persona, known: Mapping[str, Moment]) ->
     names = shown_names_at(story, persona.moment)
     facts = [
         fact
-        for fact in holding_at(story.facts(), persona.moment)
-        if fact.known_to is not None and persona.name in fact.known_to
+        for fact in _witnessed_facts(story, persona)
+        if (fact.found is not None if fact.known_to is None else persona.name in fact.known_to)
         and fact.who != persona.name and fact.attribute not in {*NOT_OF_ONESELF, GOES_BY}
         and names.of(fact.who) in known
     ]  # fmt: skip

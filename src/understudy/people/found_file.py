@@ -1,0 +1,141 @@
+"""Writes `found.toml`, whole or not at all (its form is in `storyfile.found`), and carries decisions from an older one.
+
+A decision belongs to what an entry says and to the text it was said in, never to a position: an entry of a new draft
+takes over the decision of an older one that makes the same claim and shares one of its source texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from understudy.errors import InputError
+from understudy.story import Fact, Moment, Relation
+from understudy.storyfile import Story
+from understudy.storyfile.found import BOUND, UNDECIDED, Decision, FoundEntry, FoundFile, quote_of
+
+__all__ = ["carry_decisions", "entries_of", "render_found", "write_found"]
+
+HEADER = """\
+# What `understudy draft` found in the text. Decide with `understudy draft review`, or here:
+# decision = "accepted", "rejected", or "changed" with changed = ["what it should be"].
+# What is neither accepted nor rejected is used from the bound on.
+"""
+ID_LENGTH = 8
+
+
+def write_found(file: FoundFile) -> None:
+    """Put the file in place at once: whoever reads it meanwhile sees the old one or the new one."""
+    partial = file.path.with_name(f".{file.path.name}.{os.getpid()}.partial")
+    try:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(render_found(file), encoding="utf-8", newline="\n")
+        os.replace(partial, file.path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file.path) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def render_found(file: FoundFile) -> str:
+    facts = [entry for entry in file.entries if isinstance(entry.claim, Fact)]
+    relations = [entry for entry in file.entries if isinstance(entry.claim, Relation)]
+    lines = [HEADER, f"bound = {file.bound:g}"]
+    for step in file.undo:
+        lines += ["", "[[undo]]", f"entries = [{', '.join(_step(id_, decision) for id_, decision in step)}]"]
+    for entry in (*facts, *relations):
+        lines += ["", *_table(entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _step(entry_id: str, decision: Decision) -> str:
+    pairs = [f"id = {_toml(entry_id)}"]
+    if decision.verdict:
+        pairs.append(f"decision = {_toml(decision.verdict)}")
+    if decision.values:
+        pairs.append(f"changed = {_toml(decision.values)}")
+    return "{ " + ", ".join(pairs) + " }"
+
+
+def _table(entry: FoundEntry) -> Iterator[str]:
+    claim, finding = entry.claim, entry.finding
+    yield "[[fact]]" if isinstance(claim, Fact) else "[[relation]]"
+    pairs: dict[str, object] = {"id": entry.id}
+    if isinstance(claim, Fact):
+        pairs |= {"who": claim.who, "attribute": claim.attribute, "value": claim.values}
+    else:
+        pairs |= {"of": claim.of, "to": claim.to, "kind": claim.kind, "level": claim.level, "term": claim.term or None}
+    pairs |= {"from": claim.since, "until": claim.until, "confidence": round(finding.confidence, 3)}
+    pairs |= {"sources": tuple(source.dotted for source in finding.sources), "quotes": entry.quotes}
+    pairs |= {"finder": entry.finder or None, "decision": entry.decision.verdict or None}
+    pairs |= {"changed": entry.decision.values or None}
+    for key, value in pairs.items():
+        if value is not None:
+            yield f"{key} = {_toml(value.dotted if isinstance(value, Moment) else value)}"
+
+
+def _toml(value: object) -> str:
+    """JSON's strings, numbers and lists are TOML's too, but for one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def entries_of(story: Story, finder: str, claims: Iterable[Fact | Relation]) -> list[FoundEntry]:
+    """Claims of a finder as entries, each with the text of its lines.
+
+    A claim is left out whose lines are not in the story, or that would hold before the first of them was said.
+    """
+    entries = []
+    for claim in claims:
+        sources = sorted(set(claim.found.sources)) if claim.found is not None else []
+        lines = [line for source in sources if (line := story.line(source)) is not None]
+        if claim.found is None or not lines or claim.since <= lines[0].moment:
+            continue
+        finding = replace(
+            claim.found, confidence=round(claim.found.confidence, 3), sources=tuple(line.moment for line in lines)
+        )
+        quotes = tuple(map(quote_of, lines))
+        found = replace(claim, found=replace(finding, witnesses=()))
+        entries.append(FoundEntry(_id(found, quotes), found, quotes, finder))
+    return entries
+
+
+def _id(claim: Fact | Relation, quotes: Sequence[str]) -> str:
+    text = json.dumps([*_content(claim), quotes[0]], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
+
+
+def _content(claim: Fact | Relation) -> tuple[str, ...]:
+    """What a claim says, whenever and wherever it was said."""
+    if isinstance(claim, Fact):
+        return ("fact", claim.who, claim.attribute, *claim.values)
+    return ("relation", claim.of, claim.to, claim.kind, "" if claim.level is None else str(claim.level))
+
+
+def carry_decisions(old: FoundFile | None, path: Path, entries: Iterable[FoundEntry]) -> FoundFile:
+    """A file of new entries that have the decisions of the old ones.
+
+    What somebody decided about stays even if it is not found again.
+    """
+    old = old or FoundFile(path, BOUND)
+    decided: dict[tuple[str, ...], list[FoundEntry]] = {}
+    for entry in old.entries:
+        if entry.decision.verdict != UNDECIDED:
+            decided.setdefault(_content(entry.claim), []).append(entry)
+    taken, carried, ids = set[str](), list[FoundEntry](), dict[str, int]()
+    for entry in entries:
+        for earlier in decided.get(_content(entry.claim), ()):
+            if earlier.id not in taken and set(earlier.quotes) & set(entry.quotes):
+                taken.add(earlier.id)
+                entry = replace(entry, decision=earlier.decision)
+                break
+        carried.append(entry)
+    carried += [entry for same in decided.values() for entry in same if entry.id not in taken]
+    unique = []
+    for entry in carried:
+        ids[entry.id] = ids.get(entry.id, 0) + 1
+        unique.append(entry if ids[entry.id] == 1 else replace(entry, id=f"{entry.id}-{ids[entry.id]}"))
+    return FoundFile(path, old.bound, tuple(unique))
