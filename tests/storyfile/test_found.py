@@ -113,7 +113,7 @@ def test_what_was_accepted_is_certain_and_what_was_changed_is_what_it_was_change
     assert changed == found_tie("A", "B", "sibling", source)
 
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30).filter(lambda text: text.strip())
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(lambda text: text.strip())
 moments = st.tuples(*[st.integers(1, 9)] * 3).map(lambda numbers: Moment(numbers, LEVELS))
 
 

@@ -27,6 +27,8 @@ from understudy.cli.chat import chat
 from understudy.cli.check import check
 from understudy.cli.compare import compare
 from understudy.cli.demo import demo
+from understudy.cli.draft import draft
+from understudy.cli.draft_review import review
 from understudy.cli.export import export
 from understudy.cli.filter import filter_
 from understudy.cli.guess import guess, voices
@@ -111,12 +113,14 @@ def understudy() -> None:
     """
 
 
+draft.add_command(review)
 train.add_command(guesser)
 bench.add_command(talk)
 bench.add_command(guard)
 for command in (
     demo,
     read,
+    draft,
     cast,
     scenes,
     persona,

@@ -17,6 +17,7 @@ from understudy.errors import InputError, MissingExtra
 from understudy.story import Moment, Scene, Schema
 from understudy.storyfile import Story
 from understudy.storyfile.found import FOUND
+from understudy.storyfile.toml_file import toml_value
 
 __all__ = ["escaped", "export_folder", "export_jsonl", "export_parquet", "rows_of"]
 
@@ -117,16 +118,16 @@ def escaped(name: str) -> str:
 
 def _cast_lines(story: Story) -> Iterator[str]:
     default = Schema()
-    yield f"title = {_toml(story.title)}"
-    yield f"language = {_toml(story.language)}"
-    yield f"levels = {_toml(list(story.levels))}"
+    yield f"title = {toml_value(story.title)}"
+    yield f"language = {toml_value(story.language)}"
+    yield f"levels = {toml_value(list(story.levels))}"
     more = {
         "attributes": [name for name in story.schema.attributes if name not in default.attributes],
         "kinds": [name for name in story.schema.kinds if name not in default.kinds],
     }
     if any(more.values()):
         yield "\n[schema]"
-        yield from (f"{key} = {_toml(names)}" for key, names in more.items() if names)
+        yield from (f"{key} = {toml_value(names)}" for key, names in more.items() if names)
     for member in story.cast():
         yield from _table(
             "character",
@@ -153,12 +154,7 @@ def _table(name: str, /, **entries: object) -> Iterator[str]:
     yield f"\n[[{name}]]"
     for key, value in entries.items():
         if value is not None:
-            yield f"{key} = {_toml(value.dotted if isinstance(value, Moment) else value)}"
-
-
-def _toml(value: object) -> str:
-    """JSON's strings, numbers and lists are TOML's too, but for one control character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            yield f"{key} = {toml_value(value.dotted if isinstance(value, Moment) else value)}"
 
 
 BATCH_ROWS = 20_000

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from understudy.errors import InputError
-from understudy.story import Fact, Moment, Relation
+from understudy.story import Fact, Finding, Moment, Relation
 from understudy.storyfile import Story
-from understudy.storyfile.found import BOUND, UNDECIDED, Decision, FoundEntry, FoundFile, quote_of
+from understudy.storyfile.found import BOUND, NEVER_FOUND, UNDECIDED, Decision, FoundEntry, FoundFile, quote_of
+from understudy.storyfile.toml_file import replace_text, toml_value
 
 __all__ = ["carry_decisions", "entries_of", "render_found", "write_found"]
 
@@ -29,16 +28,7 @@ ID_LENGTH = 8
 
 
 def write_found(file: FoundFile) -> None:
-    """Put the file in place at once: whoever reads it meanwhile sees the old one or the new one."""
-    partial = file.path.with_name(f".{file.path.name}.{os.getpid()}.partial")
-    try:
-        file.path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(render_found(file), encoding="utf-8", newline="\n")
-        os.replace(partial, file.path)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file.path) from error
-    finally:
-        partial.unlink(missing_ok=True)
+    replace_text(file.path, render_found(file))
 
 
 def render_found(file: FoundFile) -> str:
@@ -53,11 +43,11 @@ def render_found(file: FoundFile) -> str:
 
 
 def _step(entry_id: str, decision: Decision) -> str:
-    pairs = [f"id = {_toml(entry_id)}"]
+    pairs = [f"id = {toml_value(entry_id)}"]
     if decision.verdict:
-        pairs.append(f"decision = {_toml(decision.verdict)}")
+        pairs.append(f"decision = {toml_value(decision.verdict)}")
     if decision.values:
-        pairs.append(f"changed = {_toml(decision.values)}")
+        pairs.append(f"changed = {toml_value(decision.values)}")
     return "{ " + ", ".join(pairs) + " }"
 
 
@@ -75,31 +65,25 @@ def _table(entry: FoundEntry) -> Iterator[str]:
     pairs |= {"changed": entry.decision.values or None}
     for key, value in pairs.items():
         if value is not None:
-            yield f"{key} = {_toml(value.dotted if isinstance(value, Moment) else value)}"
-
-
-def _toml(value: object) -> str:
-    """JSON's strings, numbers and lists are TOML's too, but for one control character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            yield f"{key} = {toml_value(value.dotted if isinstance(value, Moment) else value)}"
 
 
 def entries_of(story: Story, finder: str, claims: Iterable[Fact | Relation]) -> list[FoundEntry]:
     """Claims of a finder as entries, each with the text of its lines.
 
-    A claim is left out whose lines are not in the story, or that would hold before the first of them was said.
+    A claim is left out whose lines are not in the story, that would hold before the first of them was said, or that
+    is for an author alone to make.
     """
     entries = []
     for claim in claims:
         sources = sorted(set(claim.found.sources)) if claim.found is not None else []
         lines = [line for source in sources if (line := story.line(source)) is not None]
-        if claim.found is None or not lines or claim.since <= lines[0].moment:
+        kind = claim.attribute if isinstance(claim, Fact) else claim.kind
+        if claim.found is None or not lines or claim.since <= lines[0].moment or kind in NEVER_FOUND:
             continue
-        finding = replace(
-            claim.found, confidence=round(claim.found.confidence, 3), sources=tuple(line.moment for line in lines)
-        )
+        finding = Finding(round(claim.found.confidence, 3), tuple(line.moment for line in lines))
         quotes = tuple(map(quote_of, lines))
-        found = replace(claim, found=replace(finding, witnesses=()))
-        entries.append(FoundEntry(_id(found, quotes), found, quotes, finder))
+        entries.append(FoundEntry(_id(claim, quotes), replace(claim, found=finding), quotes, finder))
     return entries
 
 
@@ -138,4 +122,6 @@ def carry_decisions(old: FoundFile | None, path: Path, entries: Iterable[FoundEn
     for entry in carried:
         ids[entry.id] = ids.get(entry.id, 0) + 1
         unique.append(entry if ids[entry.id] == 1 else replace(entry, id=f"{entry.id}-{ids[entry.id]}"))
-    return FoundFile(path, old.bound, tuple(unique))
+    kept = {entry.id for entry in unique}
+    undo = (tuple(item for item in step if item[0] in kept) for step in old.undo)
+    return FoundFile(path, old.bound, tuple(unique), tuple(step for step in undo if step))

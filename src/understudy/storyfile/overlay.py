@@ -20,8 +20,9 @@ from understudy.storyfile.found import REJECTED, FoundEntry, FoundFile, line_aft
 if TYPE_CHECKING:
     from understudy.storyfile.story import Story
 
-__all__ = ["FoundClaims", "FoundOverlay", "PlacedEntry", "coarse_kind", "place_entries"]
+__all__ = ["GIVES_WAY", "FoundClaims", "FoundOverlay", "PlacedEntry", "coarse_kind", "place_entries"]
 
+GIVES_WAY = "the story's author wrote of it"
 FAMILY = frozenset({*KIN, "family", "immediate family"})
 
 
@@ -111,7 +112,7 @@ def _why_unused(
     if (named := claim.attribute if isinstance(claim, Fact) else claim.kind) not in known:
         return f"the story has no '{named}': add it under [schema] of its cast.toml"
     if _key(claim) in written:
-        return "the story's author wrote of it"
+        return GIVES_WAY
     return "" if entry.is_used(file.bound) else f"below the bound of {file.bound:g}"
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import CastError
+from understudy.errors import CastError, InputError
 
-__all__ = ["LARGEST_FILE", "load_toml", "quoted", "table_lines"]
+__all__ = ["LARGEST_FILE", "load_toml", "quoted", "replace_text", "table_lines", "toml_value"]
 
 LARGEST_FILE = 16 * 1024 * 1024
 LONGEST_QUOTED = 60
@@ -54,3 +56,21 @@ def table_lines(text: str) -> dict[str, list[int]]:
         if match := TABLE.match(line):
             lines.setdefault(match[1], []).append(number)
     return lines
+
+
+def toml_value(value: object) -> str:
+    """JSON's strings, numbers and lists are TOML's too, but for one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Put a text in place at once: whoever reads it meanwhile sees the old one or the new one."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(partial, path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path) from error
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,170 @@
+"""`understudy draft`: facts and ties found in a story's text, for its author to decide about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from understudy.cli.options import json_option, story_argument
+from understudy.cli.progress import read_showing, watching
+from understudy.cli.show import Column, clean, print_json, print_table, screen, short
+from understudy.errors import InputError
+from understudy.people.draft import Draft, read_draft
+from understudy.people.draft import draft as make_draft
+from understudy.readers import embedded
+from understudy.readers.story_folder import CAST
+from understudy.story import Fact, Relation
+from understudy.storyfile.overlay import PlacedEntry
+
+__all__ = ["claim_text", "draft", "draft_document"]
+
+LONGEST = 70  # characters of an example
+FIND = "find"
+
+
+class DraftCommands(click.Group):
+    """`draft STORY` finds; `draft review STORY` and `draft apply STORY` are commands of their own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [FIND, *args]
+        return super().parse_args(ctx, args)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, "STORY [OPTIONS]  |  review STORY  |  apply STORY")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.commands[FIND].format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+@click.group(cls=DraftCommands, short_help="Find who people are to each other in the text.")
+def draft() -> None:
+    """Find facts and ties in a story's text, and write them beside it as found.toml.
+
+    Each has its source lines, a confidence, and holds from the first of these lines on, for those who were there. From
+    the bound in the file on (0.6) it is used wherever the story is, always marked as found; `review` is for deciding,
+    `apply` writes what was taken into cast.toml. Decisions stay when the story is drafted again; a draft that was
+    stopped goes on where it was.
+
+    \b
+    Examples:
+        understudy draft my-story/
+        understudy draft friends.story --json
+        understudy draft review my-story/
+        understudy draft apply my-story/
+    """
+
+
+@draft.command(FIND, hidden=True)
+@story_argument
+@click.option("--fresh", is_flag=True, help="Forget what a draft that was stopped had found.")
+@json_option
+def find(story: str, fresh: bool, as_json: bool) -> None:
+    """Find facts and ties in a story's text."""
+    opened = read_showing(story)
+    with watching() as progress:
+        drafted = make_draft(opened, progress, fresh=fresh)
+    if as_json:
+        print_json(draft_document(drafted))
+    else:
+        _print_draft(drafted)
+
+
+@draft.command("apply", short_help="Write what was taken into cast.toml.")
+@story_argument
+@json_option
+def apply_(story: str, as_json: bool) -> None:
+    """Write what was accepted or changed into the cast.toml of a story folder: from then on it is annotated.
+
+    Entries are appended; what stands in the file stays as it is, comments too.
+
+    \b
+    Example:
+        understudy draft apply my-story/
+    """
+    from understudy.people.cast_file import apply_to_cast
+
+    folder = Path(story)
+    if embedded(story) is not None or not folder.is_dir():
+        raise InputError("is no story folder of yours: `understudy export --format folder` makes one", story)
+    opened = read_showing(story)
+    claims = apply_to_cast(opened, read_draft(opened), folder / CAST)
+    if as_json:
+        print_json({"file": str(folder / CAST), "facts": _count(claims, Fact), "relations": _count(claims, Relation)})
+    elif claims:
+        click.echo(f"{_count(claims, Fact)} facts and {_count(claims, Relation)} ties were added to {folder / CAST}.")
+    else:
+        click.echo("Nothing was taken that is not there already: decide with `understudy draft review`.")
+
+
+def _count(claims: tuple[Fact | Relation, ...], kind: type) -> int:
+    return sum(isinstance(claim, kind) for claim in claims)
+
+
+def draft_document(drafted: Draft) -> dict[str, Any]:
+    """Everything that was found and not rejected, with whether it is used."""
+    kept = [placed for placed in drafted.entries if placed.problem != "rejected"]
+    return {
+        "facts": [_document(placed) for placed in kept if isinstance(placed.claim, Fact)],
+        "relations": [_document(placed) for placed in kept if isinstance(placed.claim, Relation)],
+        "file": str(drafted.file.path),
+        "bound": drafted.file.bound,
+        "left_out": drafted.left_out,
+    }
+
+
+def _document(placed: PlacedEntry) -> dict[str, Any]:
+    claim, entry = placed.claim, placed.entry
+    assert claim.found is not None
+    said: dict[str, Any] = (
+        {"who": claim.who, "attribute": claim.attribute, "value": ", ".join(claim.values)}
+        if isinstance(claim, Fact)
+        else {"of": claim.of, "to": claim.to, "kind": claim.kind, "level": claim.level, "term": claim.term}
+    )
+    return said | {
+        "from": claim.since.dotted,
+        "until": claim.until.dotted if claim.until else None,
+        "confidence": claim.found.confidence,
+        "sources": [source.dotted for source in claim.found.sources],
+        "id": entry.id,
+        "finder": entry.finder,
+        "decision": entry.decision.verdict or None,
+        "used": not placed.problem,
+        "problem": placed.problem or None,
+    }
+
+
+def _print_draft(drafted: Draft) -> None:
+    kinds: dict[tuple[bool, str], list[PlacedEntry]] = {}
+    for placed in drafted.entries:
+        kinds.setdefault((isinstance(placed.claim, Relation), placed.entry.kind), []).append(placed)
+    right = {"justify": "right", "no_wrap": True}
+    columns: list[Column] = [("kind", {"no_wrap": True}), ("found", right), ("used", right), "for example"]
+    rows: list[list[str | Text]] = []
+    for (is_tie, kind), entries in sorted(kinds.items()):
+        best = max(entries, key=lambda placed: (not placed.problem, placed.entry.finding.confidence))
+        used = sum(not placed.problem for placed in entries)
+        example = Text(short(clean(claim_text(best.claim)), LONGEST))
+        example.append(f"  ({best.entry.finding.sources[0].dotted})", style="dim")
+        rows.append([f"{kind} (tie)" if is_tie else kind, f"{len(entries):,}", f"{used:,}", example])
+    if rows:
+        print_table(screen(), columns, rows, indent=0)
+    total, used = len(drafted.entries), len(drafted.used)
+    click.echo(f"\n{total:,} found, {used:,} of them used: they are in {drafted.file.path}.")
+    if drafted.left_out:
+        click.echo(f"{drafted.left_out:,} were left out: their lines do not carry them.")
+    if total:
+        click.echo("Decide about them with `understudy draft review`.")
+
+
+def claim_text(claim: Fact | Relation) -> str:
+    """'Ines Vale, belongings: the brass key'; 'Ines Vale -> Tobias Rook: spouse (husband)'."""
+    if isinstance(claim, Fact):
+        return f"{claim.who}, {claim.attribute}: {', '.join(claim.values)}"
+    level = "" if claim.level is None else f" {claim.level}"
+    term = f" ({claim.term})" if claim.term and claim.term != claim.kind else ""
+    return f"{claim.of} -> {claim.to}: {claim.kind}{level}{term}"

@@ -1,0 +1,116 @@
+"""A draft of a story's people: every finder reads the text, and what they find becomes the story's found.toml.
+
+What a finder has finished is kept until the draft is done, so that a draft that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.errors import InputError
+from understudy.people.found_file import carry_decisions, entries_of, write_found
+from understudy.progress import Progress, ignore_progress
+from understudy.registry import Imported
+from understudy.story import Fact, Relation
+from understudy.storyfile import Story
+from understudy.storyfile.found import FoundEntry, FoundFile, read_found
+from understudy.storyfile.overlay import PlacedEntry, place_entries
+from understudy.user_folders import cache_folder
+
+__all__ = ["FINDERS", "Draft", "Finder", "checkpoint_folder", "draft", "read_draft", "story_fingerprint"]
+
+Finder = Callable[[Story, Progress], Iterable[Fact | Relation]]
+
+FINDERS: tuple[tuple[str, Finder], ...] = (
+    ("statements", Imported("understudy.people.statements", "statements")),
+    ("ties", Imported("understudy.people.ties", "ties")),
+    ("feelings", Imported("understudy.people.feelings", "feelings")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What was found in a story: the file it is kept in, and every entry as it stands in the story."""
+
+    file: FoundFile
+    entries: tuple[PlacedEntry, ...]
+    left_out: int = 0
+    """Claims whose lines are not in the story, or that are not a text's to make."""
+
+    @property
+    def used(self) -> tuple[PlacedEntry, ...]:
+        return tuple(placed for placed in self.entries if not placed.problem)
+
+
+def draft(
+    story: Story,
+    progress: Progress = ignore_progress,
+    finders: Sequence[tuple[str, Finder]] | None = None,
+    fresh: bool = False,
+) -> Draft:
+    """Find facts and ties in a story, and write them beside it with the decisions that were made before.
+
+    `fresh` forgets what a draft that was stopped had found.
+    """
+    path = _found_file(story)
+    old = read_found(path, story.levels, story.schema)
+    folder = checkpoint_folder(story)
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    found, left_out = list[FoundEntry](), 0
+    for name, find in FINDERS if finders is None else finders:
+        entries, missing = _finished(story, folder / f"{name}.toml", name, find, progress)
+        found += entries
+        left_out += missing
+    file = carry_decisions(old, path, found)
+    write_found(file)
+    shutil.rmtree(folder, ignore_errors=True)
+    return Draft(file, tuple(place_entries(story, file)), left_out)
+
+
+def read_draft(story: Story) -> Draft:
+    """What was found before; an error where nobody has looked."""
+    path = _found_file(story)
+    if not path.exists():
+        raise InputError("is not there: run `understudy draft` on the story first", path)
+    file = read_found(path, story.levels, story.schema)
+    return Draft(file, tuple(place_entries(story, file)))
+
+
+def _finished(
+    story: Story, checkpoint: Path, name: str, find: Finder, progress: Progress
+) -> tuple[Sequence[FoundEntry], int]:
+    """What a finder finds, or had found before the draft was stopped; and how many of its claims cannot be kept."""
+    if checkpoint.exists():
+        return read_found(checkpoint, story.levels, story.schema).entries, 0
+    claims = list(find(story, progress))
+    entries = entries_of(story, name, claims)
+    file = carry_decisions(None, checkpoint, entries)
+    write_found(file)
+    return file.entries, len(claims) - len(entries)
+
+
+def _found_file(story: Story) -> Path:
+    if story.found_file is None:
+        raise InputError("a story of several files has no place beside it: `understudy read` them -o into one .story")
+    return story.found_file
+
+
+def checkpoint_folder(story: Story) -> Path:
+    """Where a draft of exactly this text keeps what is finished."""
+    return cache_folder() / "draft" / story_fingerprint(story)
+
+
+def story_fingerprint(story: Story) -> str:
+    """The same for stories with the same people and the same lines."""
+    digest = hashlib.sha256()
+    for member in story.cast():
+        digest.update(repr((member.character.name, member.character.aliases)).encode())
+    for scene in story.scenes():
+        lines = [(line.moment.numbers, line.speaker, line.text) for line in scene.lines]
+        digest.update(repr((scene.present, lines)).encode())
+    return digest.hexdigest()[:24]

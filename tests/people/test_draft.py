@@ -1,0 +1,123 @@
+"""A draft: finders' claims become a found.toml; what is finished and what was decided is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from found import found_fact, found_tie
+from understudy.errors import InputError
+from understudy.people.decisions import accept, change, reject
+from understudy.people.draft import Finder, checkpoint_folder, draft, read_draft
+from understudy.people.found_file import write_found
+from understudy.progress import Progress
+from understudy.readers import read
+from understudy.story import Fact, Moment, Relation
+from understudy.storyfile import Story
+from understudy.storyfile.found import line_after
+
+HOOKS = "I never look at hooks"
+THIEF = "you are a thief"
+
+
+def line_with(story: Story, text: str) -> Moment:
+    return next(story.lines_with(lambda said: text in said, Moment.end())).moment
+
+
+def hobbies(story: Story, _: Progress) -> Iterator[Fact | Relation]:
+    yield found_fact("Tobias Rook", "hobby", "hooks", line_with(story, HOOKS), confidence=0.7)
+
+
+def friends(story: Story, _: Progress) -> Iterator[Fact | Relation]:
+    line = line_with(story, THIEF)
+    yield found_tie("Mara Quill", "Tobias Rook", "friend", line, confidence=0.4)
+    yield found_fact("Tobias Rook", "secret", "a theft", line)
+    yield Fact("Tobias Rook", "title", ("thief",), line, found=found_fact("A", "b", "c", line).found)
+    yield found_fact("Tobias Rook", "title", "a judge", Moment((9, 9, 9)))
+
+
+FINDERS: tuple[tuple[str, Finder], ...] = (("hobbies", hobbies), ("friends", friends))
+
+
+def test_what_finders_find_is_written_and_used(story: Path) -> None:
+    opened = read(story)
+    drafted = draft(opened, finders=FINDERS)
+    assert [placed.problem for placed in drafted.entries] == ["", "below the bound of 0.6"]
+    assert drafted.left_out == 3, "a secret, a claim that holds too early, and one of a line that is not there"
+    assert [fact.values for fact in read(story).facts("Tobias")] == [("hooks",)]
+    assert read_draft(opened).file == drafted.file
+    assert not checkpoint_folder(opened).exists()
+
+
+def test_a_draft_that_was_stopped_goes_on_where_it_was(story: Path) -> None:
+    opened, calls = read(story), list[str]()
+
+    def counted(story: Story, progress: Progress) -> Iterator[Fact | Relation]:
+        calls.append("counted")
+        return hobbies(story, progress)
+
+    def stopped(_: Story, __: Progress) -> Iterator[Fact | Relation]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        draft(opened, finders=[("hobbies", counted), ("friends", stopped)])
+    assert not (story / "found.toml").exists()
+    resumed = draft(opened, finders=[("hobbies", counted), ("friends", friends)])
+    assert calls == ["counted"] and len(resumed.entries) == 2
+    draft(opened, finders=[("hobbies", counted), ("friends", friends)])
+    assert calls == ["counted"] * 2, "what is finished is looked for anew"
+    with pytest.raises(KeyboardInterrupt):
+        draft(opened, finders=[("hobbies", counted), ("friends", stopped)])
+    draft(opened, finders=[("hobbies", counted), ("friends", friends)], fresh=True)
+    assert calls == ["counted"] * 4
+
+
+def test_decisions_survive_a_new_draft_and_a_changed_text(story: Path) -> None:
+    opened = read(story)
+    first = draft(opened, finders=FINDERS).file
+    hobby, friend = first.entries
+    write_found(change(reject(first, [friend.id]), hobby.id, "keys", opened.schema))
+    script = (story / "act-1.txt").read_text().replace("[Rain on the roof.]", "[Rain.]\n[Thunder.]")
+    (story / "act-1.txt").write_text(script.replace("TOBIAS: I sold", "[A bell.]\nTOBIAS: I sold"))
+    changed = read(story)
+    again = draft(changed, finders=FINDERS).file
+    assert [(entry.id, entry.decision.verdict) for entry in again.entries] == [
+        (hobby.id, "changed"),
+        (friend.id, "rejected"),
+    ]
+    assert again.entries[0].claim.since == line_after(line_with(changed, HOOKS)) == Moment((1, 1, 5))
+    assert [fact.values for fact in changed.facts("Tobias")] == [("keys",)]
+    assert not changed.relations(of="Mara")
+
+
+def test_what_was_accepted_stays_though_no_finder_finds_it_again(story: Path) -> None:
+    opened = read(story)
+    file = draft(opened, finders=FINDERS).file
+    write_found(accept(file, [file.entries[1].id]))
+    kept = draft(opened, finders=FINDERS[:1]).file
+    assert [entry.decision.verdict for entry in kept.entries] == ["", "accepted"]
+    assert [entry.kind for entry in draft(opened, finders=()).file.entries] == ["friend"]
+
+
+def test_the_same_words_said_twice_are_two_entries(story: Path) -> None:
+    opened = read(story)
+    line = line_with(opened, HOOKS)
+    twice = [
+        found_tie("Tobias Rook", "Ines Vale", "friend", line),
+        found_tie("Tobias Rook", "Ines Vale", "friend", line),
+    ]
+    file = draft(opened, finders=[("twice", lambda _, __: twice)]).file
+    assert len({entry.id for entry in file.entries}) == 2
+
+
+def test_several_files_have_no_place_for_it(story: Path) -> None:
+    opened = read([story / "act-1.txt", story / "act-2.txt"])
+    with pytest.raises(InputError, match=r"\.story"):
+        draft(opened, finders=FINDERS)
+
+
+def test_nobody_has_looked(story: Path) -> None:
+    with pytest.raises(InputError, match="understudy draft"):
+        read_draft(read(story))
