@@ -16,8 +16,9 @@ from typing import Any
 from understudy.cards.document import Card, in_version, one_line
 from understudy.cards.lore_files import book_document, book_entries, entry_document
 from understudy.dialogue import Situation
+from understudy.documents import found_sentences, tie_document
 from understudy.persona import Other, Persona
-from understudy.story import Line
+from understudy.story import Line, Relation
 from understudy.wording import tie_sentence
 
 __all__ = ["NAMESPACE", "card_at"]
@@ -61,7 +62,7 @@ def card_at(situation: Situation, title: str, version: int | None = None, origin
         "tags": [NAMESPACE, title],
         "creator": title,
         "character_version": persona.moment.dotted,
-        "extensions": {NAMESPACE: _origin(persona, title)},
+        "extensions": {NAMESPACE: _origin(situation, title)},
     }
     entries = _people_entries(situation)
     if entries or persona.lore:
@@ -71,14 +72,23 @@ def card_at(situation: Situation, title: str, version: int | None = None, origin
     return in_version(card, version or 3)
 
 
-def _origin(persona: Persona, title: str) -> dict[str, Any]:
-    return {
+def _origin(situation: Situation, title: str) -> dict[str, Any]:
+    """Which story and moment a card was made from, and which of its sentences nobody wrote."""
+    persona = situation.persona
+    origin: dict[str, Any] = {
         "story": title,
         "character": persona.name,
         "moment": persona.moment.dotted,
         "language": persona.language,
         "version": EXTENSION_VERSION,
     }
+    found = [*found_sentences(persona.found), *(_found_tie(tie, persona) for tie in persona.relations if tie.found)]
+    return {**origin, "found": found} if found else origin
+
+
+def _found_tie(tie: Relation, persona: Persona) -> dict[str, Any]:
+    document = tie_document(tie, persona.language)
+    return {"sentence": document["sentence"], "found": document["found"]}
 
 
 def _extended(original: Card, situation: Situation, title: str) -> Card:
@@ -88,7 +98,7 @@ def _extended(original: Card, situation: Situation, title: str) -> Card:
     if not card.text("description").strip():
         data["description"] = _description(persona, title)
     extensions = data.get("extensions")
-    data["extensions"] = {**(extensions if isinstance(extensions, dict) else {}), NAMESPACE: _origin(persona, title)}
+    data["extensions"] = {**(extensions if isinstance(extensions, dict) else {}), NAMESPACE: _origin(situation, title)}
     own_entries = len(book_entries(data.get("character_book")))
     lore = [entry_document(entry, len(card.book) + number) for number, entry in enumerate(persona.lore[own_entries:])]
     if added := [*_people_entries(situation, len(card.book) + len(lore)), *lore]:
@@ -190,7 +200,11 @@ def _last_exchanges(persona: Persona) -> list[_ExamplePair]:
 
 def _notes(persona: Persona, title: str) -> str:
     when = "by the end" if persona.moment.is_end else f"at {persona.moment}"
-    return f"{persona.name} as of '{title}', {when}. The card holds nothing that happens later."
+    found = len(persona.found) + sum(tie.found is not None for tie in persona.relations)
+    mark = (
+        f" {found} of its sentences were found in the text (extensions.{NAMESPACE}.found says where)." if found else ""
+    )
+    return f"{persona.name} as of '{title}', {when}. The card holds nothing that happens later.{mark}"
 
 
 def _others(situation: Situation) -> list[Other]:

@@ -24,7 +24,7 @@ from understudy.export import card_at
 from understudy.names import people_at, shown_names_at
 from understudy.server.names import ModelName, scene_as_shown, speakers_before
 from understudy.server.operations import Call, Operation
-from understudy.server.schemas import ReplyDocument
+from understudy.server.schemas import FindingDocument, ReplyDocument
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.spoiler_free import scenes_before, timeline
 from understudy.story import Character, Moment, Scene
@@ -147,12 +147,21 @@ class TieDocument(msgspec.Struct):
     level: int | None
     since: str
     sentence: str
+    found: FindingDocument | UnsetType = UNSET
+
+
+class FoundSentenceDocument(msgspec.Struct):
+    """A sentence of a profile that nobody wrote: it was found in the text."""
+
+    sentence: str
+    found: FindingDocument
 
 
 class OtherDocument(msgspec.Struct):
     name: str
     profile: list[str]
     relations: list[TieDocument]
+    found: list[FoundSentenceDocument] | UnsetType = UNSET
 
 
 class PersonaDocument(msgspec.Struct):
@@ -163,6 +172,7 @@ class PersonaDocument(msgspec.Struct):
     relations: list[TieDocument]
     lines: list[OwnLineDocument]
     memory: list[SceneDocument]
+    found: list[FoundSentenceDocument] | UnsetType = UNSET
     facing: OtherDocument | UnsetType = UNSET
 
 

@@ -76,16 +76,17 @@ class Story:
         self._found()  # a damaged file is told of at once
 
     @classmethod
-    def open(cls, path: Path, annotated: bool = False) -> Story:
+    def open(cls, path: Path, annotated: bool = False, found_file: Path | None = None) -> Story:
         """Open a story file for reading only. A file that is seen for the first time is checked whole.
 
-        What was found in it is part of it, unless only what is `annotated` is wanted.
+        What was found in it is part of it, unless only what is `annotated` is wanted. It lies beside the file, or in
+        another `found_file`.
         """
         identity = identity_of(path)
         if not is_validated(identity):
             validate_story_file(path)
             remember_validated(identity)
-        return cls(address_of(path), path, None if annotated else found_file_of(path))
+        return cls(address_of(path), path, None if annotated else found_file or found_file_of(path))
 
     def moment(self, text: str) -> Moment:
         """The moment a text names, in this story's own levels."""

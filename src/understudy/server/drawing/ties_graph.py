@@ -3,6 +3,7 @@
     colour and thickness of a line   affection: the stronger, the thicker; broken where it is dislike
     distance                         familiarity: the better known, the nearer
     words under a name               what they are to the character: friend, opponent, ...
+    a dash-dotted line               nobody wrote of the tie: it was found in the text
 
 Colour is never the only sign: the level is written in a badge, and dislike is a broken line.
 
@@ -60,6 +61,13 @@ class Bond:
     @property
     def nearness(self) -> int | None:
         return None if self.familiarity is None else self.familiarity.level
+
+    @property
+    def is_found(self) -> bool:
+        """Was what its line shows found in the text: the affection, or where none is told, everything else?"""
+        others = (*self.kinds, *([self.familiarity] if self.familiarity else []))
+        shown = (self.affection,) if self.affection is not None else others
+        return bool(shown) and all(tie.found is not None for tie in shown)
 
 
 def bonds_of(persona: Persona, known: dict[str, Moment]) -> list[Bond]:
@@ -180,7 +188,7 @@ def _nearness(bond: Bond) -> float:
 def _line(bond: Bond, at: NodePosition) -> Markup:
     strength = 0 if bond.feeling is None else abs(bond.feeling)
     return element(
-        "line", class_=f"tie {feeling_class(bond.feeling)}", x1=0, y1=0, x2=at.x, y2=at.y,
+        "line", class_=f"tie {feeling_class(bond.feeling)}{' found' * bond.is_found}", x1=0, y1=0, x2=at.x, y2=at.y,
         stroke_width=1.2 + 0.55 * strength,
     )  # fmt: skip
 
@@ -229,7 +237,7 @@ def _word(text: str, x: float, top: float) -> Markup:
 
 
 def _kinds(bond: Bond) -> str:
-    return shorten(", ".join(tie.kind for tie in bond.kinds), MAX_LABEL_WIDTH, WORD_SIZE)
+    return shorten(", ".join(tie.term or tie.kind for tie in bond.kinds), MAX_LABEL_WIDTH, WORD_SIZE)
 
 
 def _lines(name: str) -> list[str]:

@@ -45,8 +45,8 @@ def page(
     who: str | None = None,
     **values: Any,
 ) -> HTMLResponse:
-    """A page of one of the views (talk, character, story, stories, review); `story`, `at` and `who` make the header
-    link to the same story, moment and character in the other views."""
+    """A page of one of the views (talk, character, story, stories, people, review); `story`, `at` and `who` make the
+    header link to the same story, moment and character in the other views."""
     context = context_of(request)
     common = {
         "request": request, "view": view, "story": story, "at": at, "who": who,

@@ -25,7 +25,7 @@ from understudy.server.pages import address, page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.server.problems import Refused
-from understudy.story import Fact, Line, Moment, holding_at
+from understudy.story import Fact, Finding, Line, Moment, holding_at
 from understudy.storyfile import Story
 from understudy.wording import about_other
 
@@ -41,6 +41,7 @@ class KnownFact:
     about: str
     words: tuple[str, ...]
     since: Moment | None
+    found: Finding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ class CharacterDetails:
     scenes: list[RememberedScene]
     has_more_scenes: bool
     known_people: list[KnownPerson]
+    has_found_ties: bool
     linked: set[str]
     """Names of those who have a page of their own by now."""
 
@@ -222,6 +224,7 @@ def _details(story: Story, situation: Situation, query: CharacterQuery, linked: 
         scenes if query.all_scenes else scenes[:DEFAULT_SCENES],
         len(scenes) > DEFAULT_SCENES and not query.all_scenes,
         known_people(story, persona, portrayal.known),
+        any(bond.is_found for bond in portrayal.bonds),
         linked,
     )
 
@@ -229,9 +232,14 @@ def _details(story: Story, situation: Situation, query: CharacterQuery, linked: 
 def dated_attributes(story: Story, persona: Persona) -> list[KnownFact]:
     """The persona's attributes, each with the moment since when."""
     names = shown_names_at(story, persona.moment)
-    dated = {fact.attribute: fact.since for fact in _witnessed_facts(story, persona, persona.name)}
+    dated = {fact.attribute: fact for fact in _witnessed_facts(story, persona, persona.name)}
     return [
-        KnownFact(name, tuple(map(names.in_text, values)), dated.get(name))
+        KnownFact(
+            name,
+            tuple(map(names.in_text, values)),
+            dated[name].since if name in dated else None,
+            dated[name].found if name in dated else None,
+        )
         for name, values in persona.attributes.items()
     ]
 
@@ -255,7 +263,10 @@ def about_others(story: Story, persona: Persona, known: Mapping[str, Moment]) ->
     facts.sort(key=lambda fact: owners.index(fact.who))
     return [
         KnownFact(
-            names.of(fact.who), (names.in_text(about_other(fact, names.of(fact.who), story.language)),), fact.since
+            names.of(fact.who),
+            (names.in_text(about_other(fact, names.of(fact.who), story.language)),),
+            fact.since,
+            fact.found,
         )
         for fact in facts
     ]

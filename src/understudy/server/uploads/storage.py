@@ -30,6 +30,7 @@ from understudy.server.uploads.limits import MIB, UploadLimits, distinct, safe_n
 from understudy.server.uploads.reader_process import STORY_FILE
 from understudy.server.uploads.store import UploadRow
 from understudy.storyfile import Story
+from understudy.storyfile.found import FOUND
 
 __all__ = ["ReceivedFile", "StorageQuota", "StoryFiles", "receive", "refuse_if_disk_full"]
 
@@ -92,19 +93,24 @@ class StoryFiles:
     def open(self, row: UploadRow) -> Story | None:
         """The story of an upload as it is now, if its file exists and is sound."""
         try:
-            return Story.open(self.path(row))
+            return Story.open(self.path(row), found_file=self._found_file(row.id))
         except InputError:
             return None
 
     def adopt(self, work: Path, row: UploadRow) -> Story:
         """Move a story file here from the folder in which it was made."""
         (work / STORY_FILE).replace(self.path(row))
-        return Story.open(self.path(row))
+        return Story.open(self.path(row), found_file=self._found_file(row.id))
+
+    def _found_file(self, upload: str) -> Path:
+        """What was found in an upload's text; it stays where a fix makes another story file."""
+        return self._stories / f"{upload}.{FOUND}"
 
     def delete(self, upload: str) -> None:
         """Delete every story file of an upload."""
         for path in self._stories.glob(f"{upload}-*.story"):
             path.unlink()
+        self._found_file(upload).unlink(missing_ok=True)
 
     def prune(self, row: UploadRow, last: UploadRow) -> None:
         """Delete the files of earlier fixes, except the last one's: requests may be reading it, and undo needs it."""
@@ -115,7 +121,7 @@ class StoryFiles:
 
     def clean_up(self, rows: Iterable[UploadRow]) -> None:
         """Delete what a killed server left, and story files that match no upload as it is now."""
-        needed = {self.path(row).name for row in rows}
+        needed = {path.name for row in rows for path in (self.path(row), self._found_file(row.id))}
         shutil.rmtree(self._work_folders, ignore_errors=True)
         for path in self._stories.glob("*") if self._stories.is_dir() else ():
             if path.name not in needed:

@@ -1,0 +1,216 @@
+"""The People view: what was found in a story's text, by person, for its author to take, reject or change.
+
+It is for authors: entries and their lines may give away anything in the story, and the page says so. Everything is a
+form or a link and works without scripts; the state of the page is in its URL. Decisions are kept in the found.toml of
+the story, one writer at a time, and hold at once wherever the story is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from urllib.parse import quote, urlencode
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from understudy.errors import UnderstudyError
+from understudy.people.decisions import accept, change, reject, undecided_of_kind, undo
+from understudy.people.draft import Draft, draft, read_draft
+from understudy.people.found_file import write_found
+from understudy.server.context import context_of
+from understudy.server.pages import page
+from understudy.server.pages.story import story_address
+from understudy.server.problems import Refused, status_of
+from understudy.story import Fact, Moment
+from understudy.storyfile import Story
+from understudy.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, read_found
+from understudy.storyfile.overlay import PlacedEntry
+
+__all__ = ["ROUTES", "PeopleContent", "people_address"]
+
+SHOWS = {"open": "not decided", "taken": "taken", "rejected": "rejected", "all": "all"}
+MOST_ENTRIES = 100  # of one person on a page
+DECIDE_LOCK = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEntry:
+    """An entry with its lines, each with the address at which it can be read."""
+
+    placed: PlacedEntry
+    what: str
+    value: str
+    """What a change begins with."""
+    lines: tuple[tuple[str, str, str], ...]
+    """(moment, quote, address)"""
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleContent:
+    """What was found of one person, and how much of the others."""
+
+    people: tuple[tuple[str, int], ...]
+    who: str
+    show: str
+    entries: tuple[ShownEntry, ...]
+    more: int
+    kinds: tuple[tuple[str, int], ...]
+    """Kinds of which entries are undecided, of everybody."""
+    can_undo: bool
+    used: int
+    total: int
+    bound: float
+
+
+def people_address(story: str, who: str = "", show: str = "open", action: str = "") -> str:
+    parameters = {"who": who, "show": "" if show == "open" else show}
+    query = urlencode({name: value for name, value in parameters.items() if value}, quote_via=quote)
+    path = f"/people/{quote(story, safe='')}" + (f"/{action}" if action else "")
+    return f"{path}?{query}" if query else path
+
+
+async def people(request: Request, problem: UnderstudyError | None = None) -> Response:
+    name = request.path_params["story"]
+    story = context_of(request).stories.story(name)
+    who, show = _state(request)
+    content: PeopleContent | None = None
+    try:
+        content = await to_thread.run_sync(_content, story, name, who, show)
+    except UnderstudyError as error:
+        problem = problem or error
+    status = 200 if problem is None else status_of(problem)
+    return page(
+        request, "people.html", "people", status, story=name, title=story.title, content=content, problem=problem,
+        shows=SHOWS, people_address=people_address, language=story.language,
+    )  # fmt: skip
+
+
+def _state(request: Request) -> tuple[str, str]:
+    show = request.query_params.get("show", "open")
+    return request.query_params.get("who", "").replace("\0", ""), show if show in SHOWS else "open"
+
+
+def _content(story: Story, name: str, who: str, show: str) -> PeopleContent | None:
+    """None where nobody has looked yet."""
+    if story.found_file is None or not story.found_file.exists():
+        return None
+    found = read_draft(story)
+    of_person: dict[str, list[PlacedEntry]] = {}
+    for placed in found.entries:
+        of_person.setdefault(_owner(placed), []).append(placed)
+    counts = {person: sum(_is_shown(placed, show) for placed in entries) for person, entries in of_person.items()}
+    people = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    chosen = who if who in of_person else (people[0][0] if people else "")
+    shown = [placed for placed in of_person.get(chosen, ()) if _is_shown(placed, show)]
+    shown.sort(key=lambda placed: (isinstance(placed.claim, Fact), -placed.entry.finding.confidence))
+    kinds: dict[str, int] = {}
+    for placed in found.entries:
+        if not placed.entry.decision.verdict:
+            kinds[placed.entry.kind] = kinds.get(placed.entry.kind, 0) + 1
+    return PeopleContent(
+        tuple(people), chosen, show,
+        tuple(_shown_entry(name, placed) for placed in shown[:MOST_ENTRIES]), max(len(shown) - MOST_ENTRIES, 0),
+        tuple(sorted(kinds.items())), bool(found.file.undo), len(found.used), len(found.entries), found.file.bound,
+    )  # fmt: skip
+
+
+def _owner(placed: PlacedEntry) -> str:
+    return placed.claim.who if isinstance(placed.claim, Fact) else placed.claim.of
+
+
+def _is_shown(placed: PlacedEntry, show: str) -> bool:
+    verdict = placed.entry.decision.verdict
+    verdicts = {"open": ("",), "taken": (ACCEPTED, CHANGED), "rejected": (REJECTED,)}
+    return show == "all" or verdict in verdicts[show]
+
+
+def _shown_entry(name: str, placed: PlacedEntry) -> ShownEntry:
+    claim, end = placed.claim, Moment.end()
+    assert claim.found is not None
+    if isinstance(claim, Fact):
+        what = value = ", ".join(claim.values)
+    else:
+        value = claim.kind if claim.level is None else str(claim.level)
+        what = claim.to
+    lines = tuple(
+        (source.dotted, quoted, story_address(name, end, source))
+        for source, quoted in zip(claim.found.sources, placed.entry.quotes)
+    )
+    return ShownEntry(placed, what, value, lines)
+
+
+async def find(request: Request) -> Response:
+    """Look for people in the text now; what was decided before stays."""
+    return await _changed(request, lambda story, _: draft(story))
+
+
+async def decide(request: Request) -> Response:
+    form = await _form(request)
+    entry, decision, value = form.get("entry", ""), form.get("decision", ""), form.get("value", "")
+
+    def decided(story: Story, found: FoundFile) -> FoundFile:
+        if decision == CHANGED:
+            return change(found, entry, value, story.schema)
+        return _verdict(decision)(found, [entry])
+
+    return await _changed(request, decided)
+
+
+async def decide_all(request: Request) -> Response:
+    form = await _form(request)
+    kind, decision = form.get("kind", ""), form.get("decision", "")
+    return await _changed(request, lambda _, found: _verdict(decision)(found, undecided_of_kind(found, kind)))
+
+
+async def take_back(request: Request) -> Response:
+    return await _changed(request, lambda _, found: undo(found))
+
+
+def _verdict(decision: str) -> Callable[[FoundFile, Sequence[str]], FoundFile]:
+    if decision not in (ACCEPTED, REJECTED):
+        raise Refused("an entry is accepted, rejected or changed", 400)
+    return accept if decision == ACCEPTED else reject
+
+
+async def _changed(request: Request, work: Callable[[Story, FoundFile], FoundFile | Draft]) -> Response:
+    """Change what is kept of a story, then show the page anew."""
+    name = request.path_params["story"]
+    stories = context_of(request).stories
+    story = stories.story(name)
+
+    def run() -> None:
+        with DECIDE_LOCK:
+            changed = work(story, _kept(story))
+            if isinstance(changed, FoundFile):
+                write_found(changed)
+        stories.put(name, story)  # characters that were made before are made anew
+
+    try:
+        await to_thread.run_sync(run)
+    except UnderstudyError as error:
+        return await people(request, error)
+    return RedirectResponse(people_address(name, *_state(request)), 303)
+
+
+def _kept(story: Story) -> FoundFile:
+    if story.found_file is None:
+        raise Refused("what was found in this story is left out here, or has no place beside it", 409)
+    return read_found(story.found_file, story.levels, story.schema)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    async with request.form(max_files=0, max_fields=8, max_part_size=4096) as form:
+        return {key: value.replace("\0", "") for key, value in form.items() if isinstance(value, str)}
+
+
+ROUTES = [
+    Route("/people/{story}", people),
+    Route("/people/{story}/find", find, methods=["POST"]),
+    Route("/people/{story}/decide", decide, methods=["POST"]),
+    Route("/people/{story}/all", decide_all, methods=["POST"]),
+    Route("/people/{story}/undo", take_back, methods=["POST"]),
+]
