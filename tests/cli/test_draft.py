@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from click.testing import Result
 
 from found import found_fact, found_tie
+from llmserver import running
 from understudy.cli import draft_review
 from understudy.people import draft as drafting
 from understudy.progress import Progress
@@ -141,3 +143,24 @@ def test_the_embedded_demo_keeps_it_with_the_user(run: Run, monkeypatch: pytest.
     monkeypatch.setattr(drafting, "FINDERS", ())
     run("draft", "demo")
     assert (tmp_path / "data" / "found" / "demo.found.toml").is_file()
+
+
+def test_a_language_model_reads_as_well(
+    run: Run, document: Document, story: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_CACHE", str(tmp_path / "cache"))
+    quote = {"line": "1.2.2", "words": "you are a thief"}
+    claim = {"who": "Tobias", "attribute": "title", "value": "a thief", "quotes": [quote]}
+    answer = json.dumps({"facts": [claim, {**claim, "quotes": [{"line": "1.2.2", "words": "you are a saint"}]}]})
+    with running(tmp_path / "requests.jsonl") as server:
+        monkeypatch.setenv("UNDERSTUDY_LLM_URL", server.url)
+        monkeypatch.setenv("UNDERSTUDY_LLM_MODEL", "say?" + urlencode({"text": answer}))
+        drafted = document("draft", story, "--llm")
+        assert drafted["llm"]["calls"] == 4 and drafted["llm"]["completion_tokens"] > 0
+        assert drafted["llm"]["dropped"]["the line does not say those words"] == 1
+        assert [fact["value"] for fact in drafted["facts"] if fact["finder"] == "llm"] == ["a thief"]
+        assert "4 answers of an earlier run were used again" in run("draft", story, "--llm").stdout
+        monkeypatch.setenv("UNDERSTUDY_LLM_MODEL", "garbage")
+        assert "sent what is no answer" in run("draft", story, "--llm", status=1).stderr
+    assert [fact["finder"] for fact in document("draft", story)["facts"]] == ["fake", "llm"], "it stays"
+    assert "--model goes with --llm" in run("draft", story, "--model", "x", status=2).stderr

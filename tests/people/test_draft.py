@@ -98,7 +98,26 @@ def test_what_was_accepted_stays_though_no_finder_finds_it_again(story: Path) ->
     write_found(accept(file, [file.entries[1].id]))
     kept = draft(opened, finders=FINDERS[:1]).file
     assert [entry.decision.verdict for entry in kept.entries] == ["", "accepted"]
-    assert [entry.kind for entry in draft(opened, finders=()).file.entries] == ["friend"]
+    unheard: list[tuple[str, Finder]] = [("hobbies", lambda _, __: ()), ("friends", lambda _, __: ())]
+    assert [entry.kind for entry in draft(opened, finders=unheard).file.entries] == ["friend"]
+
+
+def test_what_other_finders_had_found_stays(story: Path) -> None:
+    opened = read(story)
+    draft(opened, finders=FINDERS)
+    assert {entry.finder for entry in draft(opened, finders=FINDERS[:1]).file.entries} == {"hobbies", "friends"}
+
+
+def test_what_two_finders_find_is_one_entry_with_the_lines_of_both(story: Path) -> None:
+    opened = read(story)
+
+    def later(story: Story, _: Progress) -> Iterator[Fact | Relation]:
+        yield found_fact("Tobias Rook", "hobby", "hooks", line_with(story, THIEF), confidence=0.9)
+
+    (entry,) = draft(opened, finders=[("later", later), ("hobbies", hobbies)]).file.entries
+    assert entry.finding.sources == (line_with(opened, HOOKS), line_with(opened, THIEF))
+    assert entry.finding.confidence == 0.9 and entry.claim.since == line_after(line_with(opened, HOOKS))
+    assert [quote.partition(":")[0] for quote in entry.quotes] == ["Tobias Rook", "Mara Quill"]
 
 
 def test_the_same_words_said_twice_are_two_entries(story: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.text import Text
@@ -12,12 +12,15 @@ from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, clean, print_json, print_table, screen, short
 from understudy.errors import InputError
+from understudy.people import draft as drafting
 from understudy.people.draft import Draft, read_draft
-from understudy.people.draft import draft as make_draft
 from understudy.readers import embedded
 from understudy.readers.story_folder import CAST
 from understudy.story import Fact, Relation
 from understudy.storyfile.overlay import PlacedEntry
+
+if TYPE_CHECKING:
+    from understudy.people.llm_reader import LlmReader
 
 __all__ = ["claim_text", "draft", "draft_document"]
 
@@ -54,6 +57,7 @@ def draft() -> None:
     Examples:
         understudy draft my-story/
         understudy draft friends.story --json
+        understudy draft my-story/ --llm
         understudy draft review my-story/
         understudy draft apply my-story/
     """
@@ -61,17 +65,55 @@ def draft() -> None:
 
 @draft.command(FIND, hidden=True)
 @story_argument
-@click.option("--fresh", is_flag=True, help="Forget what a draft that was stopped had found.")
+@click.option("--llm", "use_llm", is_flag=True, help="Let the language model that is set up read every scene as well.")
+@click.option("--model", metavar="MODEL", help="With --llm: another model than the default, as in `--agent llm:MODEL`.")
+@click.option("--fresh", is_flag=True, help="Forget what a draft that was stopped, or the language model, had found.")
 @json_option
-def find(story: str, fresh: bool, as_json: bool) -> None:
+def find(story: str, use_llm: bool, model: str | None, fresh: bool, as_json: bool) -> None:
     """Find facts and ties in a story's text."""
+    if model is not None and not use_llm:
+        raise click.UsageError("--model goes with --llm")
+    reader = _llm_reader(model, fresh) if use_llm else None
     opened = read_showing(story)
     with watching() as progress:
-        drafted = make_draft(opened, progress, fresh=fresh)
+        finders: list[tuple[str, drafting.Finder]] = [*drafting.FINDERS, *([("llm", reader)] if reader else [])]
+        drafted = drafting.draft(opened, progress, finders, fresh)
     if as_json:
-        print_json(draft_document(drafted))
-    else:
-        _print_draft(drafted)
+        cost = {} if reader is None else {"llm": _cost_document(reader)}
+        print_json(draft_document(drafted) | cost)
+        return
+    _print_draft(drafted)
+    if reader is not None:
+        _print_cost(reader)
+
+
+def _llm_reader(model: str | None, fresh: bool) -> LlmReader:
+    from understudy.backends import open_llm
+    from understudy.people.llm_reader import LlmReader
+
+    return LlmReader(open_llm(model), fresh)
+
+
+def _cost_document(reader: LlmReader) -> dict[str, Any]:
+    return {
+        "model": reader.backend.name,
+        "calls": reader.usage.calls,
+        "prompt_tokens": reader.usage.prompt_tokens,
+        "completion_tokens": reader.usage.completion_tokens,
+        "stored_answers": reader.stored,
+        "dropped": dict(reader.dropped),
+    }
+
+
+def _print_cost(reader: LlmReader) -> None:
+    usage = reader.usage
+    stored = f"; {reader.stored:,} answers of an earlier run were used again" if reader.stored else ""
+    click.echo(
+        f"{reader.backend.name}: {usage.calls:,} calls, {usage.prompt_tokens:,} tokens read and "
+        f"{usage.completion_tokens:,} written{stored}."
+    )
+    for reason, count in reader.dropped.most_common():
+        click.echo(f"  {count:,} of its claims were dropped: {reason}.")
 
 
 @draft.command("apply", short_help="Write what was taken into cast.toml.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.people.found_file import carry_decisions, entries_of, write_found
+from understudy.people.found_file import carry_decisions, entries_of, merge_finders, write_found
 from understudy.progress import Progress, ignore_progress
 from understudy.registry import Imported
 from understudy.story import Fact, Relation
@@ -54,19 +54,23 @@ def draft(
 ) -> Draft:
     """Find facts and ties in a story, and write them beside it with the decisions that were made before.
 
-    `fresh` forgets what a draft that was stopped had found.
+    What other finders had found stays, as that of a language model where none is asked this time. `fresh` forgets what
+    a draft that was stopped had found.
     """
     path = _found_file(story)
     old = read_found(path, story.levels, story.schema)
     folder = checkpoint_folder(story)
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
+    running = FINDERS if finders is None else finders
+    names = {name for name, _ in running}
     found, left_out = list[FoundEntry](), 0
-    for name, find in FINDERS if finders is None else finders:
+    for name, find in running:
         entries, missing = _finished(story, folder / f"{name}.toml", name, find, progress)
         found += entries
         left_out += missing
-    file = carry_decisions(old, path, found)
+    found += [entry for entry in old.entries if entry.finder not in names]
+    file = carry_decisions(old, path, merge_finders(found))
     write_found(file)
     shutil.rmtree(folder, ignore_errors=True)
     return Draft(file, tuple(place_entries(story, file)), left_out)

@@ -17,7 +17,7 @@ from understudy.storyfile import Story
 from understudy.storyfile.found import BOUND, NEVER_FOUND, UNDECIDED, Decision, FoundEntry, FoundFile, quote_of
 from understudy.storyfile.toml_file import replace_text, toml_value
 
-__all__ = ["carry_decisions", "entries_of", "render_found", "write_found"]
+__all__ = ["carry_decisions", "entries_of", "merge_finders", "render_found", "write_found"]
 
 HEADER = """\
 # What `understudy draft` found in the text. Decide with `understudy draft review`, or here:
@@ -97,6 +97,31 @@ def _content(claim: Fact | Relation) -> tuple[str, ...]:
     if isinstance(claim, Fact):
         return ("fact", claim.who, claim.attribute, *claim.values)
     return ("relation", claim.of, claim.to, claim.kind, "" if claim.level is None else str(claim.level))
+
+
+def merge_finders(entries: Iterable[FoundEntry]) -> list[FoundEntry]:
+    """What several finders claim as one entry with the lines of all; levels change, so each of theirs is its own."""
+    merged: list[FoundEntry] = []
+    places: dict[tuple[str, ...], int] = {}
+    for entry in entries:
+        key = _content(entry.claim)
+        place = places.get(key)
+        is_level = isinstance(entry.claim, Relation) and entry.claim.level is not None
+        if place is None or is_level or merged[place].finder == entry.finder:
+            places.setdefault(key, len(merged))
+            merged.append(entry)
+        else:
+            merged[place] = _united(merged[place], entry)
+    return merged
+
+
+def _united(first: FoundEntry, second: FoundEntry) -> FoundEntry:
+    """One entry of two that say the same; the earlier line dates it, the surer finder says how sure it is."""
+    quotes = dict(zip(second.finding.sources, second.quotes)) | dict(zip(first.finding.sources, first.quotes))
+    sources = tuple(sorted(quotes))
+    finding = Finding(max(first.finding.confidence, second.finding.confidence), sources)
+    claim = replace(first.claim, since=min(first.claim.since, second.claim.since), found=finding)
+    return replace(first, claim=claim, quotes=tuple(quotes[source] for source in sources))
 
 
 def carry_decisions(old: FoundFile | None, path: Path, entries: Iterable[FoundEntry]) -> FoundFile:

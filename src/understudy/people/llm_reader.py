@@ -1,0 +1,209 @@
+"""A language model reads a story scene by scene for facts and ties, in the form the other finders have.
+
+    claim kept   iff  its people are of the cast, its attribute or kind is one of the schema,
+                      and every line it quotes stands in the scene at that moment, with those words
+
+What is not kept is counted with the reason. Every answer is stored when it comes, so that reading goes on where it was
+stopped, and a scene that has not changed is never paid for twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from understudy.backends import Backend
+from understudy.dialogue import ChatMessage, Sampling, Usage
+from understudy.people.scene_prompt import scene_parts, scene_prompt
+from understudy.progress import Progress
+from understudy.story import PROFILE, Fact, Finding, Line, Moment, Relation, Schema
+from understudy.storyfile import Story
+from understudy.storyfile.found import NEVER_FOUND, line_after
+from understudy.text import fold
+from understudy.user_folders import cache_folder
+
+__all__ = ["LlmReader"]
+
+SAMPLING = Sampling(temperature=0.0, max_tokens=2000, seed=0)
+DEFAULT_CONFIDENCE, MAX_CONFIDENCE = 0.7, 0.85  # a model's word is never certain
+MAX_SOURCES = 10
+SHORTEST_QUOTE = 4  # characters
+MAX_CLAIMS = 200  # of one answer
+
+
+class Unsupported(Exception):
+    """A claim that its scene does not carry; the message is the reason it is counted under."""
+
+
+@dataclass
+class LlmReader:
+    """A finder. `usage` is what this run has cost, `dropped` why claims were not kept, `stored` counts old answers."""
+
+    backend: Backend
+    fresh: bool = False
+    usage: Usage = field(default_factory=Usage)
+    dropped: Counter[str] = field(default_factory=Counter)
+    stored: int = 0
+
+    def __call__(self, story: Story, progress: Progress) -> list[Fact | Relation]:
+        names = _names(story)
+        answers = AnswerFile(cache_folder() / "draft-llm" / f"{_hash(self.backend.name)}.jsonl", self.fresh)
+        total, claims = story.count()[0], list[Fact | Relation]()
+        for number, scene in enumerate(story.scenes(), 1):
+            for lines in scene_parts(scene, self.backend.context_tokens):
+                messages = scene_prompt(scene, lines, names.values(), story.schema)
+                claims += self._claims(self._answer(messages, answers), lines, names, story.schema)
+            progress(f"Reading with {self.backend.name}", number, total)
+        return _merged(claims)
+
+    def _answer(self, messages: Sequence[ChatMessage], answers: AnswerFile) -> str:
+        key = _hash("\0".join(message.content for message in messages))
+        if (stored := answers.get(key)) is not None:
+            self.stored += 1
+            return stored
+        (completion,) = self.backend.complete(messages, SAMPLING)
+        self.usage += completion.usage
+        answers.put(key, completion.text)
+        return completion.text
+
+    def _claims(
+        self, answer: str, lines: Sequence[Line], names: Mapping[str, str], schema: Schema
+    ) -> Iterator[Fact | Relation]:
+        document = _document(answer)
+        if document is None:
+            self.dropped["the answer is not JSON"] += 1
+            return
+        by_moment = {line.moment.dotted: line for line in lines}
+        for kind, parse in (("facts", _fact), ("relations", _relation)):
+            items = document.get(kind, [])
+            for item in items[:MAX_CLAIMS] if isinstance(items, list) else ():
+                try:
+                    if not isinstance(item, dict):
+                        raise Unsupported("not an object")
+                    sources = _sources(item, by_moment)
+                    yield parse(item, Finding(_confidence(item), sources), names, schema)
+                except Unsupported as reason:
+                    self.dropped[str(reason)] += 1
+
+
+class AnswerFile:
+    """Answers by a hash of their prompt, one JSON object a line; a line cut short by a crash is not an answer."""
+
+    def __init__(self, path: Path, fresh: bool) -> None:
+        self._path, self._answers = path, dict[str, str]()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not fresh:
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                try:
+                    entry = json.loads(line)
+                    self._answers[str(entry["key"])] = str(entry["answer"])
+                except (ValueError, KeyError, TypeError):
+                    continue
+
+    def get(self, key: str) -> str | None:
+        return self._answers.get(key)
+
+    def put(self, key: str, answer: str) -> None:
+        self._answers[key] = answer
+        with self._path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write("\n" + json.dumps({"key": key, "answer": answer}))
+
+
+def _names(story: Story) -> dict[str, str]:
+    """Every name and alias of the cast that means one person, folded, with that person's name."""
+    owners: dict[str, set[str]] = {}
+    for member in story.cast():
+        for name in (member.character.name, *member.character.aliases):
+            owners.setdefault(fold(name), set()).add(member.character.name)
+    return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
+
+
+def _document(answer: str) -> dict[str, Any] | None:
+    """The first JSON object in an answer, whatever stands around it."""
+    start = answer.find("{")
+    try:
+        document, _ = json.JSONDecoder().raw_decode(answer[start:]) if start >= 0 else (None, 0)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _sources(item: dict[str, Any], lines: Mapping[str, Line]) -> tuple[Moment, ...]:
+    quotes = item.get("quotes")
+    if not isinstance(quotes, list) or not quotes or len(quotes) > MAX_SOURCES:
+        raise Unsupported("it quotes no lines")
+    moments = set()
+    for quote in quotes:
+        line = lines.get(str(quote.get("line")).strip("[] ")) if isinstance(quote, dict) else None
+        if line is None:
+            raise Unsupported("it quotes a line that is not in the scene")
+        words = " ".join(str(quote.get("words", "")).split())
+        if len(words) < min(SHORTEST_QUOTE, len(line.text)) or words not in " ".join(line.text.split()):
+            raise Unsupported("the line does not say those words")
+        moments.add(line.moment)
+    return tuple(sorted(moments))
+
+
+def _confidence(item: dict[str, Any]) -> float:
+    value = item.get("confidence", DEFAULT_CONFIDENCE)
+    is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return min(float(value), MAX_CONFIDENCE) if is_share else DEFAULT_CONFIDENCE
+
+
+def _fact(item: dict[str, Any], found: Finding, names: Mapping[str, str], schema: Schema) -> Fact:
+    attribute, value = item.get("attribute"), item.get("value")
+    if attribute not in schema.attributes or attribute in NEVER_FOUND:
+        raise Unsupported("its attribute is none of the story's")
+    if not isinstance(value, str) or not value.strip() or len(value) > 400 or not value.isprintable():
+        raise Unsupported("its value is no text")
+    text = value.strip().rstrip(".。") if attribute == PROFILE else value.strip()
+    return Fact(_person(item, "who", names), str(attribute), (text,), line_after(found.sources[0]), found=found)
+
+
+def _relation(item: dict[str, Any], found: Finding, names: Mapping[str, str], schema: Schema) -> Relation:
+    kind, level = item.get("kind"), item.get("level")
+    bounds = schema.bounds(str(kind))
+    if (kind not in schema.kinds and bounds is None) or kind in NEVER_FOUND:
+        raise Unsupported("its kind is none of the story's")
+    if bounds is None:
+        level = None
+    elif type(level) is not int or not bounds[0] <= level <= bounds[1]:
+        raise Unsupported("its level is none of its kind")
+    of, to = _person(item, "of", names), _person(item, "to", names)
+    if of == to:
+        raise Unsupported("it ties somebody to themselves")
+    term = item.get("term")
+    word = term.strip() if isinstance(term, str) and term.isprintable() and len(term) <= 40 and bounds is None else ""
+    return Relation(of, to, str(kind), level, line_after(found.sources[0]), term=word, found=found)
+
+
+def _person(item: dict[str, Any], key: str, names: Mapping[str, str]) -> str:
+    name = item.get(key)
+    if not isinstance(name, str) or fold(name) not in names:
+        raise Unsupported("it is about somebody who is not of the cast")
+    return names[fold(name)]
+
+
+def _merged(claims: Sequence[Fact | Relation]) -> list[Fact | Relation]:
+    """The same claim of several scenes as one with all their lines; levels change, so each of theirs is its own."""
+    merged: dict[object, Fact | Relation] = {}
+    for number, claim in enumerate(claims):
+        is_level = isinstance(claim, Relation) and claim.level is not None
+        key = number if is_level else (claim.key, claim.values if isinstance(claim, Fact) else ())
+        earlier = merged.get(key)
+        if earlier is None or earlier.found is None or claim.found is None:
+            merged[key] = claim
+            continue
+        sources = sorted({*earlier.found.sources, *claim.found.sources})[:MAX_SOURCES]
+        confidence = max(earlier.found.confidence, claim.found.confidence)
+        merged[key] = replace(earlier, since=min(earlier.since, claim.since), found=Finding(confidence, tuple(sources)))
+    return list(merged.values())
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
