@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.items import manifest_of
+from understudy.bench.items import manifest_of, sha256
 from understudy.bench.people.task import BenchInputs, Row, Task, missing
 from understudy.errors import InputError
 from understudy.text import did_you_mean
@@ -41,4 +41,6 @@ def bench_people(inputs: BenchInputs, tasks: Sequence[str] = ()) -> dict[str, An
         files += found
         rows += task.run(inputs)
     settings = {"tasks": chosen, "judge": None if inputs.judge is None else str(inputs.judge)}
-    return {"rows": rows, "manifest": manifest_of("people", files, inputs.seed, inputs.limit, settings)}
+    manifest = manifest_of("people", [], inputs.seed, inputs.limit, settings)
+    data = {path.relative_to(inputs.judged).as_posix(): sha256(path) for path in files}
+    return {"rows": rows, "manifest": manifest | {"data": data}}
