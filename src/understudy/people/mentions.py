@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from understudy.guessing.names import TITLES, UNSPACED, CharacterNames
+from understudy.people.names import TITLES, UNSPACED, CharacterNames
 from understudy.story import Scene
 from understudy.text import words
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.guessing.names import HIDDEN, CharacterNames, derangement
+from understudy.people.names import HIDDEN, CharacterNames, derangement
 
 FRIENDS = CharacterNames(
     {
