@@ -30,6 +30,7 @@ __all__ = [
     "ReadLine",
     "ReadScene",
     "learned_words",
+    "mention",
     "named_in",
     "read_scene",
     "with_learned_names",
@@ -100,14 +101,15 @@ def _mentions(said: str, names: CharacterNames, language: str) -> Iterator[NameU
     """Names; in English every word with a capital, because a nickname is learned by who answers to it."""
     if language in UNSPACED:
         for match in names.calls(said):
-            yield _mention(said, match.start, match.end)
+            yield mention(said, match.start, match.end)
         return
     for word in WORD.finditer(said):
         if word[0][0].isupper() and len(word[0]) > 1:
-            yield _mention(said, word.start(), word.end())
+            yield mention(said, word.start(), word.end())
 
 
-def _mention(said: str, start: int, end: int) -> NameUse:
+def mention(said: str, start: int, end: int) -> NameUse:
+    """How the name at a place in what is said is used."""
     before, after = said[:start].rstrip(), said[end:].lstrip()
     near = before[-NEAR:].lower().replace("’", "'").split()
     last = near[-1] if near else ""
@@ -171,11 +173,11 @@ def learned_words(names: CharacterNames, scenes: Iterable[ReadScene], when: Thre
         spoken = scene.spoken()
         for line in spoken:
             uses.update(line.words)
-            uses_as_name.update(mention.word for mention in line.mentions)
+            uses_as_name.update(use.word for use in line.mentions)
         for line, reply in pairwise(spoken):
             if reply.speaker is not None and reply.speaker != line.speaker:
                 answers[reply.speaker] += 1
-                for word in {mention.word for mention in line.mentions if mention.kind == "called"}:
+                for word in {use.word for use in line.mentions if use.kind == "called"}:
                     next_speakers[word][reply.speaker] += 1
     total = max(sum(answers.values()), 1)
     for word, after in next_speakers.items():
@@ -261,8 +263,8 @@ def _short_forms(names: CharacterNames, scenes: Sequence[ReadScene], labels: set
     for scene in scenes:
         for line in scene.spoken():
             uses.update(line.words)
-            uses_as_name.update(mention.word for mention in line.mentions)
-            calls.update(mention.word for mention in line.mentions if mention.kind == "called")
+            uses_as_name.update(use.word for use in line.mentions)
+            calls.update(use.word for use in line.mentions if use.kind == "called")
     first_letters = {
         word.lower()[:SHORT_FORM_LETTERS]: (who, word.lower())
         for word, who in names.words()

@@ -41,6 +41,8 @@ class CharacterNames:
         for who, own_forms in self._forms.items():
             for form in own_forms:
                 owners.setdefault(form, []).append(who)
+        self._owners = {form.upper(): tuple(whose) for form, whose in owners.items()}
+        self._owners |= {form: tuple(whose) for form, whose in owners.items()}
         self._owner = {form: whose[0] if len(whose) == 1 else None for form, whose in owners.items()}
         # a name that is shouted is the same name
         self._written = {form.upper(): whose for form, whose in self._owner.items()} | self._owner
@@ -67,6 +69,10 @@ class CharacterNames:
         return [
             NameMatch(match.start(), match.end(), self._written[match[0]]) for match in self._pattern.finditer(text)
         ]
+
+    def owners(self, written: str) -> tuple[str, ...]:
+        """Everybody who is called by a name, as it is written in a text."""
+        return self._owners.get(written, ())
 
     def hidden(self, text: str) -> str:
         """The text with every name covered."""

@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.items import manifest_of, sha256
+from understudy.bench.people import addressee
 from understudy.bench.people.task import BenchInputs, Row, Task, missing
 from understudy.errors import InputError
 from understudy.text import did_you_mean
 
 __all__ = ["TASKS", "BenchInputs", "Row", "Task", "bench_people"]
 
-TASKS: dict[str, Task] = {}
+TASKS: dict[str, Task] = {
+    "addressee": Task(addressee.addressee, addressee.FILES),
+}
 
 
 def bench_people(inputs: BenchInputs, tasks: Sequence[str] = ()) -> dict[str, Any]:
