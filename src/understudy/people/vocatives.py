@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +25,8 @@ __all__ = ["EpithetUse", "LineCues", "cues_of"]
 SLOT = re.compile(
     r"(?:^|(?<=[,.!?;:…—-]))[\s'\"“”‘’-]*((?:[^\W\d_][\w'’]*\.?[ ]+){0,3}?[^\W\d_][\w'’]*)\s*(?=[,.!?;:…—-]|$)"
 )
+CLOSING_NAME = re.compile(r"(?<=[\w,] )([A-Z][\w'’]+)(?=[,.!?])")
+"""What looks like a name before a mark: 'Oh no wait Pheebs,'."""
 DIRECTED_TO = re.compile(r"\b(?:to|at|towards|aside to)\s+", re.IGNORECASE)
 SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself|thou|thee|thy)\b", re.IGNORECASE)
 PLURAL = re.compile(
@@ -100,44 +102,62 @@ def _epithets(said: str) -> list[str]:
             words.pop(0)
         if words and len(words) < LONGEST_SLOT:
             found.append(" ".join(words))
-    return found
+    found += (match[1].lower() for match in CLOSING_NAME.finditer(said) if match[1].lower() not in FILLERS)
+    return list(dict.fromkeys(found))
 
 
 class EpithetUse:
     """How often each speaker used a word beside whom: the counts n of the lift."""
 
     def __init__(self) -> None:
-        self._by_speaker: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._by_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._beside: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._all: Counter[str] = Counter()
+        self._uses: dict[tuple[str, ...], _Uses] = defaultdict(_Uses)
+        """By (speaker, word), by (word,), and by () for all."""
+        self._beside: dict[str, _Uses] = defaultdict(_Uses)
 
     def add(self, cues: LineCues, neighbours: Sequence[str]) -> None:
+        keys = [(), *((word,) for word in cues.epithets), *((cues.speaker, word) for word in cues.epithets)]
         for other in neighbours:
-            self._beside[cues.speaker][other] += 1
-            self._all[other] += 1
-            for word in cues.epithets:
-                self._by_speaker[cues.speaker, word][other] += 1
-                self._by_word[word][other] += 1
+            self._beside[cues.speaker].add(other)
+            for key in keys:
+                self._uses[key].add(other)
 
     def share(self, speaker: str, other: str) -> float:
         """p: how often the speaker talks beside the other, of all it says."""
-        beside, total = self._beside[speaker], max(self._all.total(), 1)
-        return (beside[other] + SPEAKER_PRIOR * (self._all[other] + 1) / total) / (beside.total() + SPEAKER_PRIOR)
+        beside, everybody = self._beside.get(speaker, NEVER), self._uses.get((), NEVER)
+        expected = (everybody.by_person.get(other, 0) + 1) / max(everybody.total, 1)
+        return (beside.by_person.get(other, 0) + SPEAKER_PRIOR * expected) / (beside.total + SPEAKER_PRIOR)
 
     def lifts(self, cues: LineCues, neighbours: Sequence[str], other: str) -> tuple[float, float]:
         """The strongest lift of a word of the line for the other: by the speaker's own use, and by everybody's."""
         if not cues.epithets:
             return 0.0, 0.0
         share = self.share(cues.speaker, other)
-        here = sum(other == each for each in neighbours)
+        here = neighbours.count(other)
 
-        def lift(counts: Counter[str] | None) -> float:
-            if counts is None:
+        def lift(*key: str) -> float:
+            uses = self._uses.get(key)
+            if uses is None:
                 return 0.0
-            times, total = counts[other] - here, counts.total() - len(neighbours)
+            times, total = uses.by_person.get(other, 0) - here, uses.total - len(neighbours)
             return math.log((times + PRIOR * share) / ((total + PRIOR) * share))
 
-        own = (lift(self._by_speaker.get((cues.speaker, word))) for word in cues.epithets)
-        common = (lift(self._by_word.get(word)) for word in cues.epithets)
+        own = [lift(cues.speaker, word) for word in cues.epithets]
+        common = [lift(word) for word in cues.epithets]
         return max(own, key=abs), max(common, key=abs)
+
+
+class _Uses:
+    """How often something was said beside each person."""
+
+    __slots__ = ("by_person", "total")
+
+    def __init__(self) -> None:
+        self.by_person: dict[str, int] = {}
+        self.total = 0
+
+    def add(self, other: str) -> None:
+        self.by_person[other] = self.by_person.get(other, 0) + 1
+        self.total += 1
+
+
+NEVER = _Uses()
