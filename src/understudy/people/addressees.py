@@ -21,7 +21,7 @@ from understudy.lexical.rows import Reals
 from understudy.model_folder import ModelFolder, Tensors, read_model
 from understudy.people.addressee_features import FEATURES, Dialogue, dialogue_of, feature_rows
 from understudy.people.names import CharacterNames
-from understudy.people.vocatives import EpithetUse
+from understudy.people.vocatives import EpithetUse, LineCues
 from understudy.story import Scene
 from understudy.storyfile import Story
 
@@ -79,15 +79,20 @@ class AddresseeReader:
         return cls(CharacterNames(forms, story.language), story.scenes(), model)
 
     def read(self, scene: Scene) -> list[dict[str, float]]:
+        """For each line the probability that it is said to each person present, the likeliest first."""
+        return [{} if found is None else found[1] for found in self.read_with_cues(scene)]
+
+    def read_with_cues(self, scene: Scene) -> list[tuple[LineCues, dict[str, float]] | None]:
+        """For each line what it shows, and whom it is said to; None for a description."""
         dialogue = self._dialogue(scene)
-        rows = iter(zip(range(len(dialogue.cues)), feature_rows(dialogue, self._use)))
-        found: list[dict[str, float]] = []
+        spoken = enumerate(feature_rows(dialogue, self._use))
+        found: list[tuple[LineCues, dict[str, float]] | None] = []
         for line in scene.lines:
             if line.speaker is None:
-                found.append({})
+                found.append(None)
                 continue
-            index, evidence = next(rows)
-            found.append(self._by_person(dialogue.others(index), evidence))
+            index, evidence = next(spoken)
+            found.append((dialogue.cues[index], self._by_person(dialogue.others(index), evidence)))
         return found
 
     def _by_person(self, others: Sequence[str], evidence: Reals) -> dict[str, float]:

@@ -29,6 +29,7 @@ __all__ = [
     "NameUse",
     "ReadLine",
     "ReadScene",
+    "learned_surnames",
     "learned_words",
     "mention",
     "named_in",
@@ -197,7 +198,7 @@ def with_learned_names(names: CharacterNames, scenes: Sequence[Scene], language:
     read = [read_scene(scene, names, language) for scene in scenes]
     labels = {line.speaker.lower() for scene in scenes for line in scene.lines if line.speaker}
     learned: defaultdict[str, list[str]] = defaultdict(list)
-    for who, word in (*_surnames(names, scenes, labels), *_short_forms(names, read, labels)):
+    for who, word in (*learned_surnames(names, scenes, labels), *_short_forms(names, read, labels)):
         learned[who].append(word.title())
     names = names.extended(learned)
     for _ in range(ROUNDS):
@@ -219,8 +220,8 @@ def _covered(scene: Scene, names: CharacterNames) -> Scene:
     return replace(scene, setting=names.hidden(scene.setting), lines=lines)
 
 
-def _surnames(names: CharacterNames, scenes: Sequence[Scene], labels: set[str]) -> Iterator[tuple[str, str]]:
-    """(who, surname), for each whose it may be."""
+def learned_surnames(names: CharacterNames, scenes: Iterable[Scene], labels: set[str]) -> Iterator[tuple[str, str]]:
+    """(who, surname), for each whose it may be; `labels` are speakers, in small letters."""
     first_names = {word: who for word, who in names.words() if who is not None}
     known = {word.lower() for word, _ in names.words()}
     follows: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -249,7 +250,7 @@ def _surnames(names: CharacterNames, scenes: Sequence[Scene], labels: set[str]) 
             yield from ((who, word) for who, count in owners.items() if count >= OWNER_SHARE * uses)
 
 
-def _texts(scenes: Sequence[Scene]) -> Iterator[str]:
+def _texts(scenes: Iterable[Scene]) -> Iterator[str]:
     for scene in scenes:
         yield scene.setting
         yield from (line.text for line in scene.lines)

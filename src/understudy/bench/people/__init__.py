@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.items import manifest_of, sha256
-from understudy.bench.people import addressee
+from understudy.bench.people import addressee, feelings
 from understudy.bench.people.task import BenchInputs, Row, Task, missing
 from understudy.errors import InputError
 from understudy.text import did_you_mean
@@ -24,6 +24,9 @@ __all__ = ["TASKS", "BenchInputs", "Row", "Task", "bench_people"]
 
 TASKS: dict[str, Task] = {
     "addressee": Task(addressee.addressee, addressee.FILES),
+    "familiarity": Task(feelings.familiarity_embedded),
+    "affection": Task(feelings.affection_embedded),
+    "affection-hpd": Task(feelings.affection_hpd, feelings.HPD_FILES),
 }
 
 
