@@ -34,6 +34,17 @@ def test_json_lines_in_a_file_and_a_word_about_it(document: Document, run: Run, 
     assert Path("keys.jsonl").read_text() == run("export", story).stdout
 
 
+def test_whom_each_line_is_said_to_where_it_is_asked_for(run: Run, story: Path) -> None:
+    rows = [json.loads(line) for line in run("export", story, "--addressees").stdout.splitlines()]
+    assert all(row["to"] == {} for row in rows if row["speaker"] is None)
+    several = [row for row in rows if row["to"]]
+    assert several and all(
+        abs(sum(row["to"].values()) - 1) < 0.01 and row["speaker"] not in row["to"] for row in several
+    )
+    refused = run("export", story, "--addressees", "--format", "parquet", "-o", "x.parquet", status=2)
+    assert "--format jsonl" in refused.output
+
+
 def test_a_folder_reads_back_as_the_same_story(run: Run, story: Path) -> None:
     run("export", story, "--format", "folder", "-o", "again")
     again, first = read("again"), read(story)

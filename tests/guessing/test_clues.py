@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from talkers import NAMES, PEOPLE, scene
 from understudy.guessing.clues import CUES, cue_table, fact_table, shared_facts
 from understudy.guessing.features import scene_features
-from understudy.guessing.mentions import ReadScene, read_scene
-from understudy.guessing.names import CharacterNames
+from understudy.people.mentions import ReadScene, read_scene
+from understudy.people.names import CharacterNames
 from understudy.persona import Persona
 from understudy.story import Moment, Relation, Scene
 

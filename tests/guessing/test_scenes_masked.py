@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import StoryError
-from understudy.guessing.names import CharacterNames
 from understudy.guessing.scenes import Masking, main_characters
+from understudy.people.names import CharacterNames
 from understudy.readers import read
 from understudy.story import Line, Moment, Scene
 

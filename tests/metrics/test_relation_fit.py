@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError
+from understudy.lexical.tone import tone_of
 from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.relation_fit import relation_fit, tone_of
+from understudy.metrics.relation_fit import relation_fit
 from understudy.metrics.samples import Samples
 from understudy.persona import Other, Persona
 from understudy.readers import read

@@ -20,6 +20,7 @@ import click
 
 from understudy import __version__
 from understudy.cli.bench import bench
+from understudy.cli.bench_people import people
 from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
 from understudy.cli.cast_and_scenes import cast, scenes
@@ -117,6 +118,7 @@ draft.add_command(review)
 train.add_command(guesser)
 bench.add_command(talk)
 bench.add_command(guard)
+bench.add_command(people)
 for command in (
     demo,
     read,

@@ -103,8 +103,8 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
-    dialogues; voice from novels; writer from both; contradiction from pairs of sentences; causal and masked are
-    language models of a character's lines; guesser learns who is speaking in scenes of shows or of a story.
+    dialogues; voice and addressee from novels; writer from both; contradiction from pairs of sentences; causal and
+    masked are language models of a character's lines; guesser learns who is speaking in scenes of shows or of a story.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -218,6 +218,19 @@ def contradiction(**options: Any) -> None:
     _train_on_folder("contradiction", **options)
 
 
+@train.command(short_help="Whom a line is said to, from novels.")
+@training_options("data", without=("seed", "device"))
+def addressee(**options: Any) -> None:
+    """Addressee: whom a line is said to, from novels with quotation_info.csv and character_info.csv as PDNC has them;
+    the figures are of each novel with the weights of the others.
+
+    \b
+    Example:
+        understudy train addressee --data data/pdnc --out my-addressee
+    """
+    _train_on_folder("addressee", **options)
+
+
 @train.command(short_help="An adapter that writes, from dialogues and novels.")
 @training_options("data", "epochs")
 @click.option(
@@ -283,6 +296,8 @@ def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options:
         _show_voice(out, model.card)
     elif name == "contradiction":
         _show_contradiction(out, model.card)
+    elif name == "addressee":
+        _show_addressee(out, model.card)
     elif name == "writer":
         _show_writer(out, model.card)
     else:
@@ -317,6 +332,13 @@ def _show_contradiction(out: Path, card: Mapping[str, Any]) -> None:
     shown = {name: figures[name]["value"] for name in ("accuracy", "precision", "recall") if figures[name]}
     listed = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
     show.print(f"On {figures['pairs']:,} other pairs: {listed} (precision and recall of contradictions).")
+
+
+def _show_addressee(out: Path, card: Mapping[str, Any]) -> None:
+    show, figures = screen(), card["figures"]
+    show.print(f"Trained addressee on {card['lines']:,} lines of {card['novels']:,} novels: {out}")
+    if figures:
+        show.print(f"Accuracy {figures['accuracy']['value']:.3f} on {figures['lines']:,} lines of novels left out.")
 
 
 def _show_writer(out: Path, card: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +19,7 @@ from understudy.storyfile import Story
 from understudy.storyfile.found import FOUND
 from understudy.storyfile.toml_file import toml_value
 
-__all__ = ["escaped", "export_folder", "export_jsonl", "export_parquet", "rows_of"]
+__all__ = ["Addressees", "escaped", "export_folder", "export_jsonl", "export_parquet", "rows_of"]
 
 CAST_FILE = "cast.toml"
 KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
@@ -158,25 +158,34 @@ def _table(name: str, /, **entries: object) -> Iterator[str]:
 
 
 BATCH_ROWS = 20_000
+DIGITS = 3  # of probabilities
 
 
-def rows_of(story: Story) -> Iterator[dict[str, str | None]]:
-    """One row a line, in story order."""
+Addressees = Callable[[Scene], Sequence[Mapping[str, float]]]
+"""From a scene to the probability, for each of its lines, that it is said to each person present."""
+
+
+def rows_of(story: Story, addressees: Addressees | None = None) -> Iterator[dict[str, Any]]:
+    """One row a line, in story order; with `addressees`, whom each is said to."""
     for scene in story.scenes():
-        for line in scene.lines:
-            yield {
+        found = None if addressees is None else addressees(scene)
+        for index, line in enumerate(scene.lines):
+            row: dict[str, Any] = {
                 "moment": line.moment.dotted,
                 "scene": scene.moment.dotted,
                 "speaker": line.speaker,
                 "text": line.text,
                 "source": str(line.source),
             }
+            if found is not None:
+                row["to"] = {who: round(p, DIGITS) for who, p in found[index].items() if round(p, DIGITS) > 0}
+            yield row
 
 
-def export_jsonl(story: Story, stream: IO[str], ascii_only: bool = False) -> int:
-    """`{moment, scene, speaker, text, source}`, one object a line; returns how many."""
+def export_jsonl(story: Story, stream: IO[str], ascii_only: bool = False, addressees: Addressees | None = None) -> int:
+    """`{moment, scene, speaker, text, source}`, one object a line, and `to` with `addressees`; returns how many."""
     count = 0
-    for row in rows_of(story):
+    for row in rows_of(story, addressees):
         stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
         count += 1
     return count

@@ -5,8 +5,6 @@ from __future__ import annotations
 from understudy.guessing.assignment import Assigned
 from understudy.guessing.baselines import RankerGuesser, Vanilla
 from understudy.guessing.joint import Joint
-from understudy.guessing.mentions import with_learned_names
-from understudy.guessing.names import CharacterNames
 from understudy.guessing.registry import GUESSERS, GuesserEntry, GuesserFactory
 from understudy.guessing.scenes import (
     MOST,
@@ -21,6 +19,8 @@ from understudy.guessing.scenes import (
     split_long_scenes,
 )
 from understudy.guessing.story import Reason, reasons_for
+from understudy.people.mentions import with_learned_names
+from understudy.people.names import CharacterNames
 
 __all__ = [
     "GUESSERS",

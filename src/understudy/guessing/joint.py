@@ -23,9 +23,9 @@ from understudy.guessing.baselines import TermRegression
 from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, SceneMemory, cue_table, fact_table
 from understudy.guessing.encoded import TextEncoder, Vectors, fit_pooling
 from understudy.guessing.features import SPACES, SceneFeatures, Terms, named_scene_features, scene_features
-from understudy.guessing.mentions import learned_words, named_in
 from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
 from understudy.lexical.rows import Ints, Reals, Rows, index_ranges
+from understudy.people.mentions import learned_words, named_in
 from understudy.persona import Persona
 from understudy.story import Scene
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.dialogue import Guesser
 from understudy.errors import StoryError
-from understudy.guessing.names import CharacterNames, derangement
+from understudy.people.names import CharacterNames, derangement
 from understudy.persona import Persona
 from understudy.story import Line, Scene
 from understudy.storyfile import Story

@@ -25,8 +25,6 @@ from understudy.guessing.assignment import LEAST, best_assignment
 from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, shared_facts
 from understudy.guessing.features import SceneFeatures
 from understudy.guessing.joint import CLUES, SUB_MODELS, Joint
-from understudy.guessing.mentions import with_learned_names
-from understudy.guessing.names import CharacterNames
 from understudy.guessing.registry import GUESSERS, GuesserEntry
 from understudy.guessing.scenes import (
     Guesses,
@@ -38,6 +36,8 @@ from understudy.guessing.scenes import (
     split_long_scenes,
 )
 from understudy.lexical import TfIdf
+from understudy.people.mentions import with_learned_names
+from understudy.people.names import CharacterNames
 from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.story import Moment, Scene

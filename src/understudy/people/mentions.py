@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from understudy.guessing.names import TITLES, UNSPACED, CharacterNames
+from understudy.people.names import TITLES, UNSPACED, CharacterNames
 from understudy.story import Scene
 from understudy.text import words
 
@@ -29,7 +29,9 @@ __all__ = [
     "NameUse",
     "ReadLine",
     "ReadScene",
+    "learned_surnames",
     "learned_words",
+    "mention",
     "named_in",
     "read_scene",
     "with_learned_names",
@@ -100,14 +102,15 @@ def _mentions(said: str, names: CharacterNames, language: str) -> Iterator[NameU
     """Names; in English every word with a capital, because a nickname is learned by who answers to it."""
     if language in UNSPACED:
         for match in names.calls(said):
-            yield _mention(said, match.start, match.end)
+            yield mention(said, match.start, match.end)
         return
     for word in WORD.finditer(said):
         if word[0][0].isupper() and len(word[0]) > 1:
-            yield _mention(said, word.start(), word.end())
+            yield mention(said, word.start(), word.end())
 
 
-def _mention(said: str, start: int, end: int) -> NameUse:
+def mention(said: str, start: int, end: int) -> NameUse:
+    """How the name at a place in what is said is used."""
     before, after = said[:start].rstrip(), said[end:].lstrip()
     near = before[-NEAR:].lower().replace("’", "'").split()
     last = near[-1] if near else ""
@@ -171,11 +174,11 @@ def learned_words(names: CharacterNames, scenes: Iterable[ReadScene], when: Thre
         spoken = scene.spoken()
         for line in spoken:
             uses.update(line.words)
-            uses_as_name.update(mention.word for mention in line.mentions)
+            uses_as_name.update(use.word for use in line.mentions)
         for line, reply in pairwise(spoken):
             if reply.speaker is not None and reply.speaker != line.speaker:
                 answers[reply.speaker] += 1
-                for word in {mention.word for mention in line.mentions if mention.kind == "called"}:
+                for word in {use.word for use in line.mentions if use.kind == "called"}:
                     next_speakers[word][reply.speaker] += 1
     total = max(sum(answers.values()), 1)
     for word, after in next_speakers.items():
@@ -195,7 +198,7 @@ def with_learned_names(names: CharacterNames, scenes: Sequence[Scene], language:
     read = [read_scene(scene, names, language) for scene in scenes]
     labels = {line.speaker.lower() for scene in scenes for line in scene.lines if line.speaker}
     learned: defaultdict[str, list[str]] = defaultdict(list)
-    for who, word in (*_surnames(names, scenes, labels), *_short_forms(names, read, labels)):
+    for who, word in (*learned_surnames(names, scenes, labels), *_short_forms(names, read, labels)):
         learned[who].append(word.title())
     names = names.extended(learned)
     for _ in range(ROUNDS):
@@ -217,8 +220,8 @@ def _covered(scene: Scene, names: CharacterNames) -> Scene:
     return replace(scene, setting=names.hidden(scene.setting), lines=lines)
 
 
-def _surnames(names: CharacterNames, scenes: Sequence[Scene], labels: set[str]) -> Iterator[tuple[str, str]]:
-    """(who, surname), for each whose it may be."""
+def learned_surnames(names: CharacterNames, scenes: Iterable[Scene], labels: set[str]) -> Iterator[tuple[str, str]]:
+    """(who, surname), for each whose it may be; `labels` are speakers, in small letters."""
     first_names = {word: who for word, who in names.words() if who is not None}
     known = {word.lower() for word, _ in names.words()}
     follows: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -247,7 +250,7 @@ def _surnames(names: CharacterNames, scenes: Sequence[Scene], labels: set[str]) 
             yield from ((who, word) for who, count in owners.items() if count >= OWNER_SHARE * uses)
 
 
-def _texts(scenes: Sequence[Scene]) -> Iterator[str]:
+def _texts(scenes: Iterable[Scene]) -> Iterator[str]:
     for scene in scenes:
         yield scene.setting
         yield from (line.text for line in scene.lines)
@@ -261,8 +264,8 @@ def _short_forms(names: CharacterNames, scenes: Sequence[ReadScene], labels: set
     for scene in scenes:
         for line in scene.spoken():
             uses.update(line.words)
-            uses_as_name.update(mention.word for mention in line.mentions)
-            calls.update(mention.word for mention in line.mentions if mention.kind == "called")
+            uses_as_name.update(use.word for use in line.mentions)
+            calls.update(use.word for use in line.mentions if use.kind == "called")
     first_letters = {
         word.lower()[:SHORT_FORM_LETTERS]: (who, word.lower())
         for word, who in names.words()

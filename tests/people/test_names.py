@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.guessing.names import HIDDEN, CharacterNames, derangement
+from understudy.people.names import HIDDEN, CharacterNames, derangement
 
 FRIENDS = CharacterNames(
     {
@@ -71,3 +71,13 @@ def test_a_derangement_gives_everybody_anothers_name(people: list[str], seed: in
 def test_calls_are_apart_and_in_order(text: str) -> None:
     calls = FRIENDS.calls(text)
     assert all(a.end <= b.start for a, b in pairwise(calls))
+
+
+@given(st.text(alphabet="Ann Mr.'-Oé,", max_size=40))
+def test_names_looked_up_are_those_that_the_pattern_would_find(text: str) -> None:
+    forms = {"Ann": ("Mr. Ann", "'Ann"), "O'An": (), "Anné": ()}
+    names = CharacterNames(forms)
+    covered = text
+    for match in reversed(names.calls(text)):
+        covered = covered[: match.start] + HIDDEN + covered[match.end :]
+    assert covered == names.hidden(text)

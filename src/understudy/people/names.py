@@ -20,6 +20,7 @@ HIDDEN = "[name]"
 UNSPACED = frozenset({"ja", "zh"})
 TITLES = frozenset({"a", "and", "captain", "dr", "lady", "lord", "miss", "mr", "mrs", "ms", "of", "old", "sir", "the"})
 SHORTEST = 2  # letters of a name
+WORD = re.compile(r"\w+")
 
 
 class NameMatch(NamedTuple):
@@ -41,10 +42,13 @@ class CharacterNames:
         for who, own_forms in self._forms.items():
             for form in own_forms:
                 owners.setdefault(form, []).append(who)
+        self._owners = {form.upper(): tuple(whose) for form, whose in owners.items()}
+        self._owners |= {form: tuple(whose) for form, whose in owners.items()}
         self._owner = {form: whose[0] if len(whose) == 1 else None for form, whose in owners.items()}
         # a name that is shouted is the same name
         self._written = {form.upper(): whose for form, whose in self._owner.items()} | self._owner
         self._pattern = _pattern_of(self._written, language)
+        self._by_first_word = {} if language in UNSPACED else _by_first_word(self._written)
 
     @classmethod
     def of_story(cls, story: Story, people: Sequence[str]) -> CharacterNames:
@@ -64,9 +68,28 @@ class CharacterNames:
         """Every name in a text, in order."""
         if self._pattern is None:
             return []
-        return [
-            NameMatch(match.start(), match.end(), self._written[match[0]]) for match in self._pattern.finditer(text)
-        ]
+        if not self._by_first_word:
+            return [
+                NameMatch(match.start(), match.end(), self._written[match[0]]) for match in self._pattern.finditer(text)
+            ]
+        return list(self._looked_up(text))
+
+    def _looked_up(self, text: str) -> Iterator[NameMatch]:
+        """What the pattern would find; a cast of hundreds makes it slow."""
+        end = 0
+        for word in WORD.finditer(text):
+            for form, offset in self._by_first_word.get(word[0], ()):
+                start = word.start() - offset
+                after = start + len(form)
+                is_whole = not (WORD.match(text, after) or (start > 0 and WORD.match(text, start - 1, start)))
+                if start >= end and text.startswith(form, start) and is_whole:
+                    end = after
+                    yield NameMatch(start, end, self._written[form])
+                    break
+
+    def owners(self, written: str) -> tuple[str, ...]:
+        """Everybody who is called by a name, as it is written in a text."""
+        return self._owners.get(written, ())
 
     def hidden(self, text: str) -> str:
         """The text with every name covered."""
@@ -106,6 +129,15 @@ def _all_forms(who: str, given_forms: Iterable[str], language: str) -> tuple[str
     parts = (part for form in whole for part in re.split(r"[\s.]+", form) if language not in UNSPACED)
     forms = dict.fromkeys((*whole, *(part for part in parts if part.lower() not in TITLES)))
     return tuple(form for form in forms if len(form) >= SHORTEST and any(map(str.isalpha, form)))
+
+
+def _by_first_word(forms: Iterable[str]) -> dict[str, list[tuple[str, int]]]:
+    """Names by their first words, the longest first, with how many marks stand before that word."""
+    index: dict[str, list[tuple[str, int]]] = {}
+    for form in sorted(forms, key=len, reverse=True):
+        if first := WORD.search(form):
+            index.setdefault(first[0], []).append((form, first.start()))
+    return index
 
 
 def _pattern_of(forms: Iterable[str], language: str) -> re.Pattern[str] | None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from talkers import NAMES as THREE
 from talkers import scene
-from understudy.guessing.mentions import (
+from understudy.guessing.scenes import Masking
+from understudy.people.mentions import (
     NameUse,
     ReadScene,
     learned_words,
@@ -17,8 +18,7 @@ from understudy.guessing.mentions import (
     with_learned_names,
     words_of,
 )
-from understudy.guessing.names import HIDDEN, CharacterNames
-from understudy.guessing.scenes import Masking
+from understudy.people.names import HIDDEN, CharacterNames
 from understudy.story import Scene
 
 NAMES = CharacterNames({"Ross": ("Ross",), "Monica": ("Monica",)})

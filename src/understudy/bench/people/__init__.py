@@ -1,0 +1,52 @@
+"""What is found of a story's people, measured against what people annotated: `understudy bench people`.
+
+task           what a task is given and returns, and the form of a figure
+addressee      whom is a line said to? Novels whose quotations have their addressees
+feelings       familiarity and affection, against the levels that authors gave
+
+A task is a function of `BenchInputs` that returns rows, with the files it is judged on; `TASKS` has them by name. One
+whose files are not there gives a row without a value that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from understudy.bench.items import manifest_of, sha256
+from understudy.bench.people import addressee, feelings
+from understudy.bench.people.task import BenchInputs, Row, Task, missing
+from understudy.errors import InputError
+from understudy.text import did_you_mean
+
+__all__ = ["TASKS", "BenchInputs", "Row", "Task", "bench_people"]
+
+TASKS: dict[str, Task] = {
+    "addressee": Task(addressee.addressee, addressee.FILES),
+    "familiarity": Task(feelings.familiarity_embedded),
+    "affection": Task(feelings.affection_embedded),
+    "affection-hpd": Task(feelings.affection_hpd, feelings.HPD_FILES),
+}
+
+
+def bench_people(inputs: BenchInputs, tasks: Sequence[str] = ()) -> dict[str, Any]:
+    """Rows of the named tasks, or of all, and the manifest."""
+    chosen = list(dict.fromkeys(tasks)) or list(TASKS)
+    for name in chosen:
+        if name not in TASKS:
+            raise InputError(f"there is no task '{name}'{did_you_mean(name, TASKS)}; there are {', '.join(TASKS)}")
+    rows: list[Row] = []
+    files: list[Path] = []
+    for name in chosen:
+        task = TASKS[name]
+        found = [path for pattern in task.files for path in sorted(inputs.judged.glob(pattern))]
+        if task.files and not found:
+            rows.append(missing(name, "all", f"there is no {task.files[0]} in {inputs.judged}"))
+            continue
+        files += found
+        rows += task.run(inputs)
+    settings = {"tasks": chosen, "judge": None if inputs.judge is None else str(inputs.judge)}
+    manifest = manifest_of("people", [], inputs.seed, inputs.limit, settings)
+    data = {path.relative_to(inputs.judged).as_posix(): sha256(path) for path in files}
+    return {"rows": rows, "manifest": manifest | {"data": data}}

@@ -1,0 +1,228 @@
+"""Familiarity and affection against the levels that authors gave.
+
+The embedded stories are judged at the start of every scene, for everybody present towards everybody else present, and
+at the end, for all: the annotated level that holds there against the one told from the lines before.
+
+    familiarity     spearman      over all those; somebody who has not met the other yet counts as 0
+    affection       concordance   of two others whom the same speaker feels differently about at the same moment, how
+                                  often the one annotated higher is the one told higher; equal ones count half; null .5
+    affection-hpd   concordance   of sessions with two different characters who feel differently about Harry (and Harry
+                                  about them), the same; after the session, from it and all before it; first the mean
+                                  over the sessions of two characters, then over pairs of characters
+
+`condition` 'told' are those where as many lines were said as `feelings` asks for; 'pooled' counts every pair of sessions
+alike. Nothing is fitted to these levels, so that no two characters have to be left out; how often they were looked at
+when the formula was chosen is said in docs/people-bench.md. Intervals are bootstraps over pairs of people, over
+speakers, and over characters. 'lines' tells by the number of lines alone, 'familiarity' by familiarity alone: what a
+measure of affection has to beat.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from understudy.bench.people.task import BenchInputs, Row, missing, row
+from understudy.metrics.statistics import RESAMPLES, Interval, interval, spearman
+from understudy.people.acquaintance import Acquaintance
+from understudy.people.feelings import AFFECTION, ENOUGH_LINES, FAMILIARITY, affection, familiarity
+from understudy.readers import EMBEDDED, read
+from understudy.story import Moment, Relation, holding_at
+from understudy.storyfile import Story
+
+__all__ = ["HPD_FILES", "affection_embedded", "affection_hpd", "familiarity_embedded"]
+
+HPD_FILES = ("hpd/en_test_set*.json",)
+HERO = "Harry"
+
+Level = Callable[[Acquaintance, str, str], float]
+
+
+def _lines(acquaintance: Acquaintance, of: str, to: str) -> float:
+    return acquaintance.towards[of, to].lines
+
+
+LEVELS: dict[str, Level] = {
+    "feelings": lambda known, of, to: affection(known, of, to)[0],
+    "familiarity": lambda known, of, to: familiarity(known, of, to)[0],
+    "lines": _lines,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An annotated level at a moment, and what each measure tells there."""
+
+    story: str
+    scene: int
+    of: str
+    to: str
+    level: int
+    told: dict[str, float]
+    lines: float
+
+
+def familiarity_embedded(inputs: BenchInputs) -> list[Row]:
+    task = "familiarity"
+    items = _items(inputs, FAMILIARITY)
+    if not items:
+        return [missing(task, "spearman", "no story has annotated levels of familiarity")]
+    rows = []
+    for model in ("familiarity", "lines"):
+        figure = _spearman_interval(items, model, inputs.seed)
+        rows.append(row(task, "spearman", figure, len(items), model=model, condition=None))
+    for story in dict.fromkeys(item.story for item in items):
+        own = [item for item in items if item.story == story]
+        value = spearman([item.told["familiarity"] for item in own], [item.level for item in own])
+        rows.append(row(task, "spearman", value, len(own), model="familiarity", condition=story))
+    return sorted(rows, key=lambda each: each["model"])
+
+
+def affection_embedded(inputs: BenchInputs) -> list[Row]:
+    task = "affection"
+    items = _items(inputs, AFFECTION)
+    by_speaker: defaultdict[tuple[str, int, str], list[Judged]] = defaultdict(list)
+    for item in items:
+        by_speaker[item.story, item.scene, item.of].append(item)
+    pairs = [pair for own in by_speaker.values() for pair in combinations(own, 2) if pair[0].level != pair[1].level]
+    if not pairs:
+        return [missing(task, "concordance", "nobody feels differently about two others")]
+    rows = []
+    for model in LEVELS:
+        for condition, some in ((None, pairs), ("told", [pair for pair in pairs if _are_told(pair)])):
+            if not some:
+                rows.append(missing(task, "concordance", "no pair has lines enough", model=model, condition=condition))
+                continue
+            marks = [_concordant(one, other, model) for one, other in some]
+            figure = interval(marks, [(one.story, one.of) for one, _ in some], inputs.seed)
+            rows.append(row(task, "concordance", figure, len(some), model=model, condition=condition))
+        marks_by_speaker = _by_group(pairs, model)
+        spread = [float(np.mean(marks)) for marks in marks_by_speaker.values()]
+        rows.append(row(task, "speakers", Interval(float(np.mean(spread)), min(spread), max(spread)), len(spread),
+                        model=model, condition="mean, least, most"))  # fmt: skip
+    return rows
+
+
+def affection_hpd(inputs: BenchInputs) -> list[Row]:
+    task = "affection-hpd"
+    files = sorted(inputs.judged.glob(HPD_FILES[0]))
+    items = [item for file in files for item in _after_sessions(read(file), file.name)]
+    rows = []
+    for model in LEVELS:
+        for towards in (True, False):
+            who = f"towards {HERO}" if towards else f"of {HERO}"
+            own = [item for item in items if (item.to == HERO) == towards]
+            pairs = [(one, other) for one, other in combinations(own, 2)
+                     if one.level != other.level and _other(one) != _other(other)]  # fmt: skip
+            if not pairs:
+                rows.append(missing(task, "concordance", "nobody feels differently", model=model, condition=who))
+                continue
+            by_pair: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+            for one, other in pairs:
+                first, second = sorted((_other(one), _other(other)))
+                by_pair[first, second].append(_concordant(one, other, model))
+            means = {pair: float(np.mean(marks)) for pair, marks in by_pair.items()}
+            figure = _character_interval(means, inputs.seed)
+            rows.append(row(task, "concordance", figure, len(means), model=model, condition=who))
+            pooled = float(np.mean([mark for marks in by_pair.values() for mark in marks]))
+            rows.append(row(task, "concordance", pooled, len(pairs), model=model, condition=f"{who}, pooled"))
+    return rows
+
+
+def _stories(inputs: BenchInputs) -> Iterator[tuple[str, Story]]:
+    """The embedded stories, or the story folders of one's own."""
+    if inputs.judge is None:
+        yield from ((name, read(name)) for name in EMBEDDED)
+        return
+    for folder in sorted(path.parent for path in (inputs.judge / "stories").glob("*/cast.toml")):
+        yield folder.name, read(folder)
+
+
+def _items(inputs: BenchInputs, kind: str) -> list[Judged]:
+    return [item for name, story in _stories(inputs) for item in _at_scenes(name, story, kind)]
+
+
+def _at_scenes(name: str, story: Story, kind: str) -> Iterator[Judged]:
+    annotated = [tie for tie in story.relations() if tie.kind == kind]
+    known = Acquaintance(story)
+    number = 0
+    for number, scene in enumerate(story.scenes()):
+        held = holding_at(annotated, scene.moment)
+        yield from (
+            _item(name, number, tie, known) for tie in held if tie.of in scene.present and tie.to in scene.present
+        )
+        known.add(scene)
+    yield from (_item(name, number + 1, tie, known) for tie in holding_at(annotated, Moment.end()))
+
+
+def _after_sessions(story: Story, name: str) -> Iterator[Judged]:
+    annotated = [tie for tie in story.relations() if tie.kind == AFFECTION and HERO in (tie.of, tie.to)]
+    known = Acquaintance(story)
+    for number, scene in enumerate(story.scenes()):
+        known.add(scene)
+        held = holding_at(annotated, scene.moment)
+        yield from (
+            _item(name, number, tie, known) for tie in held if tie.of in scene.present and tie.to in scene.present
+        )
+
+
+def _item(story: str, scene: int, tie: Relation, known: Acquaintance) -> Judged:
+    assert tie.level is not None
+    lines = known.towards[tie.of, tie.to].lines
+    told = {name: level(known, tie.of, tie.to) for name, level in LEVELS.items()}
+    return Judged(story, scene, tie.of, tie.to, tie.level, told, lines)
+
+
+def _are_told(pair: tuple[Judged, Judged]) -> bool:
+    return all(item.lines >= ENOUGH_LINES[AFFECTION] for item in pair)
+
+
+def _other(item: Judged) -> str:
+    return item.of if item.to == HERO else item.to
+
+
+def _concordant(one: Judged, other: Judged, model: str) -> float:
+    difference = (one.told[model] - other.told[model]) * (one.level - other.level)
+    return 1.0 if difference > 0 else 0.5 if difference == 0 else 0.0
+
+
+def _by_group(pairs: Sequence[tuple[Judged, Judged]], model: str) -> dict[tuple[str, str], list[float]]:
+    marks: dict[tuple[str, str], list[float]] = {}
+    for one, other in pairs:
+        marks.setdefault((one.story, one.of), []).append(_concordant(one, other, model))
+    return marks
+
+
+def _spearman_interval(items: Sequence[Judged], model: str, seed: int) -> Interval:
+    """Resampled are pairs of people, with all their moments."""
+    told = np.array([item.told[model] for item in items])
+    levels = np.array([item.level for item in items])
+    groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for index, item in enumerate(items):
+        groups[item.story, item.of, item.to].append(index)
+    indices = [np.array(group) for group in groups.values()]
+    rng = np.random.default_rng(seed)
+    values = []
+    for _ in range(RESAMPLES):
+        drawn = np.concatenate([indices[pick] for pick in rng.integers(0, len(indices), len(indices))])
+        values.append(spearman(told[drawn], levels[drawn]))
+    low, high = np.nanpercentile(values, [2.5, 97.5])
+    return Interval(spearman(told, levels), float(low), float(high))
+
+
+def _character_interval(means: dict[tuple[str, str], float], seed: int) -> Interval:
+    """Resampled are characters: a pair counts as often as both were drawn."""
+    people = sorted({who for pair in means for who in pair})
+    index = {who: number for number, who in enumerate(people)}
+    first, second = (np.array([index[pair[side]] for pair in means]) for side in (0, 1))
+    values = np.array(list(means.values()))
+    drawn = np.random.default_rng(seed).multinomial(len(people), np.full(len(people), 1 / len(people)), RESAMPLES)
+    weights = drawn[:, first] * drawn[:, second]
+    used = weights.sum(axis=1) > 0
+    resampled = (weights[used] @ values) / weights[used].sum(axis=1)
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    return Interval(float(values.mean()), float(low), float(high))

@@ -1,0 +1,59 @@
+"""What a task of `bench people` is, is given, and returns.
+
+A row is {task, metric, value, low, high, n, paper}, with further keys that say what was judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.metrics.statistics import Interval
+from understudy.progress import Progress, ignore_progress
+
+__all__ = ["BenchInputs", "Row", "Task", "missing", "row"]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchInputs:
+    """What a task is given."""
+
+    data: Path
+    judge: Path | None = None
+    """Data of one's own in the same layout: judged in the place of the one in `data`, never learned from."""
+    limit: int | None = None
+    """How many items of a task to judge at most: a sample drawn with the seed."""
+    seed: int = 0
+    progress: Progress = ignore_progress
+
+    @property
+    def judged(self) -> Path:
+        return self.data if self.judge is None else self.judge
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task, and the files under the data folder that it reads, as glob patterns."""
+
+    run: Callable[[BenchInputs], list[Row]]
+    files: tuple[str, ...] = ()
+
+
+def row(task: str, metric: str, figure: Interval | float, n: int, **judged: Any) -> Row:
+    """A figure, with its interval where it has one; the keys of `judged` say of what, with which model."""
+    if not isinstance(figure, Interval):
+        figure = Interval(figure, math.nan, math.nan)
+    low, high = (None if math.isnan(bound) else bound for bound in (figure.low, figure.high))
+    return {"task": task, **judged, "metric": metric, "value": figure.value, "low": low, "high": high, "n": n,
+            "paper": None}  # fmt: skip
+
+
+def missing(task: str, metric: str, reason: str, **judged: Any) -> Row:
+    """A figure that could not be had, and why."""
+    return {"task": task, **judged, "metric": metric, "value": None, "low": None, "high": None, "n": 0, "paper": None,
+            "reason": reason}  # fmt: skip
