@@ -2,7 +2,7 @@
 
 A scene is `plain talk` where two people talk and nothing is described: a chat. What they say there is read for every
 hint. In a script, where thousands of lines are spoken in passing, only what is stated plainly counts: nothing doubtful
-(`own_words.DOUBTS`), momentary or elliptic.
+(`own_words.DOUBTS`), momentary or elliptic, and nothing by somebody who has given a name that is not theirs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["Claim", "Speech", "claims_of"]
 FIRST_PERSON = re.compile(r"\b(?:i|im|i'm|my|we|mine|me)\b", re.IGNORECASE)
 SECOND_PERSON = pattern("second person")
 THIRD_PERSON = pattern("third person", any_case=False)
+NAMED = re.compile(r"\b[Mm]y name(?: is|'s|’s) ([A-Z]\w+)")
 IN_PASSING = frozenset({PASSING_KIND, "event", "name", "wish"})
 PLAIN_FORMS = frozenset({"said", "turned", "granted", "answer", "told"})
 LONGEST_PLAIN = 11  # words of a sentence in a script
@@ -61,17 +62,20 @@ def claims_of(speeches: Sequence[Speech], people: Mapping[str, str], is_chat: bo
     before: frozenset[str] = frozenset()
     clauses_before: tuple[str, ...] = ()
     words = defaultdict[str, set[str]](set)
+    pretending = set[str]()
     for index, speech in enumerate(speeches):
         if speech.speaker is None:
             continue
         text = speech.text[:LONGEST]
+        if not is_chat and (match := NAMED.search(text)) and people.get(match[1]) != speech.speaker:
+            pretending.add(speech.speaker)
         is_asked = bool(asked) and asker != speech.speaker
         clauses: Sequence[Clause] | None = None
         if is_chat or is_asked or FIRST_PERSON.search(text) or "?" in text or _is_hearsay(text):
             clauses = clauses_of(text)
             others = before.union(*(said for who, said in words.items() if who != speech.speaker))
             for who, said in _statements(speeches, index, clauses, asked if is_asked else "", people, is_chat):
-                if is_chat or _is_plain(said):
+                if is_chat or (_is_plain(said) and speech.speaker not in pretending):
                     own = content_words(said.sentence)
                     echo, of_talk = (len(own & heard) / max(len(own), 1) for heard in (before, others))
                     is_answer = is_asked and said.clause <= 1

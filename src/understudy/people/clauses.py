@@ -119,22 +119,18 @@ def clauses_of(text: str) -> list[Clause]:
             is_asked = is_last and "?" in whole[len(said) :] and TAG.search(said) is None
             opening = OPENING_RUN.match(part)
             cut = part[opening.end() :] if opening else part
-            cut = CLOSING.sub("", cut).strip(" ,'-")
+            is_question = is_asked or ASKING.match(cut) is not None
+            cut = (cut if is_question else CLOSING.sub("", cut)).strip(" ,'-")
             is_broken = (is_last and whole.endswith(("-", "…", ".."))) or (
                 quotes is not None and sentence.end() > quotes.start()
             )
             before = opening[0].strip(" ,").lower() if opening else ""
-            clauses.append(Clause(cut, len(clauses), is_asked or _asks(cut), is_broken, before))
+            clauses.append(Clause(cut, len(clauses), is_question, is_broken, before))
     return clauses
 
 
 OPENING_RUN = re.compile(rf"(?:{OPENING.pattern})+", re.IGNORECASE)
 ASKING = pattern("asking")
-
-
-def _asks(text: str) -> bool:
-    """Is it put as a question, whatever mark stands at its end?"""
-    return ASKING.match(text) is not None
 
 
 def _parts(sentence: str, is_chat: bool) -> Iterator[str]:

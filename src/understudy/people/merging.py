@@ -11,6 +11,7 @@ another one ends the earlier, unless the earlier is said again after it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,6 @@ import numpy as np
 from understudy.encoding import Floats
 from understudy.people.claims import Claim
 from understudy.people.hearsay import TOLD
-from understudy.people.own_words import Statement
 from understudy.people.patterns import filled, pattern, table
 from understudy.people.plausibility import content_words
 from understudy.story import Moment
@@ -34,6 +34,7 @@ NEAR = 0.85  # cosine of sentences that say the same
 AGAIN = 1 / 3  # how much a further scene counts
 COUNTED = 5  # further scenes that count
 SOURCES = 8  # lines that are kept with a finding
+WEIGHT = 2.5  # of a kind's rank in a script
 SURE = 0.5  # confidence from which on a claim ends another
 NEGATION = re.compile(r"\b(?:not|never|no|cannot)\b", re.IGNORECASE)
 NUMBER = pattern("number word")
@@ -83,7 +84,8 @@ def _slots() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 def merged(items: Iterable[Found]) -> list[Merged]:
     """The findings of one person, what tells most first."""
-    best_first = sorted(items, key=lambda item: (-item.confidence, item.moment))
+    judged = (item if item.is_chat else _in_script(item) for item in items)
+    best_first = sorted(judged, key=lambda item: (-item.confidence, item.moment))
     groups: list[list[Found]] = []
     rows = np.zeros((len(best_first), len(best_first[0].vector) if best_first else 0), np.float32)
     by_words = dict[tuple[object, ...], int]()
@@ -129,7 +131,8 @@ def _merged(group: Sequence[Found]) -> Merged:
         doubt *= 1 - confidence * AGAIN
     in_order = sorted(lines.values(), key=lambda item: item.moment)
     said = best.claim.said
-    confidence = (1 - doubt) * (1.0 if best.is_chat else _share(said, len(scenes)))
+    is_once = len(scenes) == 1 and not best.is_chat
+    confidence = (1 - doubt) * (ONCE.get(said.form, 1.0) if is_once else 1.0)
     return Merged(
         said.sentence,
         said.kind,
@@ -143,13 +146,16 @@ def _merged(group: Sequence[Found]) -> Merged:
 
 ONCE = {TOLD: 0.8, "granted": 0.85}
 """What is left of the confidence of a script's sentence of this form that only one scene has."""
-LOOSE = {"present": 0.8, "owned": 0.85, "trait": 0.85, "habit": 0.9}
-"""And of one of a kind that is more often than others said in passing."""
 
 
-def _share(said: Statement, scenes: int) -> float:
-    once = ONCE.get(said.form, 1.0) if scenes == 1 else 1.0
-    return once * LOOSE.get(said.kind, 1.0)
+def _in_script(item: Found) -> Found:
+    """The claim as probable as it is in a script, where what tells most is seldom said in passing:
+
+    logit p + WEIGHT * (rank of the kind - 1/2)
+    """
+    rank = _ranks().get(item.claim.said.kind, 0.0)
+    odds = item.confidence / max(1 - item.confidence, 1e-6) * math.exp(WEIGHT * (rank - 0.5))
+    return replace(item, confidence=odds / (1 + odds))
 
 
 def _one_at_a_time(findings: Sequence[Merged]) -> list[Merged]:
