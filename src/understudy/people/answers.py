@@ -29,6 +29,8 @@ REPLY_LEAD = pattern("reply lead")
 PREPOSITION = re.compile(r"(?:in|at|for|as|with|near|on|from|outside|by)\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:an?|the|my|two|three|four|five|six|\d+|one|some|lots)\b", re.IGNORECASE)
 JOB = re.compile(filled(r"(?:[\w-]+ ){0,3}(?:%jobs%)s?$"), re.IGNORECASE)
+FIELD = re.compile(r"[a-z]{4,}(?: [a-z]+)?")  # of work
+DOUBLED = re.compile(r"\bfrom (?:from|in) ")
 VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
 NUMBER = pattern("number answer")
 NOT_ABOUT_ONESELF = pattern("not about oneself")
@@ -41,7 +43,9 @@ def _job(answer: str) -> str:
         return f"I work {answer}"
     if JOB.search(answer) and not ARTICLE.match(answer):
         return f"I am {'an' if VOWEL.match(answer) else 'a'} {answer}"
-    return f"I am {answer}" if ARTICLE.match(answer) else f"I work in {answer}"
+    if ARTICLE.match(answer):
+        return f"I am {answer}"
+    return f"I work in {answer}" if FIELD.fullmatch(answer) else ""
 
 
 def _placed(verb: str, preposition: str) -> Join:
@@ -85,7 +89,7 @@ def _joined(question: str, answer: str) -> str:
                 return JOINS[join](answer)
             topic = next(filter(None, match.groups()), "")
             template = with_number if with_number and NUMBER.fullmatch(answer) else join
-            return template.format(topic.removeprefix("any "), answer=answer)
+            return DOUBLED.sub("from ", template.format(topic.removeprefix("any "), answer=answer))
     return ""
 
 

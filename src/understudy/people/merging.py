@@ -11,7 +11,6 @@ another one ends the earlier, unless the earlier is said again after it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -34,7 +33,7 @@ NEAR = 0.85  # cosine of sentences that say the same
 AGAIN = 1 / 3  # how much a further scene counts
 COUNTED = 5  # further scenes that count
 SOURCES = 8  # lines that are kept with a finding
-WEIGHT = 2.5  # of a kind's rank in a script
+BY_CHANCE = 0.4  # rank of a kind that is said in passing as often as not
 SURE = 0.5  # confidence from which on a claim ends another
 NEGATION = re.compile(r"\b(?:not|never|no|cannot)\b", re.IGNORECASE)
 NUMBER = pattern("number word")
@@ -149,13 +148,12 @@ ONCE = {TOLD: 0.8, "granted": 0.85}
 
 
 def _in_script(item: Found) -> Found:
-    """The claim as probable as it is in a script, where what tells most is seldom said in passing:
+    """The claim as probable as it is in a script. The model knows chats, in which people make up homes and jobs that
 
-    logit p + WEIGHT * (rank of the kind - 1/2)
+    their profile lacks; in a script a plain statement of such a kind is mostly true: 1 - (1 - p) (1 - prior of kind).
     """
-    rank = _ranks().get(item.claim.said.kind, 0.0)
-    odds = item.confidence / max(1 - item.confidence, 1e-6) * math.exp(WEIGHT * (rank - 0.5))
-    return replace(item, confidence=odds / (1 + odds))
+    prior = max(_ranks().get(item.claim.said.kind, 0.0) - BY_CHANCE, 0.0)
+    return replace(item, confidence=1 - (1 - item.confidence) * (1 - prior))
 
 
 def _one_at_a_time(findings: Sequence[Merged]) -> list[Merged]:
@@ -163,13 +161,14 @@ def _one_at_a_time(findings: Sequence[Merged]) -> list[Merged]:
     by_slot = defaultdict[str, list[int]](list)
     for index, finding in enumerate(findings):
         slot = next((name for name, pattern in _slots() if pattern.match(finding.sentence)), None)
-        if slot is not None and finding.confidence >= SURE:
+        if slot is not None:
             by_slot[slot].append(index)
     for indices in by_slot.values():
         in_order = sorted(indices, key=lambda index: findings[index].sources[0])
         for earlier, later in pairwise(in_order):
             begun = findings[later].sources[0]
-            if findings[earlier].last < begun and _head(findings[earlier]) != _head(findings[later]):
+            is_sure = findings[later].confidence >= min(SURE, findings[earlier].confidence)
+            if is_sure and findings[earlier].last < begun and _head(findings[earlier]) != _head(findings[later]):
                 ended[earlier] = replace(ended[earlier], until=begun)
     return ended
 
