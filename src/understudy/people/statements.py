@@ -1,0 +1,187 @@
+"""Facts found in a story's text: profile sentences in the first person, and attributes where a sentence names one.
+
+    claims of every scene (`claims`)  ->  how probable each is (`plausibility`)  ->  one for all that say the same
+
+Something is known from the line after the one that says it first, to those who were there. What can only be so one at
+a time (where somebody lives, how old they are) ends where the next begins. Of somebody who says much, what tells most
+is kept.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from understudy.encoding import Encoder, Floats, SentenceEncoder
+from understudy.people.attributes import attribute_facts
+from understudy.people.claims import Claim, Speech, claims_of
+from understudy.people.deaths import DeathWatch
+from understudy.people.merging import Found, Merged, merged
+from understudy.people.plausibility import TYPICAL_LIKENESS, Circumstances, StatementModel, features, shipped_model
+from understudy.progress import Progress, ignore_progress
+from understudy.story import PROFILE, Fact, Finding, Moment, Scene
+from understudy.storyfile import Story
+
+__all__ = ["SAME", "encoded", "rows_of", "statements", "statements_in_talk"]
+
+SAME = 0.6  # cosine from which on two sentences are taken to tell of the same
+ALIKE = 0.5  # cosine from which on a sentence supports another
+MOST = 40  # findings that are kept of one person
+LEAST = 0.1  # confidence of what is kept
+GONE = "and is gone"  # how somebody died of whom no more is known
+AT_ONCE = 2_000  # claims that are encoded together
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A claim at its place in the story: after which moment it is known, and to whom."""
+
+    claim: Claim
+    moment: Moment
+    witnesses: tuple[str, ...]
+    is_chat: bool
+
+
+def encoded(sentences: Sequence[str], encoder: Encoder) -> Floats:
+    """Vectors of sentences of a profile, written as profiles are: with a full stop."""
+    return encoder.encode([f"{sentence.rstrip('. ')}." for sentence in sentences], "own")
+
+
+def rows_of(claims: Sequence[Claim], vectors: Floats, encoder: Encoder) -> list[list[float]]:
+    """The model's features of the claims of one scene."""
+    cosines = vectors @ vectors.T
+    before = dict(_encoded_before(claims, encoder))
+    rows = []
+    for index, claim in enumerate(claims):
+        others = [other for other, it in enumerate(claims) if it.who == claim.who and it.number != claim.number]
+        support = cosines[index, others]
+        how = Circumstances(
+            claim.echo,
+            claim.echo_of_talk,
+            max((float(before[text] @ vectors[index]) for text in claim.before), default=TYPICAL_LIKENESS),
+            float(support.max(initial=0.0)),
+            int((support > ALIKE).sum()),
+            claim.is_answer,
+        )
+        rows.append(features(claim.said, how))
+    return rows
+
+
+def _encoded_before(claims: Sequence[Claim], encoder: Encoder) -> Iterator[tuple[str, Floats]]:
+    texts = list(dict.fromkeys(text for claim in claims for text in claim.before))
+    return zip(texts, encoder.encode(texts, "own")) if texts else iter(())
+
+
+def statements(
+    story: Story, progress: Progress = ignore_progress, encoder: Encoder | None = None,
+    model: StatementModel | None = None,
+) -> list[Fact]:  # fmt: skip
+    """The facts that the story's text states, each with `found`, in order of their dates."""
+    if story.language != "en":
+        return []
+    encoder, model = encoder or SentenceEncoder(), model or shipped_model()
+    people = _names(story)
+    total, _ = story.count()
+    found = defaultdict[str, list[Found]](list)
+    waiting = list[list[Heard]]()
+    watch = DeathWatch(people)
+    for number, scene in enumerate(story.scenes(), 1):
+        for line in scene.lines:
+            watch.read(line)
+        if heard := _heard(story, scene, people):
+            waiting.append(heard)
+        if number == total or sum(map(len, waiting)) >= AT_ONCE:
+            for item in _judged(waiting, encoder, model):
+                found[item.who].append(item)
+            waiting = []
+        progress("finding facts", number, total)
+    return sorted((*_facts(found), *_deaths(story, watch)), key=lambda fact: fact.since)
+
+
+def _deaths(story: Story, watch: DeathWatch) -> Iterator[Fact]:
+    for death in watch.deaths():
+        line = death.sources[-1]
+        scene = Moment(line.numbers[:-1], line.levels)
+        present = _present(story.presence_intervals(scene), line.numbers[-1])
+        yield Fact(death.who, "died", (GONE,), _after(line), found=Finding(death.confidence, death.sources, present))
+
+
+def statements_in_talk(
+    speeches: Sequence[Speech], encoder: Encoder, model: StatementModel | None = None
+) -> dict[str, list[Merged]]:
+    """What two people who chat say of themselves, by speaker, what tells most first."""
+    claims = list(claims_of(speeches, {}, is_chat=True))
+    vectors = encoded([claim.said.sentence for claim in claims], encoder)
+    probable = (model or shipped_model()).probabilities(rows_of(claims, vectors, encoder), vectors)
+    found = defaultdict[str, list[Found]](list)
+    for claim, vector, confidence in zip(claims, vectors, probable.tolist()):
+        found[claim.who].append(Found(claim, Moment((1, claim.number)), (), True, confidence, vector))
+    return {who: merged(items) for who, items in found.items()}
+
+
+def _names(story: Story) -> dict[str, str]:
+    """Whose each name is, or part of a name, that only one person has."""
+    owners = defaultdict[str, set[str]](set)
+    for member in story.cast():
+        character = member.character
+        for name in (character.name, *character.aliases):
+            for form in (name, name.split()[0]):
+                owners[form].add(character.name)
+    return {form: who.pop() for form, who in owners.items() if len(who) == 1 and form[:1].isupper()}
+
+
+def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[Heard]:
+    speeches = [Speech(line.speaker, line.text, number) for number, line in enumerate(scene.lines, 1)]
+    is_chat = _is_chat(scene)
+    claims = list(claims_of(speeches, people, is_chat))
+    if not claims:
+        return []
+    intervals = story.presence_intervals(scene.moment)
+    return [
+        Heard(
+            claim,
+            scene.lines[claim.number - 1].moment,
+            _present(intervals, claim.number),
+            is_chat,
+        )
+        for claim in claims
+    ]
+
+
+def _present(intervals: Sequence[tuple[str, int, int]], number: int) -> tuple[str, ...]:
+    """Who was there for a line of the scene."""
+    return tuple(dict.fromkeys(name for name, first, last in intervals if first <= number <= last))
+
+
+def _is_chat(scene: Scene) -> bool:
+    """Do two people talk, with nothing described?"""
+    speakers = {line.speaker for line in scene.lines}
+    return not scene.setting and None not in speakers and len(speakers) == 2
+
+
+def _judged(scenes: Sequence[Sequence[Heard]], encoder: Encoder, model: StatementModel) -> Iterator[Found]:
+    vectors = encoded([heard.claim.said.sentence for scene in scenes for heard in scene], encoder)
+    start = 0
+    for scene in scenes:
+        own = vectors[start : start + len(scene)]
+        start += len(scene)
+        probable = model.probabilities(rows_of([heard.claim for heard in scene], own, encoder), own)
+        for heard, vector, confidence in zip(scene, own, probable.tolist()):
+            yield Found(heard.claim, heard.moment, heard.witnesses, heard.is_chat, confidence, vector)
+
+
+def _facts(found: Mapping[str, Iterable[Found]]) -> Iterator[Fact]:
+    for who, items in found.items():
+        kept = [item for item in merged(items) if item.confidence >= LEAST][:MOST]
+        for item in kept:
+            yield Fact(
+                who, PROFILE, (item.sentence,), _after(item.sources[0]), _after(item.until) if item.until else None,
+                found=Finding(round(item.confidence, 3), item.sources, item.witnesses),
+            )  # fmt: skip
+        yield from attribute_facts(who, kept, _after)
+
+
+def _after(line: Moment) -> Moment:
+    """From when on a line is known: it is not yet at its own moment."""
+    return Moment((*line.numbers[:-1], line.numbers[-1] + 1), line.levels)
