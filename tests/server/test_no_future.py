@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generated import NAMES, Plan, plans
+from generated import NAMES, Plan, plans, plans_with_found
 from understudy.agents import agent_named
 from understudy.readers import read
 from understudy.server.app import make_app
@@ -208,6 +208,19 @@ def test_no_route_tells_what_comes_later_in_a_made_up_story(plan: Plan, data: st
         with AppContext.open(StoryRegistry({"made": story}), agent_named("tfidf"), Path(folder)) as context:
             walked = asyncio.run(walk(make_app(context, limits=ANY_NUMBER), "made", at.dotted, people))
     _assert_nothing_later(walked, plan, at, set(cast) - set(people))
+
+
+@settings(max_examples=5, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(plan=plans_with_found(), data=st.data())
+def test_no_route_tells_what_is_found_before_it_is_said(plan: Plan, data: st.DataObject) -> None:
+    at = data.draw(st.sampled_from(list(plan.moments())))
+    who = data.draw(st.sampled_from(NAMES[:2]))
+    with tempfile.TemporaryDirectory() as folder:
+        story = plan.story(Path(folder))
+        with AppContext.open(StoryRegistry({"made": story}), agent_named("tfidf"), Path(folder)) as context:
+            walked = asyncio.run(walk(make_app(context, limits=ANY_NUMBER), "made", at.dotted, [who]))
+    unknown = [fact.values[0] for fact in plan.found_facts if not plan.knows(who, fact, at)]
+    assert not [(request, text) for request, response in walked.told for text in unknown if text in response]
 
 
 def _assert_nothing_later(walked: Walk, plan: Plan, at: Moment, unasked: set[str]) -> None:

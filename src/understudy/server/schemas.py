@@ -26,7 +26,7 @@ class EvidenceDocument(msgspec.Struct):
     text: str
     moment: str | None
     words: list[str]
-    found: FindingDocument | None = None
+    found: FindingDocument | msgspec.UnsetType = msgspec.UNSET
 
 
 class CandidateDocument(msgspec.Struct):
