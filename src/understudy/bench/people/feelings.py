@@ -133,12 +133,11 @@ def affection_hpd(inputs: BenchInputs) -> list[Row]:
 
 
 def _stories(inputs: BenchInputs) -> Iterator[tuple[str, Story]]:
-    """The embedded stories, or the story folders of one's own."""
-    if inputs.judge is None:
+    """Story folders of one's own, in stories/; else the embedded ones."""
+    own = [] if inputs.judge is None else sorted((inputs.judge / "stories").glob("*/cast.toml"))
+    yield from ((path.parent.name, read(path.parent)) for path in own)
+    if not own:
         yield from ((name, read(name)) for name in EMBEDDED)
-        return
-    for folder in sorted(path.parent for path in (inputs.judge / "stories").glob("*/cast.toml")):
-        yield folder.name, read(folder)
 
 
 def _items(inputs: BenchInputs, kind: str) -> list[Judged]:
