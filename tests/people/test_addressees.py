@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.people.addressee_features import FEATURES, dialogue_of, feature_rows
 from understudy.people.addressees import AddresseeReader, addressees, story_addressees
 from understudy.people.names import CharacterNames
-from understudy.people.vocatives import EpithetUse
 from understudy.readers import read as read_story
 from understudy.story import Line, Moment, Scene
 
@@ -63,11 +61,6 @@ def test_every_line_has_a_probability_for_everybody_else(lines: list[tuple[str, 
     for found, (speaker, _) in zip(read(scene(*lines)), lines, strict=True):
         assert set(CAST) - {speaker} <= set(found)
         assert all(0 <= p <= 1 for p in found.values()) and sum(found.values()) == pytest.approx(1)
-
-
-def test_a_row_has_a_number_for_every_feature() -> None:
-    dialogue = dialogue_of(CAST, [("Ada", "Bea?"), ("Bea", "Yes.")], NAMES)
-    assert [rows.shape for rows in feature_rows(dialogue, EpithetUse())] == [(3, len(FEATURES))] * 2
 
 
 @pytest.mark.parametrize("name", ["demo", "demo-ja", "demo-zh"])

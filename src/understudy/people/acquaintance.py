@@ -28,7 +28,7 @@ from understudy.storyfile import Story
 __all__ = ["Acquaintance", "DirectedLine", "Towards"]
 
 ADDRESSED = 0.3  # the least probability with which what a line says counts for somebody
-HEARD = 0.1  # the least with which an introduction does
+HEARD = 0.1  # the least with which giving one's name does: it is often meant for all
 PEOPLE_TITLES = (TITLES - {"a", "and", "of", "old", "the"}) | frozenset(
     "doctor professor inspector sergeant colonel major general madam madame father sister reverend king queen".split()
 )
@@ -82,6 +82,7 @@ class Acquaintance:
         surnames = _surnames(names, story)
         self._names = names.extended({who: [word] for who, word in surnames})
         self._formal = {(who, word) for who, word in surnames} | set(_formal_forms(names.people))
+        self._with_two_forms = set(names.people) if story.language in UNSPACED else {who for who, _ in self._formal}
         self._last_names = {who: who.split()[-1] for who in names.people if " " in who}
         self._reader = AddresseeReader(self._names, story.scenes())
         self.towards: defaultdict[tuple[str, str], Towards] = defaultdict(Towards)
@@ -122,7 +123,7 @@ class Acquaintance:
         for other in cues.called | cues.spoken_of:
             self.towards[cues.speaker, other].named += 1
         for match in self._names.calls(line.text):
-            if match.who is not None and match.who != cues.speaker:
+            if match.who in self._with_two_forms and match.who is not None and match.who != cues.speaker:
                 towards = self.towards[cues.speaker, match.who]
                 if self._is_formal(match.who, line.text, match.start, match.end):
                     towards.formal += 1
@@ -151,10 +152,12 @@ class Acquaintance:
     def _count_introduction(
         self, line: Line, cues: LineCues, to: dict[str, float], first_met: set[frozenset[str]]
     ) -> None:
-        if INTRODUCTION.search(line.text) or self._names_itself(line.text, cues.speaker):
+        names_itself = self._names_itself(line.text, cues.speaker)
+        if names_itself or INTRODUCTION.search(line.text):
+            least = HEARD if names_itself else ADDRESSED
             for other, probability in to.items():
                 pair = frozenset((cues.speaker, other))
-                if pair in first_met and probability > HEARD:
+                if pair in first_met and probability >= least:
                     self._together[pair].strangers = True
 
     def _names_itself(self, text: str, speaker: str) -> bool:

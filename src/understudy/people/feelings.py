@@ -5,13 +5,13 @@ With the evidence of `acquaintance`, both ways where it says 'both',
     k = ln(1 + close) + 1/2 ln(1 + named both) + 1/2 ln(1 + informal both) - 1/2 ln(1 + formal)
         + 3/2 [kin] - [strangers]
     familiarity = 10 (1 - exp(-max(k, 0) / 3))
-    affection   = 10 tanh((k + 1/2 ln(1 + informal both) + 1/2 ln((warm + 1) / (cold + 1))) / 6)
+    affection   = 10 tanh((k + 1/2 ln(1 + informal both) + 1/2 ln((warm + 1) / (cold + 1))) / 8)
 
 Words of warmth tell little by themselves, what people call each other and how much they seek each other's company tell
 more; so affection leans on the same evidence, and is told only where one has said at least five lines to the other.
 Its uncertainty is that of the two counts of words, and shrinks with the lines:
 
-    deviation of the argument of tanh = 1/6 sqrt(1/4 (1 / (warm + 1) + 1 / (cold + 1)) + 9 / lines)
+    deviation of the argument of tanh = 1/8 sqrt(1/4 (1 / (warm + 1) + 1 / (cold + 1)) + 9 / lines)
 
 Feelings are judged when a scene has ended, from what was said until then, and hold from there until they are judged
 otherwise.
@@ -43,7 +43,7 @@ AFFECTION, FAMILIARITY = "affection", "familiarity"
 MOST = 10
 ENOUGH_LINES = {AFFECTION: 5.0, FAMILIARITY: 2.0}
 LEAST_CHANGE = {AFFECTION: 2, FAMILIARITY: 1}  # smaller changes of level are not told
-SATURATION, AFFECTION_SCALE = 3.0, 6.0
+SATURATION, AFFECTION_SCALE = 3.0, 8.0
 UNCERTAINTY = 9.0  # the variance that one line leaves
 TWO_SIDED = 1.96
 SOURCES = 3

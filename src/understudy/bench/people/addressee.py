@@ -10,7 +10,8 @@ choice is always among all who are present but the speaker.
     exact               the likeliest, and whoever is at least a tenth as likely, are exactly the addressees present
     calibration_error   of the probabilities, over lines with exactly one addressee and all who are present
 
-Each novel is judged by a model of all other novels of the data. Intervals are bootstraps over novels. Beside the model:
+Each novel is judged by a model of all other novels of the data. Intervals are bootstraps over novels (over the lines
+of a single one). Beside the model:
 the rule 'who is called by name, else the last other speaker, else the next', whoever speaks most in the passage, and
 chance.
 """
@@ -152,5 +153,6 @@ def _figures(
 ) -> list[Row]:
     if not marks:
         return [missing(TASK, metric, "there are no such lines", model=model, condition=condition)]
-    figure = interval(marks, [judged.line.novel for judged in lines], seed)
+    novels = [judged.line.novel for judged in lines]
+    figure = interval(marks, novels if len(set(novels)) > 1 else None, seed)
     return [row(TASK, metric, figure, len(marks), model=model, condition=condition)]

@@ -10,11 +10,11 @@ at the end, for all: the annotated level that holds there against the one told f
                                   about them), the same; after the session, from it and all before it; first the mean
                                   over the sessions of two characters, then over pairs of characters
 
-`condition` 'told' are those where as many lines were said as `feelings` asks for; 'pooled' counts every pair of sessions
-alike. Nothing is fitted to these levels, so that no two characters have to be left out; how often they were looked at
-when the formula was chosen is said in docs/people-bench.md. Intervals are bootstraps over pairs of people, over
-speakers, and over characters. 'lines' tells by the number of lines alone, 'familiarity' by familiarity alone: what a
-measure of affection has to beat.
+The condition 'told' takes those where as many lines were said as `feelings` asks for; 'pooled' counts every pair of
+sessions alike. Nothing is fitted to these levels, so that no two characters have to be left out; how often they were
+looked at when the formula was chosen is said in docs/people-bench.md. Intervals are bootstraps over pairs of people,
+over speakers, and over characters. 'lines' tells by the number of lines alone, 'familiarity' by familiarity alone: what
+a measure of affection has to beat.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def familiarity_embedded(inputs: BenchInputs) -> list[Row]:
 def affection_embedded(inputs: BenchInputs) -> list[Row]:
     task = "affection"
     items = _items(inputs, AFFECTION)
-    by_speaker: defaultdict[tuple[str, int, str], list[Judged]] = defaultdict(list)
+    together: defaultdict[tuple[str, int, str], list[Judged]] = defaultdict(list)
     for item in items:
-        by_speaker[item.story, item.scene, item.of].append(item)
-    pairs = [pair for own in by_speaker.values() for pair in combinations(own, 2) if pair[0].level != pair[1].level]
+        together[item.story, item.scene, item.of].append(item)
+    pairs = [pair for own in together.values() for pair in combinations(own, 2) if pair[0].level != pair[1].level]
     if not pairs:
         return [missing(task, "concordance", "nobody feels differently about two others")]
     rows = []
@@ -100,10 +100,9 @@ def affection_embedded(inputs: BenchInputs) -> list[Row]:
             marks = [_concordant(one, other, model) for one, other in some]
             figure = interval(marks, [(one.story, one.of) for one, _ in some], inputs.seed)
             rows.append(row(task, "concordance", figure, len(some), model=model, condition=condition))
-        marks_by_speaker = _by_group(pairs, model)
-        spread = [float(np.mean(marks)) for marks in marks_by_speaker.values()]
-        rows.append(row(task, "speakers", Interval(float(np.mean(spread)), min(spread), max(spread)), len(spread),
-                        model=model, condition="mean, least, most"))  # fmt: skip
+        spread = {speaker: float(np.mean(marks)) for speaker, marks in _by_speaker(pairs, model).items()}
+        mean = interval(list(spread.values()), seed=inputs.seed)
+        rows.append(row(task, "concordance", mean, len(spread), model=model, condition="mean over speakers"))
     return rows
 
 
@@ -134,12 +133,11 @@ def affection_hpd(inputs: BenchInputs) -> list[Row]:
 
 
 def _stories(inputs: BenchInputs) -> Iterator[tuple[str, Story]]:
-    """The embedded stories, or the story folders of one's own."""
-    if inputs.judge is None:
+    """Story folders of one's own, in stories/; else the embedded ones."""
+    own = [] if inputs.judge is None else sorted((inputs.judge / "stories").glob("*/cast.toml"))
+    yield from ((path.parent.name, read(path.parent)) for path in own)
+    if not own:
         yield from ((name, read(name)) for name in EMBEDDED)
-        return
-    for folder in sorted(path.parent for path in (inputs.judge / "stories").glob("*/cast.toml")):
-        yield folder.name, read(folder)
 
 
 def _items(inputs: BenchInputs, kind: str) -> list[Judged]:
@@ -190,7 +188,7 @@ def _concordant(one: Judged, other: Judged, model: str) -> float:
     return 1.0 if difference > 0 else 0.5 if difference == 0 else 0.0
 
 
-def _by_group(pairs: Sequence[tuple[Judged, Judged]], model: str) -> dict[tuple[str, str], list[float]]:
+def _by_speaker(pairs: Sequence[tuple[Judged, Judged]], model: str) -> dict[tuple[str, str], list[float]]:
     marks: dict[tuple[str, str], list[float]] = {}
     for one, other in pairs:
         marks.setdefault((one.story, one.of), []).append(_concordant(one, other, model))
