@@ -47,7 +47,6 @@ class Claim:
 
     who: str
     said: Statement
-    teller: str
     number: int
     echo: float
     echo_of_talk: float
@@ -79,7 +78,7 @@ def claims_of(speeches: Sequence[Speech], people: Mapping[str, str], is_chat: bo
                     own = content_words(said.sentence)
                     echo, of_talk = (len(own & heard) / max(len(own), 1) for heard in (before, others))
                     is_answer = is_asked and said.clause <= 1
-                    yield Claim(who, said, speech.speaker, speech.number, echo, of_talk, is_answer, clauses_before)
+                    yield Claim(who, said, speech.number, echo, of_talk, is_answer, clauses_before)
         questions = [clause.text for clause in clauses or () if clause.is_question]
         asked, asker = (questions[-1] if questions else ""), speech.speaker
         before = content_words(text)
