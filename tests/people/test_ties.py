@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import realdata
 
 from understudy.people.ties import ties
 from understudy.readers import read
@@ -112,3 +113,11 @@ def test_friends_become_lovers_and_lovers_a_couple() -> None:
     found = [tie for tie in ties_of(friends, lovers, WEDDING) if tie.of == "Nora" and tie.to == "Pavel"]
     at = {episode: {tie.kind for tie in holding_at(found, Moment((1, episode, 9)))} for episode in (1, 2, 3)}
     assert at == {1: {"friend"}, 2: {"lover"}, 3: {"spouse"}}
+
+
+def test_in_a_show_of_ten_seasons_friends_marry_when_they_do() -> None:
+    found = ties(read(realdata.folder("tvshowguess") / "transcripts" / "friends"))
+    couple = [tie for tie in found if (tie.of, tie.to) == ("Chandler", "Monica")]
+    assert not holding_at(couple, Moment((1, 5)))
+    assert {tie.kind for tie in holding_at(couple, Moment((6, 1)))} == {"lover"}
+    assert {(tie.kind, tie.term) for tie in holding_at(couple, Moment((10, 3)))} == {("spouse", "wife")}

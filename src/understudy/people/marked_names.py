@@ -15,7 +15,7 @@ from itertools import pairwise
 from understudy.story import Character
 from understudy.text import stop_words
 
-__all__ = ["MarkedText", "NameIndex", "is_generic"]
+__all__ = ["UNSPACED", "MarkedText", "NameIndex", "is_generic"]
 
 TOKEN = re.compile(r"(?<![\w'])[A-Z][\w-]*\.?(?:'(?!(?:s|m|ll|re|d|ve)\b)[A-Za-z]+)?")
 STARTS_SENTENCE = re.compile(r"(?:^|[.!?:;\"(\[\-…]|\.\.)\s*\"?$")
@@ -32,6 +32,7 @@ GENERIC = frozenset(
 ALSO_WORDS = frozenset("will may can mark grant hope page tag chase rich art bill sue rob".split())
 """Names that begin sentences as other words do."""
 KIN_CAPITALS = frozenset("mom mommy mother mum ma mama dad daddy father papa pop grandma grandpa god i".split())
+UNSPACED = ("ja", "zh")
 LONGEST = 3  # words of a name
 
 
@@ -52,7 +53,7 @@ def is_generic(name: str) -> bool:
 class NameIndex:
     """Whose a name is: names and aliases, then words of them that only one person has."""
 
-    def __init__(self, cast: Iterable[Character]) -> None:
+    def __init__(self, cast: Iterable[Character], language: str = "en") -> None:
         whole: dict[str, set[str]] = {}
         parts: dict[str, set[str]] = {}
         for character in cast:
@@ -66,12 +67,17 @@ class NameIndex:
                         parts.setdefault(word, set()).add(character.name)
         owners = parts | whole  # a name that stands on its own wins over a part of one
         self._owner = {name: next(iter(who)) for name, who in owners.items() if len(who) == 1 and len(name) > 1}
+        longest_first = sorted(map(re.escape, self._owner), key=len, reverse=True)
+        is_unspaced = language in UNSPACED and longest_first
+        self._unspaced = re.compile("|".join(longest_first)) if is_unspaced else None
 
     def owner(self, name: str) -> str | None:
         return self._owner.get(_key(name))
 
     def mark(self, text: str) -> MarkedText:
         """The text with names put aside. The longest name at a place wins."""
+        if self._unspaced is not None:
+            return self._mark_unspaced(self._unspaced, text)
         text = text.replace("’", "'").replace("“", '"').replace("”", '"')
         people: list[str] = []
         pieces: list[str] = []
@@ -96,6 +102,16 @@ class NameIndex:
             index += used
         pieces.append(text[done:])
         return MarkedText("".join(pieces).lower(), tuple(people))
+
+    def _mark_unspaced(self, names: re.Pattern[str], text: str) -> MarkedText:
+        """Nothing tells where a word ends: the name itself has to."""
+        people: list[str] = []
+
+        def put_aside(match: re.Match[str]) -> str:
+            people.append(self._owner[match[0]])
+            return f"@{len(people) - 1}"
+
+        return MarkedText(names.sub(put_aside, text), tuple(people))
 
     def _longest(self, text: str, tokens: list[re.Match[str]], index: int) -> tuple[int, str | None]:
         for count in range(min(LONGEST, len(tokens) - index), 0, -1):

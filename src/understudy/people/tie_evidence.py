@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from understudy.people.marked_names import MarkedText, NameIndex, is_generic
+from understudy.people.marked_names import UNSPACED, MarkedText, NameIndex, is_generic
 from understudy.people.tie_patterns import (
     ADDRESSEE,
     SPEAKER,
@@ -22,6 +22,7 @@ from understudy.people.tie_patterns import (
     label_claim,
     may_claim,
 )
+from understudy.people.tie_patterns_unspaced import unspaced_claims
 from understudy.progress import Progress
 from understudy.story import Line, Moment, Scene
 from understudy.storyfile import Story
@@ -34,8 +35,9 @@ INVERSE = {"child": "parent", "grandchild": "grandparent"}
 ONE_WAY = frozenset(("parent", "grandparent", "teacher"))
 ASIDE = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 CALLED = re.compile(
-    r"(?:^|[,.!?;:…\"-] ?|\b(?:hey|hi|hello|oh|ok|okay|thanks|you|yes|yeah|no|bye|well|please|sorry|dear|and|but|so) )"
-    r"@(\d+)(?=\s?[,.!?;:…\"-]|$)"
+    r"(?:^|[,.!?;:…\"、。！？，「-] ?"
+    r"|\b(?:hey|hi|hello|oh|ok|okay|thanks|you|yes|yeah|no|bye|well|please|sorry|dear|and|but|so) )"
+    r"@(\d+)(?=\s?[,.!?;:…\"、。！？，」-]|$)"
 )
 TOWARDS = re.compile(r"\bto @(\d+)")
 QUOTED = re.compile(r"(?<=\S )[\"“][^\"“”]{3,}[\"”]|(?<=\S )‘[^‘]{3,}?’(?!\w)")
@@ -78,7 +80,7 @@ class Gathered:
 def gather(story: Story, progress: Progress) -> Gathered:
     """One pass; memory grows with the evidence, not with the story."""
     cast = [member.character for member in story.cast()]
-    names = NameIndex(cast)
+    names = NameIndex(cast, story.language)
     labels = {character.name: label_claim(character.name, names) for character in cast}
     gathered = Gathered()
     total = story.count()[1]
@@ -95,7 +97,9 @@ def gather(story: Story, progress: Progress) -> Gathered:
                 for couple in couples:
                     if line.speaker in couple and seen.issuperset(couple):
                         _add(gathered, Claim("spouse", *couple, "", "couple"), line, gathered.lines + index, {}, None)
-            if may_claim(line.text):
+            if story.language in UNSPACED:
+                _read_unspaced(gathered, names, scene, index, story.language)
+            elif may_claim(line.text):
                 _read(gathered, names, scene, index)
         gathered.lines += len(scene.lines)
     progress("finding ties", total, total)
@@ -134,6 +138,14 @@ def _read(gathered: Gathered, names: NameIndex, scene: Scene, index: int) -> Non
         if may_claim(aside):
             for claim in claims(names.mark(aside), is_direction=True):
                 _add(gathered, claim, line, number, faced, line.speaker)
+
+
+def _read_unspaced(gathered: Gathered, names: NameIndex, scene: Scene, index: int, language: str) -> None:
+    line = scene.lines[index]
+    said = names.mark(line.text)
+    faced = addressees(scene.lines, index, said, ()) if line.speaker is not None else {}
+    for claim in unspaced_claims(language)(said):
+        _add(gathered, claim, line, gathered.lines + index, faced, line.speaker)
 
 
 def addressees(lines: Sequence[Line], index: int, said: MarkedText, asides: Sequence[MarkedText]) -> dict[str, float]:
