@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import realdata
 
+import realdata
 from understudy.people.ties import ties
 from understudy.readers import read
 from understudy.story import Moment, Relation, holding_at
