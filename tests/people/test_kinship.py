@@ -3,16 +3,16 @@ from __future__ import annotations
 from collections import Counter
 
 from understudy.people.kinship import consistent_ties
-from understudy.people.tie_evidence import Evidence, Gathered, TieKey
+from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey
 from understudy.people.tie_weighing import beginning, mass_of, weighed
 from understudy.story import Moment
 
 
-def entry(index: int, pattern: str = "name", share: float = 1.0, term: str = "") -> Evidence:
-    return Evidence(index, Moment((1, index + 1)), pattern, share, term, "", has_ended=False)
+def entry(index: int, pattern: str = "name", share: float = 1.0, term: str = "") -> TieEvidence:
+    return TieEvidence(index, Moment((1, index + 1)), pattern, share, term, "", has_ended=False)
 
 
-def confidences(evidence: dict[TieKey, list[Evidence]], exchanges: int = 20) -> dict[TieKey, float]:
+def confidences(evidence: dict[TieKey, list[TieEvidence]], exchanges: int = 20) -> dict[TieKey, float]:
     talk = Counter({(of, to): exchanges for of, to, _ in evidence})
     return {tie.key: tie.confidence for tie in consistent_ties(weighed(Gathered(evidence, {}, talk)))}
 
@@ -27,7 +27,7 @@ def test_the_heavier_kind_wins() -> None:
 
 
 def test_who_talks_more_needs_more_evidence() -> None:
-    evidence: dict[TieKey, list[Evidence]] = {("Ada", "Ben", "sibling"): [entry(1)]}
+    evidence: dict[TieKey, list[TieEvidence]] = {("Ada", "Ben", "sibling"): [entry(1)]}
     assert confidences(evidence, 5000)["Ada", "Ben", "sibling"] < confidences(evidence, 5)["Ada", "Ben", "sibling"]
 
 
@@ -58,7 +58,7 @@ def test_of_two_mothers_the_less_founded_is_doubted() -> None:
 
 
 def test_a_man_is_nobodys_mother() -> None:
-    evidence: dict[TieKey, list[Evidence]] = {("Ada", "Mr. Dorn", "parent"): [entry(1, "vocative", term="mom")]}
+    evidence: dict[TieKey, list[TieEvidence]] = {("Ada", "Mr. Dorn", "parent"): [entry(1, "vocative", term="mom")]}
     assert not confidences(evidence)
 
 

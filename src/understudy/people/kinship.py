@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from understudy.people.tie_evidence import Evidence, Gathered, TieKey, in_order
+from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey, in_order
 from understudy.people.tie_grammar import gender_of
 from understudy.people.tie_weighing import ROMANCE, beginning, mass_of
 
@@ -62,7 +62,7 @@ class Tie:
 
     key: TieKey
     confidence: float
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[TieEvidence, ...]
 
 
 Ties = dict[TieKey, Tie]

@@ -17,7 +17,7 @@ from understudy.people.marked_names import UNSPACED, MarkedText, NameIndex, is_g
 from understudy.people.tie_patterns import (
     ADDRESSEE,
     SPEAKER,
-    Claim,
+    TieClaim,
     claims,
     label_claim,
     may_claim,
@@ -27,7 +27,7 @@ from understudy.progress import Progress
 from understudy.story import Line, Moment, Scene
 from understudy.storyfile import Story
 
-__all__ = ["Evidence", "Gathered", "TieKey", "addressees", "gather", "in_order"]
+__all__ = ["Gathered", "TieEvidence", "TieKey", "addressees", "gather", "in_order"]
 
 TieKey = tuple[str, str, str]
 """(of, to, kind): of a kind that runs one way as in INVERSE, else with the two names in order."""
@@ -50,7 +50,7 @@ REMEMBERED = 3  # lines for which a name may be who 'she' is
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TieEvidence:
     """One line that speaks for a tie. `index` counts the story's lines."""
 
     index: int
@@ -69,8 +69,8 @@ class Evidence:
 class Gathered:
     """All evidence of a story."""
 
-    evidence: dict[TieKey, list[Evidence]] = field(default_factory=lambda: defaultdict(list))
-    unnamed: dict[str, list[tuple[Claim, Evidence]]] = field(default_factory=lambda: defaultdict(list))
+    evidence: dict[TieKey, list[TieEvidence]] = field(default_factory=lambda: defaultdict(list))
+    unnamed: dict[str, list[tuple[TieClaim, TieEvidence]]] = field(default_factory=lambda: defaultdict(list))
     """Claims of somebody that name nobody: 'my wife'."""
     exchanges: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often one of two, in order, spoke right after the other."""
@@ -81,22 +81,15 @@ def gather(story: Story, progress: Progress) -> Gathered:
     """One pass; memory grows with the evidence, not with the story."""
     cast = [member.character for member in story.cast()]
     names = NameIndex(cast, story.language)
-    labels = {character.name: label_claim(character.name, names) for character in cast}
+    labels = _Labels(names, [character.name for character in cast])
     gathered = Gathered()
     total = story.count()[1]
-    seen: set[str] = set()
-    couples = _couples(labels)
     for scene in story.scenes():
         progress("finding ties", gathered.lines, total)
         _exchanges(scene, gathered.exchanges)
         for index, line in enumerate(scene.lines):
-            if line.speaker is not None and line.speaker not in seen:
-                seen.add(line.speaker)
-                if (claim := labels.get(line.speaker)) is not None:
-                    _add(gathered, claim, line, gathered.lines + index, {}, line.speaker)
-                for couple in couples:
-                    if line.speaker in couple and seen.issuperset(couple):
-                        _add(gathered, Claim("spouse", *couple, "", "couple"), line, gathered.lines + index, {}, None)
+            for claim in labels.claims_at_first_words(line.speaker):
+                _add(gathered, claim, line, gathered.lines + index, {}, line.speaker)
             if story.language in UNSPACED:
                 _read_unspaced(gathered, names, scene, index, story.language)
             elif may_claim(line.text):
@@ -104,6 +97,25 @@ def gather(story: Story, progress: Progress) -> Gathered:
         gathered.lines += len(scene.lines)
     progress("finding ties", total, total)
     return gathered
+
+
+class _Labels:
+    """What a script's names for people tell, from their first words on: 'Pam's Mom'; Mr. and Mrs. of one surname."""
+
+    def __init__(self, names: NameIndex, cast: Sequence[str]) -> None:
+        self._claims = {name: claim for name in cast if (claim := label_claim(name, names)) is not None}
+        self._couples = _couples(cast)
+        self._heard: set[str] = set()
+
+    def claims_at_first_words(self, speaker: str | None) -> Iterator[TieClaim]:
+        if speaker is None or speaker in self._heard:
+            return
+        self._heard.add(speaker)
+        if speaker in self._claims:
+            yield self._claims[speaker]
+        for couple in self._couples:
+            if speaker in couple and self._heard.issuperset(couple):
+                yield TieClaim("spouse", *couple, "", "couple")
 
 
 def _exchanges(scene: Scene, counts: Counter[tuple[str, str]]) -> None:
@@ -210,11 +222,11 @@ def _couples(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _add(
-    gathered: Gathered, claim: Claim, line: Line, index: int, faced: Mapping[str, float], speaker: str | None
+    gathered: Gathered, claim: TieClaim, line: Line, index: int, faced: Mapping[str, float], speaker: str | None
 ) -> None:
     for of, of_share in _people(claim.of, speaker, faced):
         if claim.to is None:
-            evidence = Evidence(
+            evidence = TieEvidence(
                 index, line.moment, claim.pattern, of_share * claim.factor, claim.term, "", claim.has_ended, speaker
             )
             gathered.unnamed[of].append((claim, evidence))
@@ -223,7 +235,7 @@ def _add(
             if of == to or is_generic(of) or is_generic(to):
                 continue
             share = min(of_share, to_share) * claim.factor
-            evidence = Evidence(index, line.moment, claim.pattern, share, claim.term, "", claim.has_ended, speaker)
+            evidence = TieEvidence(index, line.moment, claim.pattern, share, claim.term, "", claim.has_ended, speaker)
             key, turned = _key(of, to, claim.kind)
             if turned:
                 evidence = replace(evidence, term_of_to="", term_of_of=claim.term)

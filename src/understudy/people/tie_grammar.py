@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["Grammar", "Term", "gender_of", "grammar", "plain_term", "terms", "weights"]
+__all__ = ["Grammar", "TieTerm", "gender_of", "grammar", "plain_term", "terms", "weights"]
 
 WITH_PLAIN_TERM = frozenset(("spouse", "parent", "child", "sibling", "grandparent", "grandchild"))
 BEFORE_VOCATIVE = (
@@ -29,7 +29,7 @@ HELPING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class TieTerm:
     """What a word says somebody is."""
 
     kind: str
@@ -49,13 +49,13 @@ def weights() -> dict[str, float]:
 
 
 @cache
-def terms() -> dict[str, Term]:
-    found: dict[str, Term] = {}
+def terms() -> dict[str, TieTerm]:
+    found: dict[str, TieTerm] = {}
     for table, gender in (("either", None), ("male", "male"), ("female", "female")):
         for kind, words in tables()[table].items():
-            found |= {word: Term(kind, gender) for word in words}
+            found |= {word: TieTerm(kind, gender) for word in words}
     for kind, words in tables()["plural"].items():
-        found |= {word: Term(kind, None, is_plural=True) for word in words}
+        found |= {word: TieTerm(kind, None, is_plural=True) for word in words}
     return found
 
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from understudy.people.marked_names import MarkedText, NameIndex
-from understudy.people.tie_grammar import Term, grammar, tables, terms
+from understudy.people.tie_grammar import TieTerm, grammar, tables, terms
 
-__all__ = ["ADDRESSEE", "SPEAKER", "Claim", "claims", "label_claim", "may_claim"]
+__all__ = ["ADDRESSEE", "SPEAKER", "TieClaim", "claims", "label_claim", "may_claim"]
 
 SPEAKER, ADDRESSEE = "@speaker", "@addressee"
 ASKS = re.compile(r"[^.!?]*\?")
@@ -44,7 +44,7 @@ LABEL = re.compile(r"(.+)'s ([\w-]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class TieClaim:
     """`to` is to `of` what `kind` says. `to` None: it is not said who."""
 
     kind: str
@@ -61,7 +61,7 @@ def may_claim(text: str) -> bool:
     return grammar().any.search(text) is not None
 
 
-def claims(marked: MarkedText, is_direction: bool, last_named: str | None = None) -> Iterator[Claim]:
+def claims(marked: MarkedText, is_direction: bool, last_named: str | None = None) -> Iterator[TieClaim]:
     """Everything a line, or a direction, claims of ties. `last_named` is whom 'she' may be."""
     yield from _of_noun_phrases(marked, last_named)
     if is_direction:
@@ -69,22 +69,24 @@ def claims(marked: MarkedText, is_direction: bool, last_named: str | None = None
         return
     for match in grammar().vocative.finditer(marked.text):
         kind = grammar().vocatives[match["term"]]
-        yield Claim(kind, SPEAKER, ADDRESSEE, match["term"], "vocative" if kind in tables()["vocative"] else "called")
+        yield TieClaim(
+            kind, SPEAKER, ADDRESSEE, match["term"], "vocative" if kind in tables()["vocative"] else "called"
+        )
     yield from _of_verbs(marked)
     yield from _of_pairs(marked)
     yield from _of_nouns_of_two(marked)
     yield from _of_vows(marked)
 
 
-def label_claim(name: str, names: NameIndex) -> Claim | None:
+def label_claim(name: str, names: NameIndex) -> TieClaim | None:
     """What a script's own name for somebody says: 'Pam's Mom'."""
     if (match := LABEL.fullmatch(name.replace("’", "'"))) is None or (term := terms().get(match[2].lower())) is None:
         return None
     owner = names.owner(match[1])
-    return None if owner is None or owner == name else Claim(term.kind, owner, name, match[2].lower(), "label")
+    return None if owner is None or owner == name else TieClaim(term.kind, owner, name, match[2].lower(), "label")
 
 
-def _of_noun_phrases(marked: MarkedText, last_named: str | None) -> Iterator[Claim]:
+def _of_noun_phrases(marked: MarkedText, last_named: str | None) -> Iterator[TieClaim]:
     text = marked.text
     for match in grammar().noun_phrase.finditer(text):
         term = terms()[match["term"]]
@@ -98,13 +100,13 @@ def _of_noun_phrases(marked: MarkedText, last_named: str | None) -> Iterator[Cla
         found = list(_named(marked, before, after, term, last_named))
         for to, pattern in found:
             if to != of:
-                yield Claim(term.kind, of, to, word, pattern, factor, has_ended)
+                yield TieClaim(term.kind, of, to, word, pattern, factor, has_ended)
         if not found and not term.is_plural and not after.startswith((" #", ", #", " of", "'s")):
-            yield Claim(term.kind, of, None, word, "unnamed", factor, has_ended)
+            yield TieClaim(term.kind, of, None, word, "unnamed", factor, has_ended)
 
 
 def _named(
-    marked: MarkedText, before: str, after: str, term: Term, last_named: str | None
+    marked: MarkedText, before: str, after: str, term: TieTerm, last_named: str | None
 ) -> Iterator[tuple[str, str]]:
     """Who the phrase names, and by which pattern."""
     if match := NAMES_AFTER.match(after):
@@ -136,15 +138,15 @@ def _owner(word: str, before: str, marked: MarkedText) -> str | None:
     return _person(named[-1], marked) if named else None
 
 
-def _of_verbs(marked: MarkedText) -> Iterator[Claim]:
+def _of_verbs(marked: MarkedText) -> Iterator[TieClaim]:
     for match in grammar().verb.finditer(marked.text):
         of, to, what = _person(match["a"], marked), _person(match["b"], marked), grammar().verbs[match["what"]]
         if of != to and not PROPOSES.search(marked.text, 0, match.start("what")):
             kind = "spouse" if what == "married" else "lover"
-            yield Claim(kind, of, to, "", what, _sureness(marked.text, match), has_ended=what == "ended")
+            yield TieClaim(kind, of, to, "", what, _sureness(marked.text, match), has_ended=what == "ended")
 
 
-def _of_pairs(marked: MarkedText) -> Iterator[Claim]:
+def _of_pairs(marked: MarkedText) -> Iterator[TieClaim]:
     for match in grammar().pair.finditer(marked.text):
         kind = grammar().together[match["what"]]
         has_ended = kind == "ended"
@@ -156,13 +158,13 @@ def _of_pairs(marked: MarkedText) -> Iterator[Claim]:
         yield from _of_pair(match, kind, marked, has_ended=match["what"] in ENDS)
 
 
-def _of_pair(match: re.Match[str], kind: str, marked: MarkedText, has_ended: bool) -> Iterator[Claim]:
+def _of_pair(match: re.Match[str], kind: str, marked: MarkedText, has_ended: bool) -> Iterator[TieClaim]:
     """'We', or two who are named; 'you two' is said to two of whom nobody knows which."""
     factor = _sureness(marked.text, match) * (DENIED if match["you"] else 1.0)
     if match["a"] is None:
-        yield Claim(kind, SPEAKER, ADDRESSEE, "", "we", factor, has_ended)
+        yield TieClaim(kind, SPEAKER, ADDRESSEE, "", "we", factor, has_ended)
     elif (of := _person(match["a"], marked)) != (to := _person(match["b"], marked)):
-        yield Claim(kind, of, to, "", "pair", factor, has_ended)
+        yield TieClaim(kind, of, to, "", "pair", factor, has_ended)
 
 
 def _sureness(text: str, match: re.Match[str]) -> float:
@@ -171,45 +173,45 @@ def _sureness(text: str, match: re.Match[str]) -> float:
     return asked * (DENIED if SUPPOSES.search(match["aux"]) or DENIES.search(text[: match.start()]) else 1.0)
 
 
-def _of_nouns_of_two(marked: MarkedText) -> Iterator[Claim]:
+def _of_nouns_of_two(marked: MarkedText) -> Iterator[TieClaim]:
     """'Our wedding', 'your date with Faye', 'Uncle Luke'."""
     for match in grammar().ours.finditer(marked.text):
-        yield Claim("lover", SPEAKER, ADDRESSEE, "", "ours", has_ended=match["what"] in ENDS)
+        yield TieClaim("lover", SPEAKER, ADDRESSEE, "", "ours", has_ended=match["what"] in ENDS)
     for match in grammar().with_name.finditer(marked.text):
         is_owned = match["owner"] not in ("a", "an", "the")
         of = _owner(match["owner"], marked.text[: match.start()], marked) if is_owned else SPEAKER
         to = _person(match["to"], marked)
         if of is not None and of != to:
-            yield Claim("lover", of, to, "", "with", 1.0 if is_owned else DENIED, has_ended=match["what"] in ENDS)
+            yield TieClaim("lover", of, to, "", "with", 1.0 if is_owned else DENIED, has_ended=match["what"] in ENDS)
     for match in grammar().titled.finditer(marked.text):
-        term = terms().get(match["term"], Term("family", None))
-        yield Claim(term.kind, SPEAKER, _person(match["to"], marked), match["term"], "titled")
+        term = terms().get(match["term"], TieTerm("family", None))
+        yield TieClaim(term.kind, SPEAKER, _person(match["to"], marked), match["term"], "titled")
 
 
-def _of_vows(marked: MarkedText) -> Iterator[Claim]:
+def _of_vows(marked: MarkedText) -> Iterator[TieClaim]:
     if grammar().endearment.search(marked.text):
-        yield Claim("lover", SPEAKER, ADDRESSEE, "", "endearment")
+        yield TieClaim("lover", SPEAKER, ADDRESSEE, "", "endearment")
     if grammar().love.search(marked.text):
-        yield Claim("lover", SPEAKER, ADDRESSEE, "", "love")
+        yield TieClaim("lover", SPEAKER, ADDRESSEE, "", "love")
     if grammar().propose.search(marked.text):
-        yield Claim("lover", SPEAKER, ADDRESSEE, "", "proposal")
+        yield TieClaim("lover", SPEAKER, ADDRESSEE, "", "proposal")
     for vow in (grammar().vow, grammar().asked_vow):
         for match in vow.finditer(marked.text):
             of = SPEAKER if match["of"] is None else _person(match["of"], marked)
-            yield Claim("spouse", of, _person(match["to"], marked), "", "ceremony")
+            yield TieClaim("spouse", of, _person(match["to"], marked), "", "ceremony")
 
 
-def _of_kisses(marked: MarkedText) -> Iterator[Claim]:
+def _of_kisses(marked: MarkedText) -> Iterator[TieClaim]:
     if "kiss" not in marked.text:
         return
     for match in grammar().kiss.finditer(marked.text):
         of, to = (_person(word, marked) for word in match.groups() if word is not None)
         if of != to:
-            yield Claim("lover", of, to, "", "kiss")
+            yield TieClaim("lover", of, to, "", "kiss")
     for match in grammar().kisses.finditer(marked.text):
-        yield Claim("lover", SPEAKER, _person(match["to"], marked), "", "kiss")
+        yield TieClaim("lover", SPEAKER, _person(match["to"], marked), "", "kiss")
     if grammar().they_kiss.search(marked.text):
-        yield Claim("lover", SPEAKER, ADDRESSEE, "", "they kiss")
+        yield TieClaim("lover", SPEAKER, ADDRESSEE, "", "they kiss")
 
 
 def _person(word: str, marked: MarkedText) -> str:

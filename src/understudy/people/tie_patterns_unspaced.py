@@ -13,7 +13,7 @@ from functools import cache
 
 from understudy.people.marked_names import MarkedText
 from understudy.people.tie_grammar import tables
-from understudy.people.tie_patterns import ADDRESSEE, SPEAKER, Claim
+from understudy.people.tie_patterns import ADDRESSEE, SPEAKER, TieClaim
 
 __all__ = ["unspaced_claims"]
 
@@ -24,7 +24,7 @@ IS = {"ja": "(?:は|が|って)", "zh": "(?:就?是|也是)"}
 
 
 @cache
-def unspaced_claims(language: str) -> Callable[[MarkedText], Iterator[Claim]]:
+def unspaced_claims(language: str) -> Callable[[MarkedText], Iterator[TieClaim]]:
     """The reader of claims of a language."""
     table = tables()[language]
     kinds = {word: kind for kind, words in table["terms"].items() for word in words}
@@ -38,14 +38,14 @@ def unspaced_claims(language: str) -> Callable[[MarkedText], Iterator[Claim]]:
     def person(word: str, marked: MarkedText) -> str:
         return marked.people[int(word[1:])] if word.startswith("@") else owners[word]
 
-    def read(marked: MarkedText) -> Iterator[Claim]:
+    def read(marked: MarkedText) -> Iterator[TieClaim]:
         for pattern, name in ((named_after, "name"), (named_before, "is")):
             for match in pattern.finditer(marked.text):
                 of, to = person(match["owner"], marked), person(match["to"], marked)
                 if of != to:
-                    yield Claim(kinds[match["term"]], of, to, match["term"], name)
+                    yield TieClaim(kinds[match["term"]], of, to, match["term"], name)
         for match in vocative.finditer(marked.text):
-            yield Claim(called[match["term"]], SPEAKER, ADDRESSEE, match["term"], "vocative")
+            yield TieClaim(called[match["term"]], SPEAKER, ADDRESSEE, match["term"], "vocative")
 
     return read
 

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from understudy.people.tie_evidence import Evidence, Gathered, TieKey, in_order
+from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey, in_order
 from understudy.people.tie_grammar import gender_of, weights
 
 __all__ = ["ROMANCE", "beginning", "genders_of", "mass_of", "weighed"]
@@ -32,7 +32,7 @@ LATELY = 4_000  # lines: how far off somebody may be spoken of as a lover
 KNOWN_LOVER = 1.2  # weight of evidence from which on 'my wife' may mean a lover
 WINDOW, ENOUGH, EXPLICIT = 4_000, 0.6, 0.5  # lines; evidence within them, or in one line, that dates a beginning
 
-EvidenceByTie = Mapping[TieKey, Sequence[Evidence]]
+EvidenceByTie = Mapping[TieKey, Sequence[TieEvidence]]
 
 
 def weighed(gathered: Gathered) -> Gathered:
@@ -43,14 +43,14 @@ def weighed(gathered: Gathered) -> Gathered:
     return Gathered(evidence, {}, gathered.exchanges, gathered.lines)
 
 
-def mass_of(entries: Iterable[Evidence]) -> float:
+def mass_of(entries: Iterable[TieEvidence]) -> float:
     by_pattern: defaultdict[str, float] = defaultdict(float)
     for entry in entries:
         by_pattern[entry.pattern] += entry.share
     return sum(weights()[pattern] * math.log2(1 + total) for pattern, total in by_pattern.items())
 
 
-def beginning(entries: Sequence[Evidence]) -> int:
+def beginning(entries: Sequence[TieEvidence]) -> int:
     """Which entry a tie begins with: the first that is explicit or soon followed by enough others; else the first."""
     heights = [entry.share * weights()[entry.pattern] for entry in entries]
     for position, entry in enumerate(entries):
@@ -89,8 +89,8 @@ def _gender(who: str, votes: Mapping[str, float]) -> str | None:
     return "male" if male > female else "female"
 
 
-def _of_possible_gender(evidence: EvidenceByTie, genders: Mapping[str, str | None]) -> dict[TieKey, list[Evidence]]:
-    def fits(key: TieKey, entry: Evidence) -> bool:
+def _of_possible_gender(evidence: EvidenceByTie, genders: Mapping[str, str | None]) -> dict[TieKey, list[TieEvidence]]:
+    def fits(key: TieKey, entry: TieEvidence) -> bool:
         return all(
             genders.get(who) is None or gender_of(term) in (None, genders[who])
             for who, term in ((key[1], entry.term_of_to), (key[0], entry.term_of_of))
@@ -100,13 +100,13 @@ def _of_possible_gender(evidence: EvidenceByTie, genders: Mapping[str, str | Non
     return {key: entries for key, entries in kept.items() if entries}
 
 
-def _with_unnamed(evidence: EvidenceByTie, gathered: Gathered) -> dict[TieKey, list[Evidence]]:
-    romances: defaultdict[str, list[tuple[str, list[Evidence]]]] = defaultdict(list)
+def _with_unnamed(evidence: EvidenceByTie, gathered: Gathered) -> dict[TieKey, list[TieEvidence]]:
+    romances: defaultdict[str, list[tuple[str, list[TieEvidence]]]] = defaultdict(list)
     for (of, to, kind), entries in evidence.items():
         if kind in ROMANCE and (named := [entry for entry in entries if entry.pattern not in OF_US]):
             romances[of].append((to, named))
             romances[to].append((of, named))
-    found: defaultdict[TieKey, list[Evidence]] = defaultdict(list)
+    found: defaultdict[TieKey, list[TieEvidence]] = defaultdict(list)
     for key, entries in evidence.items():
         for entry in entries:
             who = entry.speaker
@@ -124,7 +124,7 @@ def _with_unnamed(evidence: EvidenceByTie, gathered: Gathered) -> dict[TieKey, l
     return {key: sorted(entries, key=lambda entry: entry.index) for key, entries in found.items()}
 
 
-def _lover_at(index: int, romances: Sequence[tuple[str, Sequence[Evidence]]]) -> str | None:
+def _lover_at(index: int, romances: Sequence[tuple[str, Sequence[TieEvidence]]]) -> str | None:
     """Whom most evidence around a line is about, if it is twice as much as for anybody else."""
     near: defaultdict[str, float] = defaultdict(float)
     for other, entries in romances:
@@ -137,7 +137,7 @@ def _lover_at(index: int, romances: Sequence[tuple[str, Sequence[Evidence]]]) ->
     return ranked[0][0]
 
 
-def _by_share_of_owner(evidence: EvidenceByTie) -> dict[TieKey, list[Evidence]]:
+def _by_share_of_owner(evidence: EvidenceByTie) -> dict[TieKey, list[TieEvidence]]:
     totals: defaultdict[tuple[str, str, str], float] = defaultdict(float)
     own: defaultdict[tuple[TieKey, tuple[str, str, str]], float] = defaultdict(float)
     for key, entries in evidence.items():
@@ -146,7 +146,7 @@ def _by_share_of_owner(evidence: EvidenceByTie) -> dict[TieKey, list[Evidence]]:
                 totals[_slot(key, entry)] += entry.share
                 own[key, _slot(key, entry)] += entry.share
 
-    def by_share(key: TieKey, entry: Evidence) -> Evidence:
+    def by_share(key: TieKey, entry: TieEvidence) -> TieEvidence:
         slot = _slot(key, entry)
         if entry.pattern not in SHARED or not totals[slot]:
             return entry
@@ -155,7 +155,7 @@ def _by_share_of_owner(evidence: EvidenceByTie) -> dict[TieKey, list[Evidence]]:
     return {key: [by_share(key, entry) for entry in entries] for key, entries in evidence.items()}
 
 
-def _slot(key: TieKey, entry: Evidence) -> tuple[str, str, str]:
+def _slot(key: TieKey, entry: TieEvidence) -> tuple[str, str, str]:
     """Whose mother, or whose sister, a line speaks of, and how."""
     owner, term = (key[0], entry.term_of_to) if entry.term_of_to else (key[1], entry.term_of_of)
     return owner, f"{key[2]} {gender_of(term)}", entry.pattern

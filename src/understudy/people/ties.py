@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from understudy.people.kinship import BOUNDS, Bounds, Tie, consistent_ties
-from understudy.people.tie_evidence import Evidence, Gathered, gather
+from understudy.people.tie_evidence import Gathered, TieEvidence, gather
 from understudy.people.tie_grammar import plain_term
 from understudy.people.tie_weighing import genders_of, mass_of, weighed
 from understudy.progress import Progress, ignore_progress
@@ -103,20 +103,20 @@ def _between(friend: Tie, taken: Sequence[tuple[Moment, Moment | None]]) -> Iter
         yield replace(friend, evidence=later), _after(later[0]), None
 
 
-def _end(evidence: Sequence[Evidence]) -> Moment | None:
+def _end(evidence: Sequence[TieEvidence]) -> Moment | None:
     ends = [position for position, entry in enumerate(evidence) if entry.has_ended]
     if not ends or mass_of(entry for entry in evidence[ends[-1] + 1 :] if not entry.has_ended) >= STILL:
         return None
     return _after(evidence[ends[-1]])
 
 
-def _after(entry: Evidence) -> Moment:
+def _after(entry: TieEvidence) -> Moment:
     """A line is known once it has been said."""
     *coarser, last = entry.moment.numbers
     return Moment((*coarser, last + 1), entry.moment.levels)
 
 
-def _sources(evidence: Sequence[Evidence]) -> list[Evidence]:
+def _sources(evidence: Sequence[TieEvidence]) -> list[TieEvidence]:
     """The first line, and those that say most."""
     first, *others = evidence
     best = sorted(others, key=lambda entry: -mass_of((entry,)))[: MOST_SOURCES - 1]
@@ -141,7 +141,7 @@ def _both_ways(
         yield Relation(to, of, back, None, since, until, term=back_term, found=finding)
 
 
-def _term(said: Iterable[tuple[str, Evidence]], kind: str, gender: str | None) -> str:
+def _term(said: Iterable[tuple[str, TieEvidence]], kind: str, gender: str | None) -> str:
     """The word with most evidence, else the plain one for a kind and gender."""
     heights: defaultdict[str, float] = defaultdict(float)
     for term, entry in said:

@@ -81,7 +81,7 @@ class FoundTie:
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class JudgedShow:
     """A show that was read, with its list."""
 
     name: str
@@ -111,7 +111,7 @@ class Counts:
     dated: int = 0
     begins_within: int = 0
 
-    def add(self, show: Show, found: Sequence[FoundTie], kinds: Sequence[str], people: frozenset[str]) -> None:
+    def add(self, show: JudgedShow, found: Sequence[FoundTie], kinds: Sequence[str], people: frozenset[str]) -> None:
         gold = {
             name: season for name, season in show.gold.ties.items() if name[0] in kinds and people.issuperset(name[1:])
         }
@@ -157,7 +157,7 @@ def rows(data: Path, judge: Path | None = None, progress: Progress = ignore_prog
     return [*result, *_embedded_rows("demo")]
 
 
-def _shows(folder: Path, progress: Progress) -> Iterator[Show]:
+def _shows(folder: Path, progress: Progress) -> Iterator[JudgedShow]:
     own = folder / GOLD
     text = (own if own.is_file() else files("understudy").joinpath("bench", "people", GOLD)).read_text(encoding="utf-8")
     for name, table in tomllib.loads(text).items():
@@ -171,7 +171,7 @@ def _shows(folder: Path, progress: Progress) -> Iterator[Show]:
         for member in story.cast():
             lines[gold.same.get(member.character.name, member.character.name)] += member.lines
         recurring = frozenset(who for who in gold.cast if lines[who] >= RECURRING)
-        yield Show(name, gold, weighed(gather(story, progress)), recurring)
+        yield JudgedShow(name, gold, weighed(gather(story, progress)), recurring)
 
 
 def _gold(table: Mapping[str, Any]) -> GoldShow:
@@ -193,11 +193,11 @@ def _confidence(tie: FoundTie | None) -> float:
     return 0.0 if tie is None else tie.confidence
 
 
-def _people(show: Show, people: str) -> frozenset[str]:
+def _people(show: JudgedShow, people: str) -> frozenset[str]:
     return show.recurring if people == "recurring" else show.gold.cast
 
 
-def _tried(shows: Sequence[Show]) -> dict[tuple[str, Bounds], dict[str, Counts]]:
+def _tried(shows: Sequence[JudgedShow]) -> dict[tuple[str, Bounds], dict[str, Counts]]:
     """What each choice of bounds for one group finds in each show, the other groups as shipped."""
     tried: dict[tuple[str, Bounds], dict[str, Counts]] = {}
     for group, (bounds, per_talk, _) in CHOICES.items():
