@@ -3,6 +3,8 @@
 task           what a task is given and returns, and the form of a figure
 addressee      whom is a line said to? Novels whose quotations have their addressees
 feelings       familiarity and affection, against the levels that authors gave
+profiles       sentences about oneself, against the profiles that people were given; over several sessions too
+ties           family, love and friendship in five shows, against a list of them
 
 A task is a function of `BenchInputs` that returns rows, with the files it is judged on; `TASKS` has them by name. One
 whose files are not there gives a row without a value that says so.
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.items import manifest_of, sha256
-from understudy.bench.people import addressee, feelings
+from understudy.bench.people import addressee, feelings, profiles, ties
 from understudy.bench.people.task import BenchInputs, Row, Task, missing
 from understudy.errors import InputError
 from understudy.text import did_you_mean
@@ -27,6 +29,9 @@ TASKS: dict[str, Task] = {
     "familiarity": Task(feelings.familiarity_embedded),
     "affection": Task(feelings.affection_embedded),
     "affection-hpd": Task(feelings.affection_hpd, feelings.HPD_FILES),
+    "profile-sentences": Task(lambda inputs: profiles.rows(inputs.judged, inputs.limit), profiles.PROFILE_FILES),
+    "memory": Task(lambda inputs: profiles.memory_rows(inputs.judged, inputs.limit), profiles.SESSION_FILES),
+    "ties": Task(lambda inputs: ties.rows(inputs.data, inputs.judge, inputs.progress), ties.FILES),
 }
 
 

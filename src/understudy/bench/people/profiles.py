@@ -30,10 +30,11 @@ from understudy.people.claims import Speech
 from understudy.people.statements import SAME, encoded, statements_in_talk
 from understudy.training.statements import Talk, talks_of
 
-__all__ = ["BOUND", "memory_rows", "rows", "sessions_of"]
+__all__ = ["BOUND", "PROFILE_FILES", "SESSION_FILES", "memory_rows", "rows", "sessions_of"]
 
 BOUND = 0.25
 VALID = Path("personachat") / "valid_both_original.txt"
+PROFILE_FILES, SESSION_FILES = (VALID.as_posix(),), ("msc/session-*-valid.json",)
 SESSIONS = range(2, 5)  # those after which the next session's file says what is known
 SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 SEED = 0

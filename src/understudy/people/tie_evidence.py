@@ -1,0 +1,265 @@
+"""Evidence for ties, gathered in one pass over a story: who is claimed to be what to whom, in which lines.
+
+Claims name people, the speaker or whoever is spoken to; here they become people. A line is said to somebody with a
+probability, and evidence is weighed by it. Kinds that run one way are kept in one direction (a child's parent), the
+others under the pair in order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from understudy.people.marked_names import UNSPACED, MarkedText, NameIndex, is_generic
+from understudy.people.tie_patterns import (
+    ADDRESSEE,
+    SPEAKER,
+    TieClaim,
+    claims,
+    label_claim,
+    may_claim,
+)
+from understudy.people.tie_patterns_unspaced import unspaced_claims
+from understudy.progress import Progress
+from understudy.story import Line, Moment, Scene
+from understudy.storyfile import Story
+
+__all__ = ["Gathered", "TieEvidence", "TieKey", "addressees", "gather", "in_order"]
+
+TieKey = tuple[str, str, str]
+"""(of, to, kind): of a kind that runs one way as in INVERSE, else with the two names in order."""
+INVERSE = {"child": "parent", "grandchild": "grandparent"}
+ONE_WAY = frozenset(("parent", "grandparent", "teacher"))
+ASIDE = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+CALLED = re.compile(
+    r"(?:^|[,.!?;:…\"、。！？，「-] ?"
+    r"|\b(?:hey|hi|hello|oh|ok|okay|thanks|you|yes|yeah|no|bye|well|please|sorry|dear|and|but|so) )"
+    r"@(\d+)(?=\s?[,.!?;:…\"、。！？，」-]|$)"
+)
+TOWARDS = re.compile(r"\bto @(\d+)")
+QUOTED = re.compile(r"(?<=\S )[\"“][^\"“”]{3,}[\"”]|(?<=\S )‘[^‘]{3,}?’(?!\w)")
+"""What is told that others said."""
+PRONOUN = re.compile(r"\b(?:s?he)(?:'s| is| was) (?:my|your|his|her|our|@)")
+SHORT = 200  # characters: in a long speech a name may be far from a word
+BEFORE, AFTER = 4, 3  # lines in which a partner in talk is looked for
+VOCATIVE, BOTH_SIDES, ONE_SIDE, OPEN_END = 0.9, 0.85, 0.4, 0.55
+REMEMBERED = 3  # lines for which a name may be who 'she' is
+
+
+@dataclass(frozen=True, slots=True)
+class TieEvidence:
+    """One line that speaks for a tie. `index` counts the story's lines."""
+
+    index: int
+    moment: Moment
+    pattern: str
+    share: float
+    """How surely the line is about these two and says so."""
+    term_of_to: str
+    """The word for what the second of the key is to the first; empty where the line has none."""
+    term_of_of: str
+    has_ended: bool
+    speaker: str | None = None
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All evidence of a story."""
+
+    evidence: dict[TieKey, list[TieEvidence]] = field(default_factory=lambda: defaultdict(list))
+    unnamed: dict[str, list[tuple[TieClaim, TieEvidence]]] = field(default_factory=lambda: defaultdict(list))
+    """Claims of somebody that name nobody: 'my wife'."""
+    exchanges: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often one of two, in order, spoke right after the other."""
+    lines: int = 0
+
+
+def gather(story: Story, progress: Progress) -> Gathered:
+    """One pass; memory grows with the evidence, not with the story."""
+    cast = [member.character for member in story.cast()]
+    names = NameIndex(cast, story.language)
+    labels = _Labels(names, [character.name for character in cast])
+    gathered = Gathered()
+    total = story.count()[1]
+    for scene in story.scenes():
+        progress("finding ties", gathered.lines, total)
+        _exchanges(scene, gathered.exchanges)
+        for index, line in enumerate(scene.lines):
+            for claim in labels.claims_at_first_words(line.speaker):
+                _add(gathered, claim, line, gathered.lines + index, {}, line.speaker)
+            if story.language in UNSPACED:
+                _read_unspaced(gathered, names, scene, index, story.language)
+            elif may_claim(line.text):
+                _read(gathered, names, scene, index)
+        gathered.lines += len(scene.lines)
+    progress("finding ties", total, total)
+    return gathered
+
+
+class _Labels:
+    """What a script's names for people tell, from their first words on: 'Pam's Mom'; Mr. and Mrs. of one surname."""
+
+    def __init__(self, names: NameIndex, cast: Sequence[str]) -> None:
+        self._claims = {name: claim for name in cast if (claim := label_claim(name, names)) is not None}
+        self._couples = _couples(cast)
+        self._heard: set[str] = set()
+
+    def claims_at_first_words(self, speaker: str | None) -> Iterator[TieClaim]:
+        if speaker is None or speaker in self._heard:
+            return
+        self._heard.add(speaker)
+        if speaker in self._claims:
+            yield self._claims[speaker]
+        for couple in self._couples:
+            if speaker in couple and self._heard.issuperset(couple):
+                yield TieClaim("spouse", *couple, "", "couple")
+
+
+def _exchanges(scene: Scene, counts: Counter[tuple[str, str]]) -> None:
+    speakers = [line.speaker for line in scene.lines if line.speaker is not None]
+    for first, second in pairwise(speakers):
+        if first != second:
+            counts[(first, second) if first < second else (second, first)] += 1
+
+
+def _read(gathered: Gathered, names: NameIndex, scene: Scene, index: int) -> None:
+    line = scene.lines[index]
+    number = gathered.lines + index
+    asides = ["".join(groups) for groups in ASIDE.findall(line.text)]
+    said = names.mark(QUOTED.sub(" ", ASIDE.sub(" ", line.text)).strip())
+    if line.speaker is None:
+        faced: Mapping[str, float] = {}
+        partners = _partners(scene.lines, index)
+        speaker, faced = (partners[0], {partners[1]: 1.0}) if len(partners) > 1 else (None, {})
+        for claim in claims(said, is_direction=True):
+            _add(gathered, claim, line, number, faced, speaker)
+        return
+    faced = addressees(scene.lines, index, said, [names.mark(aside) for aside in asides])
+    last_named = _last_named(scene.lines, index, names) if PRONOUN.search(said.text) else None
+    for claim in claims(said, is_direction=False, last_named=last_named):
+        _add(gathered, claim, line, number, faced, line.speaker)
+        if claim.to is None:
+            named = _named_near(scene.lines, index, said, names)
+            for name in named - set(faced):
+                near = replace(claim, to=name, pattern="near", factor=claim.factor / len(named))
+                _add(gathered, near, line, number, faced, line.speaker)
+    for aside in asides:
+        if may_claim(aside):
+            for claim in claims(names.mark(aside), is_direction=True):
+                _add(gathered, claim, line, number, faced, line.speaker)
+
+
+def _read_unspaced(gathered: Gathered, names: NameIndex, scene: Scene, index: int, language: str) -> None:
+    line = scene.lines[index]
+    said = names.mark(line.text)
+    faced = addressees(scene.lines, index, said, ()) if line.speaker is not None else {}
+    for claim in unspaced_claims(language)(said):
+        _add(gathered, claim, line, gathered.lines + index, faced, line.speaker)
+
+
+def addressees(lines: Sequence[Line], index: int, said: MarkedText, asides: Sequence[MarkedText]) -> dict[str, float]:
+    """Whom a line is said to, as probabilities: who is called by name, else who spoke before and speaks next."""
+    speaker = lines[index].speaker
+    if any("phone" in aside.text for aside in asides):
+        return {}
+    for aside in asides:
+        if match := TOWARDS.search(aside.text):
+            return {aside.people[int(match[1])]: VOCATIVE}
+    called = {said.people[int(number)] for number in CALLED.findall(said.text)} - {speaker}
+    if called:
+        return {name: VOCATIVE / len(called) for name in called}
+    before = _other(lines[max(0, index - BEFORE) : index][::-1], speaker)
+    after = _other(lines[index + 1 : index + 1 + AFTER], speaker)
+    if before is not None and before == after:
+        return {before: BOTH_SIDES}
+    if before is None or after is None:
+        return {name: OPEN_END for name in (before, after) if name is not None}
+    return {before: ONE_SIDE, after: ONE_SIDE}
+
+
+def _other(lines: Sequence[Line], speaker: str | None) -> str | None:
+    return next((line.speaker for line in lines if line.speaker is not None and line.speaker != speaker), None)
+
+
+def _partners(lines: Sequence[Line], index: int) -> list[str]:
+    """The two who spoke last before a direction."""
+    spoke = [line.speaker for line in lines[max(0, index - BEFORE) : index][::-1] if line.speaker is not None]
+    return list(dict.fromkeys(spoke))[:2]
+
+
+def _last_named(lines: Sequence[Line], index: int, names: NameIndex) -> str | None:
+    """Whom 'she' may mean: the only one named shortly before."""
+    named: set[str] = set()
+    for line in lines[max(0, index - REMEMBERED) : index]:
+        marked = names.mark(line.text)
+        called = {marked.people[int(number)] for number in CALLED.findall(marked.text)}
+        named |= set(marked.people) - called
+    named -= {lines[index].speaker or ""}
+    return named.pop() if len(named) == 1 else None
+
+
+def _named_near(lines: Sequence[Line], index: int, said: MarkedText, names: NameIndex) -> set[str]:
+    """Who is spoken of, not to, in a line and the lines beside it."""
+    named: set[str] = set()
+    for line in lines[max(0, index - 1) : index + 2]:
+        if line.speaker is not None and len(line.text) <= SHORT:
+            marked = said if line is lines[index] else names.mark(line.text)
+            named |= set(marked.people) - {marked.people[int(number)] for number in CALLED.findall(marked.text)}
+    return named - {lines[index].speaker or ""}
+
+
+def _couples(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Mr. and Mrs. of one surname."""
+    by_surname: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name in names:
+        title, _, surname = name.replace(".", "").partition(" ")
+        if title in ("Mr", "Mrs", "Dr") and surname:
+            by_surname[surname]["Mr" if title == "Dr" else title] = name
+    return [(found["Mr"], found["Mrs"]) for found in by_surname.values() if len(found) > 1]
+
+
+def _add(
+    gathered: Gathered, claim: TieClaim, line: Line, index: int, faced: Mapping[str, float], speaker: str | None
+) -> None:
+    for of, of_share in _people(claim.of, speaker, faced):
+        if claim.to is None:
+            evidence = TieEvidence(
+                index, line.moment, claim.pattern, of_share * claim.factor, claim.term, "", claim.has_ended, speaker
+            )
+            gathered.unnamed[of].append((claim, evidence))
+            continue
+        for to, to_share in _people(claim.to, speaker, faced):
+            if of == to or is_generic(of) or is_generic(to):
+                continue
+            share = min(of_share, to_share) * claim.factor
+            evidence = TieEvidence(index, line.moment, claim.pattern, share, claim.term, "", claim.has_ended, speaker)
+            key, turned = _key(of, to, claim.kind)
+            if turned:
+                evidence = replace(evidence, term_of_to="", term_of_of=claim.term)
+            gathered.evidence[key].append(evidence)
+
+
+def _people(who: str, speaker: str | None, faced: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    if who == SPEAKER:
+        if speaker is not None:
+            yield speaker, 1.0
+    elif who == ADDRESSEE:
+        yield from faced.items()
+    else:
+        yield who, 1.0
+
+
+def _key(of: str, to: str, kind: str) -> tuple[TieKey, bool]:
+    """The tie as it is kept, and whether the two changed places."""
+    if kind in INVERSE:
+        return (to, of, INVERSE[kind]), True
+    key = (of, to, kind) if kind in ONE_WAY else in_order(of, to, kind)
+    return key, key[0] != of
+
+
+def in_order(one: str, other: str, kind: str) -> TieKey:
+    """A tie that runs both ways, as it is kept."""
+    return (one, other, kind) if one < other else (other, one, kind)
