@@ -26,6 +26,7 @@ from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
 from understudy.cli.check import check
 from understudy.cli.compare import compare
+from understudy.cli.continuity import continuity
 from understudy.cli.demo import demo
 from understudy.cli.export import export
 from understudy.cli.filter import filter_
@@ -134,6 +135,7 @@ for command in (
     bench,
     compare,
     check,
+    continuity,
     profile,
     models,
     licences,
