@@ -1,4 +1,4 @@
-"""What `understudy continuity` finds of faults that were planted, and how often it raises a false alarm: docs/continuity.md.
+"""What `understudy continuity` finds of planted faults, and how often it raises a false alarm: docs/continuity.md.
 
     python benchmarks/continuity.py [DATA] [--plants 40] [--seed 0] [--json]
 
@@ -54,7 +54,7 @@ NEWS = (
         "Ismar",
         "the Magistracy",
         "the Academy",
-        "Article Thirty",
+        "Heron",
     ),
     *("the tin box", "the burnt corner", "the brass whistle", "the registry keys", "the grey hat", "the nameboard"),
 )
@@ -258,8 +258,8 @@ def main() -> None:
     ):
         rows.append(row)
         if not arguments.json:
-            print(*(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()),
-                  sep=", ", flush=True)  # fmt: skip
+            print(", ".join(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}"
+                            for key, value in row.items()), flush=True)  # fmt: skip
     if arguments.json:
         json.dump({"rows": rows, "manifest": {"seed": arguments.seed, "least": LEAST}}, sys.stdout, indent=1)
 

@@ -151,6 +151,7 @@ class Walk:
         await self.ask("GET /api/personas")
         await self.ask("DELETE /api/personas/{name}", name="Tom")
         await self._review()
+        await self._continuity()
         for who in ("Nobody", "a", ""):
             await self.ask("GET /v1/models/{model:path}", model=f"{self.story}/{who}@{self.at}")
         await self.ask("GET /api/stories/{story}/cast", {"at": "99.99"}, story=self.story)
@@ -164,6 +165,12 @@ class Walk:
             await self.ask(f"POST /review/{what}", data={"name": "Mara", "number": "1"})  # type: ignore[arg-type]
         for what, body in (("decision", {"decision": "approved", "by": "Mara"}), ("undo", {"by": "Mara"})):
             await self.ask(f"POST /api/utterances/{{number}}/{what}", json=body, number="1")  # type: ignore[arg-type]
+
+    async def _continuity(self) -> None:
+        """An author's routes, which tell the whole story: here of one that is not served."""
+        assert (await self.ask("GET /continuity/{story}", story="another")).status_code == 404
+        for what in ("dismiss", "restore"):
+            await self.ask(f"POST /continuity/{{story}}/{what}", data={"id": "x"}, story="another")  # type: ignore[arg-type]
 
 
 def every_template() -> set[str]:

@@ -1,7 +1,7 @@
 """Lines of people who are dead, or who have left the scene.
 
-Somebody is dead from a fact 'died' on, or where a direction says so ('Laertes dies.', or 'Dies.' after a line of theirs).
-Who has left a scene in so many words, and speaks on in it without coming back, is absent; but not where the line or a
+Somebody is dead from a fact 'died' on, or where a direction says so ('Laertes dies.', or 'Dies.' after their line). Who
+has left a scene in so many words, and speaks on in it without coming back, is absent; but not where the line or a
 direction in between says that they are heard from elsewhere, or tells of them again.
 """
 

@@ -1,8 +1,8 @@
 """Lines in which somebody says that they have what they no longer have.
 
-What people have is told by facts ('belongings'), which end or are replaced, and by directions in which they hand something
-on. A claim is 'I have', 'I carry', 'Here is' and the like with the thing's name: its noun, and its adjective where the line
-has one. That something is *theirs* ('my key') is none: one may lend it.
+What people have is told by facts ('belongings'), which end or are replaced, and by directions in which they hand
+something on. A claim is 'I have', 'I carry', 'Here is' and the like with the thing's name: its noun, and its adjective
+where the line has one. That something is *theirs* ('my key') is none: one may lend it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Who learns what when: of each name and thing, where everybody who comes to hear of it first does.
 
-What is worth a look is what people learn at different times: an item counts the more, the more people hear of it in
-different scenes, and what is mentioned once is left out.
+What is worth a look is what people learn at different times: an item counts by the scenes in which somebody learns of
+it, times a weight. Who goes by another name, and things of which not everybody knows, are what stories turn on; people
+know each other's names anyway. What is mentioned in one scene only is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from understudy.story import Moment
 __all__ = ["Learning", "learnings"]
 
 FEWEST_PEOPLE = 3
+WEIGHTS = {"true name": 3.0, "thing": 2.0, "name": 1.5, "person": 1.0}
+LOOSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +35,12 @@ class Learning:
 
 def learnings(mentions: Mentions) -> dict[str, Learning]:
     found: dict[str, Learning] = {}
+    worth: dict[str, float] = {}
     for term, where in mentions.by_term.items():
         said = [mention for mention in where if mention.line.speaker is not None]
         hearings = first_hearings(said)
         item = f"{term.text} (true name)" if term.kind == "true name" else term.text
         if len(hearings) >= FEWEST_PEOPLE and len({mention.scene for mention in said}) > 1:
-            found.setdefault(item, Learning(item, hearings))
-    return dict(sorted(found.items(), key=lambda entry: (-entry[1].steps, entry[0])))
+            learning = found.setdefault(item, Learning(item, hearings))
+            worth.setdefault(item, learning.steps * WEIGHTS[term.kind] * (LOOSE if term.is_loose else 1.0))
+    return {item: found[item] for item in sorted(found, key=lambda item: (-worth[item], item))}

@@ -41,7 +41,7 @@ def watched_scenes(story: Story, progress: Progress) -> Iterator[WatchedScene]:
 
 
 def directions_in(line: Line) -> str:
-    """The author's words in a line: all of a description; of a speech, what stands in brackets, set apart by full stops."""
+    """The author's words in a line: all of a description; of a speech, what stands in brackets, as sentences."""
     return line.text if line.speaker is None else ". ".join(BRACKETS.findall(line.text))
 
 

@@ -1,14 +1,14 @@
 """What a line can be about that not everybody knows: people, names and things of the story's own.
 
-    person      one of the cast, by a name that nobody else has and that is no ordinary word ('Guard 2' is nobody's name)
+    person      one of the cast, by a name that nobody else has and that is no ordinary word, as 'Guard' is
     true name   of one of the cast, where they go by another
     name        a word written with a capital, or several side by side, that is nobody's of the cast
     thing       two words side by side of a fact that not everybody knows ('tin box')
 
-A word is a name where the story writes it with a capital within a sentence, at least four times as often as without. One
-that a general vocabulary of English has (the encoder's) may be known from anywhere: 'Paris' alone is no name here, and
-several such words side by side are a *loose* one, as
-is the common name of somebody who says little. In Japanese and Chinese, people and true names are found.
+A word is a name where the story writes it with a capital within a sentence, at least four times as often as without.
+One that a general vocabulary of English has (the encoder's) may be known from anywhere: 'Paris' alone is no name here,
+and several such words side by side are a *loose* one, as is the common name of somebody who says little. In
+Japanese and Chinese, people and true names are found.
 """
 
 from __future__ import annotations
@@ -32,12 +32,19 @@ __all__ = ["Term", "TermFinder"]
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 RUN = re.compile(
-    r"(?<![\w'’])[A-Z][^\W\d_A-Z]+(?:[-'’][^\W\d_]+)*(?:(?: (?:of|the|de|von|van))? [A-Z][^\W\d_A-Z]+(?:[-'’][^\W\d_]+)*)*"
+    r"(?<![\w'’])[A-Z][^\W\d_A-Z]+(?:[-'’][^\W\d_]+)*"
+    r"(?:(?: (?:of|the|de|von|van))? [A-Z][^\W\d_A-Z]+(?:[-'’][^\W\d_]+)*)*"
 )
+THING = re.compile(r"\b(?:the|a|an|his|her|my) ([a-z-]+ [a-z]+)\b")
+CAPITALISED = re.compile(r"\b[A-Z]\w*(?:['’]s)?")
 OPENS = frozenset('.!?…:"“”‘*)]([-–—,;')  # after these a capital says nothing
 TIMES_CAPITAL = 4
-KINSHIP = frozenset(
-    "mom mum mommy mummy mama mother dad daddy papa father grandma grandpa granny king queen prince god ladyship lordship worship majesty".split()
+ADDRESSES = frozenset(
+    "mom mum mommy mummy mama mother dad daddy papa father grandma grandpa granny king queen prince god ladyship"
+    " lordship worship majesty".split()
+)
+NUMBERS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand".split()
 )
 SHORTEST_NAME, SHORTEST_WORD = 4, 3  # in letters
 FEW_LINES = 40  # somebody with a common name who says fewer may be another of that name
@@ -62,8 +69,7 @@ class TermFinder:
         self._cast_words = {
             word for member in story.cast() for name in _all_names(member.character) for word in WORD.findall(name)
         }
-        self._people_words = {word.lower() for word in self._cast_words}
-        self._stop = stop_words(story.language)
+        self._left_out = stop_words(story.language) | NUMBERS | {word.lower() for word in self._cast_words}
         self._things = self._phrases_of(facts) if self._is_english else {}
         self._thing_words = {word for phrase in self._things for word in phrase}
         self._people: list[Term] = []
@@ -122,7 +128,7 @@ class TermFinder:
 
     def _can_be_name(self, word: str) -> bool:
         plain = _bare(word)
-        return plain not in KINSHIP and self._capital[plain] >= TIMES_CAPITAL * self._lower[plain]
+        return plain not in ADDRESSES and self._capital[plain] >= TIMES_CAPITAL * self._lower[plain]
 
     def _names_in(self, text: str) -> Iterator[Term]:
         for match in RUN.finditer(text):
@@ -142,20 +148,26 @@ class TermFinder:
         return all(not _vocabulary().isdisjoint(_plain_forms(word.lower())) for word in name.split())
 
     def _phrases_of(self, facts: Iterable[Fact]) -> dict[tuple[str, ...], tuple[Fact, ...]]:
+        """What somebody has is named as it is; in the sentence of a secret, things have an article before them."""
         phrases: dict[tuple[str, ...], tuple[Fact, ...]] = {}
         for fact in facts:
             if fact.attribute in OWNED and (fact.known_to is not None or fact.found is not None):
-                for phrase in {phrase for value in fact.values for phrase in self._phrases(value)}:
+                is_sentence = fact.attribute == SECRET
+                texts = (
+                    [match[1] for value in fact.values for match in THING.finditer(value)]
+                    if is_sentence
+                    else fact.values
+                )
+                for phrase in {phrase for text in texts for phrase in self._phrases(CAPITALISED.sub("-", text))}:
                     phrases[phrase] = (*phrases.get(phrase, ()), fact)
         return phrases
 
     def _phrases(self, text: str) -> Iterator[tuple[str, str]]:
-        """Pairs of words with nothing but a space between them, small words left out."""
+        """Pairs of words with nothing but a space between them, small words and people's names left out."""
         for first, second in pairwise(WORD.finditer(text)):
             pair = first[0].lower(), _bare(second[0])
             if text[first.end() : second.start()] == " " and all(
-                len(word) >= SHORTEST_WORD and word not in self._stop and word not in self._people_words
-                for word in pair
+                len(word) >= SHORTEST_WORD and word not in self._left_out for word in pair
             ):
                 yield pair
 

@@ -5,8 +5,8 @@
 
 Somebody may know a person or a name from before the story, and may be told between two scenes. So what speaks for that
 lowers the confidence, by a factor each: that it was brought up while the story began, that the speaker came into it
-later, that many know of it, that a name was last heard long ago. What somebody is, owns, feels and is told by a fact they may speak of; whom they have met
-they may name.
+later, that many know of it, that a name was last heard long ago. What somebody is, owns, feels and is told by a fact
+they may speak of; whom they have met they may name.
 """
 
 from __future__ import annotations

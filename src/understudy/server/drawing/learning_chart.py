@@ -1,5 +1,6 @@
-"""The chart of who learns what when: people as rows, story time as columns, a numbered mark where somebody first hears of
-an item. It is for authors: it shows the whole story.
+"""Who learns what when: people as rows, story time as columns, a mark where somebody first hears of an item.
+
+It is for authors: it shows the whole story.
 
 Every scene is equally wide. Marks of one row that would overlap stand below each other.
 """
