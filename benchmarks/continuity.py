@@ -26,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -252,10 +253,8 @@ def main() -> None:
         stories["friends"] = arguments.data / "tvshowguess" / "transcripts" / "friends"
         stories |= {path.stem: path for path in sorted((arguments.data / "shakespeare").glob("*.xml"))}
     rows = []
-    for row in (
-        *(false_alarms(name, read(str(path))) for name, path in stories.items()),
-        *recall(arguments.plants, arguments.seed),
-    ):
+    alarms = (false_alarms(name, read(str(path))) for name, path in stories.items())
+    for row in chain(alarms, recall(arguments.plants, arguments.seed)):
         rows.append(row)
         if not arguments.json:
             print(", ".join(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}"

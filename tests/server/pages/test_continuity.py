@@ -40,7 +40,7 @@ def context(folder: Path, tmp_path: Path) -> AppContext:
 
 
 def id_of(page: str) -> str:
-    return re.findall(r'name="id" value="(\w+)"', page)[0]
+    return str(re.findall(r'name="id" value="(\w+)"', page)[0])
 
 
 def test_it_says_for_whom_it_is_and_shows_the_line_with_what_it_conflicts_with(ask: Ask) -> None:

@@ -94,13 +94,8 @@ def _mark(
     at: tuple[float, float],
     link: Callable[[Moment], str] | None,
 ) -> Markup:
-    x, y = at
     told = f"{who} first hears of {item} in {moment.dotted}"
-    parts = (
-        element("title", told),
-        element("circle", class_="item", cx=x, cy=y, r=RADIUS),
-        element("text", str(index + 1), class_="item-number", x=x, y=y + 4, font_size=MARK_SIZE, text_anchor="middle"),
-    )
+    parts = element("title", told), _badge(index, at)
     class_ = f"heard item-{index % COLOURS}"
     if link is None:
         return element("g", *parts, class_=class_)
@@ -126,8 +121,18 @@ def _legend(item: Learning, index: int, top: float, columns: int) -> Markup:
     label = shorten(item.item, LEGEND_COLUMN - 3 * RADIUS - 8, FONT_SIZE)
     return element(
         "g",
-        element("circle", class_="item", cx=x, cy=y, r=RADIUS),
-        element("text", str(index + 1), class_="item-number", x=x, y=y + 4, font_size=MARK_SIZE, text_anchor="middle"),
+        _badge(index, (x, y)),
         element("text", label, x=x + RADIUS + 6, y=y + 4, font_size=FONT_SIZE),
         class_=f"item-{index % COLOURS}",
+    )
+
+
+def _badge(index: int, at: tuple[float, float]) -> Markup:
+    """The number of an item on its colour."""
+    x, y = at
+    return element(
+        "g",
+        element("circle", class_="item", cx=x, cy=y, r=RADIUS),
+        element("text", str(index + 1), class_="item-number", x=x, y=y + 4, font_size=MARK_SIZE, text_anchor="middle"),
+        class_="badge",
     )
