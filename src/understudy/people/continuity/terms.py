@@ -5,7 +5,8 @@
     name        a word written with a capital, or several side by side, that is nobody's of the cast
     thing       two words side by side of a fact that not everybody knows ('tin box')
 
-A word is a name where the story writes it with a capital within a sentence, at least four times as often as without.
+A word is a name where the story writes it with a capital within a sentence, at least four times as often as without;
+several ordinary words are one where they stand side by side with capitals within a sentence ('the Good Wife').
 One that a general vocabulary of English has (the encoder's) may be known from anywhere: 'Paris' alone is no name here,
 and several such words side by side are a *loose* one, as is the common name of somebody who says little. In
 Japanese and Chinese, people and true names are found.
@@ -63,6 +64,7 @@ class TermFinder:
     def __init__(self, story: Story) -> None:
         self._is_english = story.language == "en"
         self._lower, self._capital = Counter[str](), Counter[str]()
+        self._runs = set[str]()  # of words with capitals within a sentence
         if self._is_english:
             self._count_capitals(line.text for line in story.lines_with(lambda _: True, Moment.end()))
         facts = story.facts()
@@ -102,12 +104,17 @@ class TermFinder:
                 word = match[0]
                 if word.islower():
                     self._lower[word] += 1
-                elif match.start() > 1 and not (text[match.start() - 1] in OPENS or text[match.start() - 2] in OPENS):
+                elif _is_within(text, match.start()):
                     self._capital[_bare(word)] += 1
+            self._runs.update(
+                _without_possessive(match[0])
+                for match in RUN.finditer(text)
+                if " " in match[0] and _is_within(text, match.start())
+            )
 
     def _is_name(self, word: str) -> bool:
         plain = _bare(word)
-        return self._capital[plain] >= TIMES_CAPITAL * self._lower[plain] and self._capital[plain] > 0
+        return self._capital[plain] > 0 and self._can_be_name(word)
 
     def _names(self, story: Story, facts: Iterable[Fact]) -> Iterator[tuple[int, str]]:
         """Names of the cast, with the number of the term that each stands for."""
@@ -132,13 +139,13 @@ class TermFinder:
 
     def _names_in(self, text: str) -> Iterator[Term]:
         for match in RUN.finditer(text):
-            words = match[0].split()
-            while words and not self._is_name(words[0]):
+            words = _without_possessive(match[0]).split()
+            while words and not (self._is_name(words[0]) or " ".join(words) in self._runs):
                 del words[0]
-            while words and not self._is_name(words[-1]):
+            while words and not (self._is_name(words[-1]) or " ".join(words) in self._runs):
                 del words[-1]
-            name = " ".join([*words[:-1], re.sub(r"['’]s$", "", words[-1])]) if words else ""
-            if not words or not self._cast_words.isdisjoint(_plain_forms(name)):
+            name = " ".join(words)
+            if not words or words[-1].lower() in NUMBERS or not self._cast_words.isdisjoint(_plain_forms(name)):
                 continue
             is_common = self._is_common(name)
             if len(words) > 1 or (not is_common and len(name) >= SHORTEST_NAME):
@@ -179,6 +186,15 @@ class TermFinder:
 
 def _all_names(character: Character) -> tuple[str, ...]:
     return character.name, *character.aliases
+
+
+def _is_within(text: str, position: int) -> bool:
+    """Does a word stand within a sentence, where a capital says something?"""
+    return position > 1 and text[position - 1] not in OPENS and text[position - 2] not in OPENS
+
+
+def _without_possessive(name: str) -> str:
+    return re.sub(r"['’]s$", "", name)
 
 
 def _plain_forms(name: str) -> list[str]:

@@ -24,10 +24,10 @@ from understudy.text import fold
 __all__ = ["unknown_faults"]
 
 CONFIDENCE = {"true name": 0.9, "thing": 0.7, "person": 0.7, "name": 0.7}
-LOOSE = 0.5  # each of these factors: see above
+LOOSE = 0.75  # each of these factors: see above
 BEGINNING, BEGINNING_FACTOR = 0.1, 0.5  # a share of the story's scenes
-NEWCOMER_FACTOR = 0.6
-MANY, MANY_FACTOR = 6, 0.7
+NEWCOMER_FACTOR = 0.75
+MANY, MANY_FACTOR = 6, 0.8
 FAR, FAR_FACTOR = 20, 0.6  # scenes since the name was last heard: both may have it from elsewhere
 SILENCE, FEWEST_SCENES = 0.1, 3  # 'much later': a share of the scenes, and in how many it then is
 EARLY_FACTOR = 0.8
