@@ -7,6 +7,7 @@ line. All that is found in the stories as they are counts as a false alarm: in t
 Friends and three plays of Shakespeare, which are measured on and no more.
 
     unknown     a name or thing that was brought up, said by somebody who was never there and whom no fact or tie tells
+    beginning   the same, of what came up in the story's first tenth: there the world is told, which many know already
     early       the same, before anybody has brought it up, by somebody who is not there when they do
     gone        'I have' with a thing of theirs that ended or was replaced
     dead        a line of somebody's own, after their death
@@ -41,7 +42,7 @@ from understudy.readers import embedded, read
 from understudy.story import Line, holding_at
 from understudy.storyfile import Story
 
-LEAST = 0.5
+LEAST, BEGINNING = 0.5, 0.1
 ASKING = ("And what of {}?", "It all comes back to {}, I think.", "I lay awake thinking of {}.")
 HAVING = ("I have the {} here.", "I still have the {}.", "Here is the {}.")
 GREETING = ("Pleased to meet you.", "I do not believe we have met. I am {}.", "How do you do? I am {}.", "And you are?")
@@ -102,7 +103,15 @@ class Planter:
                 yield plant
 
     def _unknown(self) -> Plant | None:
+        return self._heard_elsewhere("unknown")
+
+    def _beginning(self) -> Plant | None:
+        return self._heard_elsewhere("beginning")
+
+    def _heard_elsewhere(self, kind: str) -> Plant | None:
         name = self.rng.choice(sorted(self.names))
+        if (self.names[name][0][0].number < BEGINNING * len(self.scenes)) != (kind == "beginning"):
+            return None
         scene, number = self.rng.choice(self.places)
         mentions = [place for place in self.names[name] if place[0].number < scene.number]
         who = self._somebody(scene, number)
@@ -110,7 +119,7 @@ class Planter:
             return None
         if any(name in self._text((scene, line)) for line in range(1, number + 1)) or self._is_told(who, name, scene):
             return None
-        return Plant("unknown", self._line((scene, number)), who, self.rng.choice(ASKING).format(name))
+        return Plant(kind, self._line((scene, number)), who, self.rng.choice(ASKING).format(name))
 
     def _early(self) -> Plant | None:
         name = self.rng.choice(sorted(self.names))
@@ -209,7 +218,7 @@ def planted(folder: Path, plant: Plant) -> Story:
 
 
 def is_found(story: Story, plant: Plant) -> bool:
-    kind = "unknown" if plant.kind == "early" else plant.kind
+    kind = "unknown" if plant.kind in ("early", "beginning") else plant.kind
     after = plant.after.moment.numbers
     return any(
         fault.kind == kind and fault.confidence >= LEAST and fault.line.moment.numbers == (*after[:-1], after[-1] + 1)
@@ -220,7 +229,7 @@ def is_found(story: Story, plant: Plant) -> bool:
 def recall(plants: int, seed: int) -> Iterator[dict[str, object]]:
     folder = embedded("demo")
     assert folder is not None
-    for kind in ("unknown", "early", "gone", "dead", "absent", "met"):
+    for kind in ("unknown", "beginning", "early", "gone", "dead", "absent", "met"):
         drawn = Planter(read("demo"), random.Random(seed)).plants(kind)
         chosen: dict[tuple[str, str, str], Plant] = {}
         while len(chosen) < plants:
