@@ -152,6 +152,7 @@ class Walk:
         await self.ask("DELETE /api/personas/{name}", name="Tom")
         await self._review()
         await self._people()
+        await self._continuity()
         for who in ("Nobody", "a", ""):
             await self.ask("GET /v1/models/{model:path}", model=f"{self.story}/{who}@{self.at}")
         await self.ask("GET /api/stories/{story}/cast", {"at": "99.99"}, story=self.story)
@@ -171,6 +172,12 @@ class Walk:
         assert (await self.ask("GET /people/{story}", story="another")).status_code == 404
         for what in ("find", "decide", "all", "undo"):
             await self.ask(f"POST /people/{{story}}/{what}", data={"entry": "1"}, story="another")  # type: ignore[arg-type]
+
+    async def _continuity(self) -> None:
+        """An author's routes, which tell the whole story: here of one that is not served."""
+        assert (await self.ask("GET /continuity/{story}", story="another")).status_code == 404
+        for what in ("dismiss", "restore"):
+            await self.ask(f"POST /continuity/{{story}}/{what}", data={"id": "x"}, story="another")  # type: ignore[arg-type]
 
 
 def every_template() -> set[str]:

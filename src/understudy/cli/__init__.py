@@ -27,6 +27,7 @@ from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
 from understudy.cli.check import check
 from understudy.cli.compare import compare
+from understudy.cli.continuity import continuity
 from understudy.cli.demo import demo
 from understudy.cli.draft import draft
 from understudy.cli.draft_review import review
@@ -140,6 +141,7 @@ for command in (
     bench,
     compare,
     check,
+    continuity,
     profile,
     models,
     licences,

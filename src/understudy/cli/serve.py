@@ -114,11 +114,11 @@ def serve(
 
         reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), stories_titled)
         listening = stack.enter_context(_listen(host, port))
-        opened = _open_stories(stories or EMBEDDED[:1], annotated)
+        opened, paths = _open_stories(stories or EMBEDDED[:1], annotated)
         registry = StoryRegistry(opened)
         registries.append(registry)
         filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
-        with AppContext.open(registry, filtered, data or data_folder(), utterances=lines) as context:
+        with AppContext.open(registry, filtered, data or data_folder(), utterances=lines, story_paths=paths) as context:
             set_up_log(json_log)
             address = f"http://{_browsable(host)}:{listening.getsockname()[1]}"
             for name, story in opened.items():
@@ -162,9 +162,13 @@ def _key_in(path: Path) -> str:
     return key
 
 
-def _open_stories(stories: Sequence[str], annotated: bool) -> dict[str, Story]:
-    """Each story by the name clients use for it: its own where it came with the program, else from file or title."""
+def _open_stories(stories: Sequence[str], annotated: bool) -> tuple[dict[str, Story], dict[str, Path]]:
+    """Each story by the name clients use for it: its own where it came with the program, else from file or title.
+
+    And where those lie that did not come with the program.
+    """
     opened: dict[str, Story] = {}
+    paths: dict[str, Path] = {}
     for what in dict.fromkeys(stories):
         story = read_showing(what, annotated=annotated)
         name = what if what in EMBEDDED else _slug(Path(what).absolute().stem) or _slug(story.title) or "story"
@@ -172,7 +176,9 @@ def _open_stories(stories: Sequence[str], annotated: bool) -> dict[str, Story]:
         while free in opened:
             free, number = f"{name}-{number}", number + 1
         opened[free] = story
-    return opened
+        if what not in EMBEDDED:
+            paths[free] = Path(what).absolute()
+    return opened, paths
 
 
 def _slug(text: str) -> str:

@@ -24,7 +24,7 @@ from understudy.server.guard import AccessPolicy, GuardMiddleware, RequestLimits
 from understudy.server.guard.access import login_routes
 from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
-from understudy.server.pages import character, people, review, search, stories, story, talk
+from understudy.server.pages import character, continuity, people, review, search, stories, story, talk
 from understudy.server.problems import Refused, problem_response
 from understudy.server.uploads import routes as uploads
 
@@ -47,6 +47,7 @@ PAGES: tuple[Route, ...] = (
     *stories.ROUTES,
     *people.ROUTES,
     *review.ROUTES,
+    *continuity.ROUTES,
     *openapi.ROUTES,
 )
 STATIC = Path(__file__).parent / "static"

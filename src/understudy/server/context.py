@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from starlette.requests import Request
@@ -37,6 +37,8 @@ class AppContext:
     """Opened and closed by the application, when it starts and stops."""
     utterances: UtteranceStore | None = None
     """The lines to be reviewed, where the server has any; closed by its opener."""
+    story_paths: Mapping[str, Path] = field(default_factory=dict)
+    """The files and folders of the author's that stories were read from; what is decided of a story lies beside it."""
 
     @classmethod
     def open(
@@ -46,6 +48,7 @@ class AppContext:
         data: Path,
         concurrency: int | None = None,
         utterances: UtteranceStore | None = None,
+        story_paths: Mapping[str, Path] | None = None,
     ) -> AppContext:
         """`agents` is one agent, or several by name with the default first; `data` is the folder of everything stored;
         `concurrency` fixes the number of replies made at a time."""
@@ -65,6 +68,7 @@ class AppContext:
             folder=folder,
             uploads=UploadService(database, stories, data),
             utterances=utterances,
+            story_paths=story_paths or {},
         )
 
     def close(self) -> None:
