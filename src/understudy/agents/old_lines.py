@@ -152,7 +152,9 @@ def _own_lines(
     beside = (*ties, *memory_evidence(memory, vector, query, message))
     for index in order:
         exchange = exchanges[index]
-        text = exchange.said.text.strip()
+        text = plain_line(exchange.said.text)
+        if not text:  # nothing but a stage direction
+            continue
         source = "exchange" if exchange.approved is None else "approved"
         prompt = exchange.heard or exchange.said
         evidence = (taken_from(exchange, shared_content(message, prompt.text, language)), *beside)

@@ -2,7 +2,7 @@
 
     score(c) = 0.62 agreement(c) + 0.54 fit(c) + 0.5 bearing(c) + 0.3 gain(c) + 0.05 voice(c)
                - 0.15 echo(c) - 0.11 [c asks back] - 0.08 [c is a fact as it stands]
-               - 0.2 [c is an old line beside drafts] - 0.5 [c tells what others said, beside drafts]
+               - 0.3 [c is an old line beside drafts] - 0.5 [c tells what others said, beside drafts]
 
     agreement   mean F1 of the words of meaning of c with those of the drafts: what many say is rarely made up
     fit         the encoder's cosine of the turns (nothing else) with the candidate
@@ -35,7 +35,7 @@ __all__ = ["Scored", "expand", "mutual_information", "score_drafts"]
 
 AGREEMENT, FIT, BEARING, GAIN, VOICE = 0.62, 0.54, 0.5, 0.3, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
-BESIDE_DRAFTS = {"exchange": -0.2, "memory": -0.5}
+BESIDE_DRAFTS = {"exchange": -0.3, "memory": -0.5}
 MAX_TURNS = 24
 FACTS = frozenset({"profile", "relation"})
 

@@ -30,6 +30,7 @@ from understudy.training.writer.corpora import (
 from understudy.training.writer.examples import chat_text, held_back_examples
 from understudy.training.writer.grounding import grounded, support
 from understudy.training.writer.novels import NovelExamples
+from understudy.training.writer.preferences import Preference
 from understudy.training.writer.seeds import HELD_BACK, read_seeds, seed_examples
 from understudy.training.writer.settings import WriterSettings
 from understudy.training.writer.ties import tie_examples
@@ -164,6 +165,8 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     module = "understudy.training.writer.trainer"
     monkeypatch.setattr(f"{module}.training_examples", lambda *_: examples)
     monkeypatch.setattr(f"{module}.held_back_examples", lambda *_: {"people": examples[:4]})
+    pairs = [Preference(chat_text(contents), reply, "No no no.") for contents, reply in examples[:4]]
+    monkeypatch.setattr(f"{module}.read_preferences", lambda: pairs)
 
 
 @pytest.mark.usefixtures("few")

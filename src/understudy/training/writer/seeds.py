@@ -32,6 +32,8 @@ __all__ = ["HELD_BACK", "SeedPerson", "read_seeds", "seed_examples"]
 HELD_BACK = ("Barney Pike", "Odile", "Sergeant Malloy")
 """People who are never trained on."""
 
+SPEAKER = re.compile(r"\b(?:I|I'm|I've|me|my|mine|we|us|our)\b")
+
 Item = TypeVar("Item")
 
 
@@ -72,7 +74,7 @@ def read_seeds() -> tuple[SeedPerson, ...]:
     """The people that come with the package."""
     people: list[SeedPerson] = []
     folder = files(__package__).joinpath("seeds")
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+    for file in sorted((file for file in folder.iterdir() if file.name.endswith(".txt")), key=lambda file: file.name):
         for line in file.read_text(encoding="utf-8").splitlines():
             key, text = line[:1], line[2:].strip()
             if line.startswith("# "):
@@ -123,6 +125,8 @@ def _example(person: SeedPerson, question: str, answer: str, rng: Random) -> Tra
 def _faced(person: SeedPerson, question: str, answer: str, rng: Random) -> str:
     """Whom the question comes from: now and then somebody else, most of the time where it is about the one faced."""
     faced = person.faced
+    if SPEAKER.search(question):
+        return faced  # the answer may rest on what the one faced said, or on the tie to them
     if faced and rng.random() < 0.3 and not content(faced) & content(f"{question} {answer}"):
         return random_name(rng)
     if faced and content(faced) & content(question) and rng.random() < 0.8:

@@ -2,6 +2,8 @@
 
     loss = - mean over the tokens of replies of ln P(token | prompt, the reply so far)
 
+Then it learns which of two drafts readers preferred (`preferences`).
+
 The base is the GGUF file that will run, its weights dequantised, so that the adapter is trained for the very numbers it
 will be added to. Perplexity on chats, novels and people held back is in the card; it does not choose the best writer.
 """
@@ -27,6 +29,7 @@ from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
 from understudy.training.writer.examples import chat_text, held_back_examples, training_examples
+from understudy.training.writer.preferences import learn_preferences, read_preferences
 from understudy.training.writer.settings import WriterSettings
 
 if TYPE_CHECKING:
@@ -86,6 +89,11 @@ def train(task: TrainingTask[WriterSettings], progress: Progress = no_progress) 
         adapters.start, loss, len(batches), _optimization(task.settings), task.seed, device, checkpoint, progress,
         task.every,
     )  # fmt: skip
+    if task.settings.preference_epochs:
+        kept = Checkpoint(checkpoint_folder(task.out) / "preferences", plan)
+        learnt = learn_preferences(
+            model, adapters, learnt, read_preferences(), task.settings, task.seed, device, kept, progress, task.every
+        )
     loss.bind(learnt)
     trained = {name: _perplexity(model, some, task.settings.batch) for name, some in held_back.items() if some}
     figures = {
