@@ -29,6 +29,7 @@ __all__ = [
     "Other",
     "Past",
     "Persona",
+    "Told",
     "acquaintances_of",
     "died_at",
     "false_names",
@@ -93,6 +94,17 @@ class Persona:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What somebody said of themselves to the persona in an earlier chat: a sentence in their own first person."""
+
+    text: str
+    moment: Moment | None = None
+    """The persona's moment when it was told."""
+    source: str = ""
+    """Who said it in which chat, in words: 'Tom, chat of 3 May 2026, turn 2'."""
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """Somebody else as the persona knows them: by what name, what can be told of them, the persona's ties to them."""
 
@@ -101,6 +113,8 @@ class Other:
     relations: tuple[Relation, ...] = ()
     aliases: tuple[str, ...] = ()
     """What else they may be called at the persona's moment."""
+    told: tuple[Told, ...] = ()
+    """What they told the persona themselves, in the order it was said."""
 
 
 def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:

@@ -20,7 +20,8 @@ from understudy.cli.show import CONTROL
 Run = Callable[..., Result]
 
 FILES = re.compile(
-    r"^serve|^models \w|friends|my[-.]story|zita\.png|data/|pc/|tvshowguess|\.json|sentences\.txt|--store|--url|"
+    r"^serve|^models \w|^memory (?:edit|forget|undo)|"
+    r"friends|my[-.]story|zita\.png|data/|pc/|tvshowguess|\.json|sentences\.txt|--store|--url|"
     r"--guard|\| head"
 )
 

@@ -166,7 +166,8 @@ class EncoderAgent:
         """The fits with shared words and hubness, where the model has weights for them."""
         if situation.persona.language != READ:
             return list(fits)
-        shared = self._shared_words.scores(build_context(situation, history), candidates)
+        told = () if situation.faced is None else [item.text for item in situation.faced.told]
+        shared = self._shared_words.scores(build_context(situation, history), candidates, told)
         hubness = self._hubness.scores(candidates, encoded)
         return [round(fit + word - hub, 6) for fit, word, hub in zip(fits, shared, hubness)]
 

@@ -10,13 +10,14 @@ model. A profile that is too long is shortened to the sentences that fit the tur
 The ranking score has two more terms; a model without weights for them does without.
 
     score(c)   = fit(c) + shared(c) - hubness(c)
-    shared(c)  = (w_own W(own, c) + w_said W(said, c) + w_heard W(heard, c)) / (sum of the fit's weights)
+    shared(c)  = (w_own (W(own, c) + W(told, c)) + w_said W(said, c) + w_heard W(heard, c)) / (sum of the fit's weights)
     W(t, c)    = (sum of r(x)^2 over the words x of both) / (|t| |c|),   |t|^2 = sum of r(x)^2 over the words of t
     hubness(c) = w (mean of the ten largest of (w_query q_k + w_history h_k) . c over k) / (sum of the fit's weights)
 
 Shared words are what vectors of whole texts blur. `own` is the profile, `said` what the same person has said so far,
-`heard` what was said to them last; a word counts once in each. r(x) = ln((1 + N) / (1 + n(x))) + 1 is how rare the word
-is in the training texts.
+`heard` what was said to them last, `told` what the one faced told of themselves in earlier chats; a word counts once in
+each. r(x) = ln((1 + N) / (1 + n(x))) + 1 is how rare the word is in the training texts. (The weight of `told` is that
+of `own`: the best of those tried on training dialogues of PersonaChat with the partner's profile as what was told.)
 
 Hubs are points of a space of many dimensions that are near to everything: replies that suit any context a little. q_k
 and h_k are the query and history vectors of a sample of training contexts, which comes with the model. Subtracting how
@@ -195,7 +196,7 @@ class SharedWords:
         self._tokenize = encoder.words
         self._text_bag = lru_cache(MAX_CACHED)(lambda text: self._bag(frozenset(self._tokenize(text))))
 
-    def scores(self, context: Context, candidates: Sequence[str]) -> list[float]:
+    def scores(self, context: Context, candidates: Sequence[str], told: Sequence[str] = ()) -> list[float]:
         """shared(c) of each candidate."""
         if not self._weights:
             return [0.0] * len(candidates)
@@ -203,7 +204,7 @@ class SharedWords:
         heard = [text for mine, text in context.turns if not mine][-1:]
         parts = [
             (self._weights.get(name, 0.0), self._joined_bag(texts))
-            for name, texts in (("own", context.own), ("said", said), ("heard", heard))
+            for name, texts in (("own", context.own), ("own", told), ("said", said), ("heard", heard))
         ]
         return [
             sum(weight * self._similarity(part, self._text_bag(text)) for weight, part in parts) / self._fit_weight

@@ -184,7 +184,8 @@ def _other(other: Other, names: ShownNames, language: str) -> Other:
     shown = names.of(other.name)
     revealing = about_other(Fact(shown, GOES_BY, (shown,), Moment((0,))), shown, language)
     profile = (names.in_text(sentence) for sentence in other.profile)
-    return Other(shown, tuple(sentence for sentence in profile if sentence != revealing), _ties(other.relations, names))
+    kept = tuple(sentence for sentence in profile if sentence != revealing)
+    return replace(other, name=shown, profile=kept, relations=_ties(other.relations, names), aliases=())
 
 
 def _ties(ties: tuple[Relation, ...], names: ShownNames) -> tuple[Relation, ...]:
