@@ -1,4 +1,4 @@
-"""Tests leave nothing in the user's folders and find nothing there, and know of no language model set up."""
+"""Tests leave nothing in the user's cache of encodings, find nothing there, and know of no language model set up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from brasskey import brass_key
 
 os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
 os.environ["UNDERSTUDY_CONFIG"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no settings")
-os.environ["UNDERSTUDY_DATA"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "data")
 for variable in [name for name in os.environ if name.startswith(("UNDERSTUDY_LLM_", "UNDERSTUDY_LOG_", "OPENAI_"))]:
     del os.environ[variable]
 os.environ["UNDERSTUDY_AGENT"] = "guarded"  # by default nothing is written by a model, whatever this machine has
