@@ -129,10 +129,19 @@ class PeopleMemory:
             and Moment.parse(telling.moment) <= now.moment
         ]
 
+    def told_in(self, now: Source) -> list[Telling]:
+        """What a character was told by somebody in this very chat, up to its moment."""
+        return [
+            telling
+            for telling in self.tellings(now.person, now.chat)
+            if telling.character == now.character
+            and fold(telling.speaker) == fold(now.speaker)
+            and Moment.parse(telling.moment) <= now.moment
+        ]
+
     def tell(self, source: Source, turn: int, texts: Sequence[str], said: str | None = None) -> list[Telling]:
         """Keep what was said in a turn; what the character knows already, or hears again in the chat, is not new."""
-        here = (one for one in self.tellings(source.person, source.chat) if one.character == source.character)
-        heard = {fold(one.text) for one in (*self.known(source), *here)}
+        heard = {fold(one.text) for one in (*self.known(source), *self.told_in(source))}
         new = [text for text in dict.fromkeys(map(_checked, texts)) if fold(text) not in heard]
         if not new:
             return []
@@ -166,9 +175,9 @@ class PeopleMemory:
         self._keep_for_undo("forget", gone if can_undo else [])
         return gone
 
-    def take_back(self, chat: str, turn: int | None = None) -> None:
-        """Forget what was told in a turn, or in a whole chat, that was taken back itself."""
-        self._delete([one for one in self.tellings(chat=chat) if turn in (None, one.turn)])
+    def take_back(self, chat: str, since: int = 0) -> None:
+        """Forget what was told in a chat from a turn on, which was taken back itself."""
+        self._delete([one for one in self.tellings(chat=chat) if one.turn >= since])
 
     def undo(self) -> list[Telling]:
         """Take back the last edit or forgetting, once."""

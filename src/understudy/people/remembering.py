@@ -64,8 +64,14 @@ class RememberedChat:
         ]
         return self.memory.tell(self._source(situation), turn, sentences, said)
 
-    def take_back(self, turn: int) -> None:
-        self.memory.take_back(self.chat, turn)
+    def take_back(self, since: int) -> None:
+        """Forget what was told from a turn on, which was taken back itself."""
+        self.memory.take_back(self.chat, since)
+
+    def tellings(self, situation: Situation) -> list[Telling]:
+        """What the character knows of the one faced: from earlier chats, and from this one by its moment."""
+        source = self._source(situation)
+        return [*self.memory.known(source), *self.memory.told_in(source)]
 
     def _source(self, situation: Situation) -> Source:
         persona = situation.persona

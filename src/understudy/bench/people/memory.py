@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,26 +77,29 @@ def rows(data: Path, limit: int | None = None, seed: int = 0, progress: Progress
     """hits@1 of the shipped encoder in each condition, and its differences from remembering nothing."""
     questions = questions_of(data, seed)
     if limit is not None and limit < len(questions):
-        chosen = sorted(random.Random(seed).sample(range(len(questions)), limit))
-        questions = [questions[index] for index in chosen]
+        sample = sorted(random.Random(seed).sample(range(len(questions)), limit))  # noqa: S311
+        questions = [questions[index] for index in sample]
     agent = EncoderAgent()
     hits = {condition: _hits(agent, questions, condition, progress) for condition in CONDITIONS}
-    results = []
-    for condition in CONDITIONS[1:]:
-        known = np.array([condition in question.remembered for question in questions])
-        needed = known & np.array([known and question.needs(condition) for known, question in zip(known, questions)])
-        for subset, chosen in (("all", known), ("needed", needed), ("not needed", known & ~needed)):
-            for session in ("all", *SESSIONS):
-                here = chosen & np.array([session in ("all", question.session) for question in questions])
-                if here.any():
-                    results += _compared(questions, hits, condition, here, {"questions": subset, "session": session}, seed)
-    return results
+    return [row for condition in CONDITIONS[1:] for row in _rows_of(questions, hits, condition, seed)]
+
+
+def _rows_of(questions: Sequence[Question], hits: Mapping[str, Reals], condition: str, seed: int) -> Iterator[Row]:
+    """The rows of a condition: of all questions, of those that need what is remembered, and of the others."""
+    known = np.array([condition in question.remembered for question in questions])
+    needed = np.array([condition in question.remembered and question.needs(condition) for question in questions])
+    sessions = np.array([question.session for question in questions])
+    for name, subset in (("all", known), ("needed", needed), ("not needed", known & ~needed)):
+        for session in ("all", *SESSIONS):
+            chosen = subset if session == "all" else subset & (sessions == session)
+            if chosen.any():
+                yield from _compared(questions, hits, condition, chosen, {"questions": name, "session": session}, seed)
 
 
 def questions_of(data: Path, seed: int = 0) -> list[Question]:
     """The questions of all sessions; candidates are drawn with the seed from the same session's other dialogues."""
     sessions = {session: _dialogues(data / "msc" / f"session-{session}-valid.json") for session in SESSIONS}
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     questions = []
     earlier: dict[str, list[str]] = {}
     for session, dialogues in sessions.items():
