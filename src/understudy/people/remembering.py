@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import uuid4
@@ -12,21 +10,14 @@ from understudy.dialogue import Situation
 from understudy.errors import StoryError
 from understudy.outsiders import MAX_NAME
 from understudy.people.memory import PeopleMemory, Source, Telling, now
+from understudy.people.own_sentences import profile_sentences
 from understudy.persona import Other, Told
-from understudy.prompting import introduced_names, introductions
-from understudy.prompting.introductions import OPENING
+from understudy.prompting import introduced_names
 from understudy.story import Moment
 
 __all__ = ["RememberedChat", "remembered_person", "told_of"]
 
-GREETING = re.compile(OPENING, re.IGNORECASE)
 NAME_GIVEN = {"en": "My name is {name}", "ja": "名前は{name}です", "zh": "我叫{name}"}
-
-
-def profile_sentences(turns: Sequence[str], language: str = "en") -> list[str]:
-    """What somebody says of themselves in some turns, one sentence each, without full stops."""
-    found = (GREETING.sub("", sentence).strip(" .。!！") for sentence in introductions(turns, language))
-    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in found))
 
 
 def remembered_person(name: str) -> Other:

@@ -32,7 +32,7 @@ from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import Interval, interval, paired_p
-from understudy.people.remembering import profile_sentences
+from understudy.people.own_sentences import profile_sentences
 from understudy.persona import Other, Persona, Told
 from understudy.progress import Progress, ignore_progress
 from understudy.text import words
@@ -120,12 +120,8 @@ def questions_of(data: Path, seed: int = 0) -> list[Question]:
 
 
 def _candidates(dialogue: str, right: str, replies: Sequence[tuple[str, str]], rng: random.Random) -> tuple[str, ...]:
-    chosen = {right: None}
-    while len(chosen) < min(CANDIDATES, len(replies)):
-        name, reply = rng.choice(replies)
-        if name != dialogue:
-            chosen[reply] = None
-    return tuple(chosen)
+    others = list(dict.fromkeys(reply for name, reply in replies if name != dialogue and reply != right))
+    return (right, *rng.sample(others, min(CANDIDATES - 1, len(others))))
 
 
 def _dialogues(path: Path) -> dict[str, tuple[dict[str, list[str]], list[tuple[str, str]]]]:
