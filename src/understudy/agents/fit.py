@@ -5,7 +5,7 @@
 
 Q is the whole context as one vector: the own profile with the ties to the one faced, what is known of them, and the
 turns; H the turns alone; L the last thing heard; P the profile sentences one by one. Weights and b come with the
-model. A profile that is too long is shortened to the sentences that fit the turns best.
+model. A profile that is too long is shortened to the sentences that fit the turns best, as is what was told (below).
 
 The ranking score has two more terms; a model without weights for them does without.
 
@@ -17,7 +17,8 @@ The ranking score has two more terms; a model without weights for them does with
 Shared words are what vectors of whole texts blur. `own` is the profile, `said` what the same person has said so far,
 `heard` what was said to them last, `told` what the one faced told of themselves in earlier chats; a word counts once in
 each. r(x) = ln((1 + N) / (1 + n(x))) + 1 is how rare the word is in the training texts. (The weight of `told` is that
-of `own`: the best of those tried on training dialogues of PersonaChat with the partner's profile as what was told.)
+of `own`. On training dialogues of PersonaChat, with the partner's profile as what was told, weights up to it rank alike
+within chance, and larger ones worse.)
 
 Hubs are points of a space of many dimensions that are near to everything: replies that suit any context a little. q_k
 and h_k are the query and history vectors of a sample of training contexts, which comes with the model. Subtracting how
@@ -100,6 +101,8 @@ class Fit:
     profile: Floats
     persona_weight: float
     sharpness: float
+    told: tuple[str, ...] = ()
+    """Of what the one faced told in earlier chats, the sentences that fit the turns best."""
 
     def scores(self, replies: Floats) -> Floats:
         """The fit of many replies, fast: in one matrix product."""
@@ -147,12 +150,14 @@ def build_fits(
     encoder, weights = cached.encoder, cached.encoder.weights
     full = [build_context(situation, history) for situation, history in dialogues]
     turns = [Context(turns=context.turns) for context in full]
-    long = any(len(context.own) > MAX_PROFILE for context in full)
+    told = [_told(situation) for situation, _ in dialogues]
+    long = any(len(context.own) > MAX_PROFILE for context in full) or any(len(texts) > MAX_PROFILE for texts in told)
     parts: dict[str, Floats] = {}
     if weights.get("history") or long:
         parts["history"] = encoder.encode_contexts(turns, keep)
     if long:
         full = [shorten_profile(context, turns, cached) for context, turns in zip(full, parts["history"])]
+        told = [shorten_profile(Context(texts), turns, cached).own for texts, turns in zip(told, parts["history"])]
     if weights.get("query"):
         parts["query"] = encoder.encode_contexts(full, keep)
     if weights.get("last"):
@@ -169,9 +174,15 @@ def build_fits(
             cached.encode(context.own if persona_weight else (), "own"),
             persona_weight,
             encoder.sharpness,
+            told[row],
         )
         for row, context in enumerate(full)
     ]
+
+
+def _told(situation: Situation) -> tuple[str, ...]:
+    faced = situation.faced
+    return () if faced is None else tuple(told.text for told in faced.told)
 
 
 def shorten_profile(context: Context, turns: Floats, cached: CachedEncoder) -> Context:
