@@ -13,7 +13,7 @@ from people import situation, tie
 from understudy.agents.recall import Recall
 from understudy.dialogue import USER_NAME, Turn, situation_at
 from understudy.errors import InputError, StoryError
-from understudy.persona import Other
+from understudy.persona import Other, Told
 from understudy.prompting import (
     GIVES_WAY,
     STYLES,
@@ -209,6 +209,19 @@ def test_the_beginning_of_the_prompt_holds_from_one_message_to_the_next() -> Non
     another = replace(RECALLED, facts=("I snore.",), own=RECALLED.own[1:], others=())
     second = build_prompt(TOMAS, [*HISTORY, Turn("Tomas", "Which?"), Turn("Ines", "The brass one.")], another)
     assert second.messages[: len(first.messages) - 1] == first.messages[:-1]
+
+
+@styles
+def test_what_was_told_in_earlier_chats_is_remembered(style: str) -> None:
+    told = (Told("I work at the harbour"), Told("I have two dogs"))
+    here = replace(TOMAS, faced=Other("Una", told=told))
+    prompt = build_prompt(here, [Turn("Una", "Hello again.")], style=style)
+    text = "\n".join(message.content for message in prompt.messages)
+    assert text.index("I have two dogs") < text.index("I work at the harbour")  # the newest first
+    assert "remembered" in {section.name for section in prompt.sections}
+    assert prompt.recalled.told == told[::-1]
+    stranger = build_prompt(replace(TOMAS, faced=Other("Una")), [Turn("Una", "Hello again.")], style=style)
+    assert "remembered" not in {section.name for section in stranger.sections}
 
 
 @styles

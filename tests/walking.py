@@ -126,9 +126,23 @@ class Walk:
         await self.ask(f"PATCH {one}", json={"speaker": tom}, chat=chat)  # type: ignore[arg-type]
         await self.ask(f"POST {one}/messages", json={"text": "What of the harbour?"}, chat=chat)  # type: ignore[arg-type]
         await self.ask("GET /chats/{chat}", chat=chat)
+        await self._remembered(f"{one}/memory", f"{one}/messages", chat)
         await self.ask(f"DELETE {message}", chat=chat, message=numbers[-1])
         await self.ask(f"GET {CHATS}")
         await self.ask(f"DELETE {one}", chat=chat)
+
+    async def _remembered(self, memory: str, messages: str, chat: str) -> None:
+        """What the user tells of themselves, and everything that can be done to it."""
+        await self.ask(f"PATCH {memory}", json={"name": "Tom"}, chat=chat)  # type: ignore[arg-type]
+        await self.ask(f"POST {messages}", json={"text": "I work at the harbour."}, chat=chat)  # type: ignore[arg-type]
+        answer = await self.ask(f"GET {memory}", chat=chat)
+        number = next((str(item["number"]) for item in answer.json().get("remembered", ())), "1")
+        await self.ask("GET /chats/{chat}", chat=chat)
+        edited = {"text": "I keep the harbour"}
+        await self.ask(f"PATCH {memory}/{{number}}", json=edited, chat=chat, number=number)  # type: ignore[arg-type]
+        await self.ask(f"DELETE {memory}/{{number}}", chat=chat, number=number)
+        await self.ask(f"POST {memory}/undo", json={}, chat=chat)  # type: ignore[arg-type]
+        await self.ask(f"DELETE {memory}", chat=chat)
 
     async def _the_rest(self, here: dict[str, str]) -> None:
         """Routes that tell nothing of a story; and errors."""

@@ -129,9 +129,10 @@ class ChatMessage:
 class Evidence:
     """One thing that made a reply: a profile line, a tie, a memory, or the exchange it was taken from.
 
-    `kind` is 'profile', 'relation', 'memory', 'exchange', 'approved' (a line of the utterance database, with its
-    number), 'bank' (a neutral line of the project's own), 'script', 'notice' (how the reply was found, where that
-    needs saying), or 'problem' (why it was broken off); `words` are those that tied it to the message.
+    `kind` is 'profile', 'relation', 'memory', 'told' (by the one faced, mostly in an earlier chat), 'exchange',
+    'approved' (a line of the utterance database, with its number), 'bank' (a neutral line of the project's own),
+    'script', 'notice' (how the reply was found, where that needs saying), or 'problem' (why it was broken off);
+    `words` are those that tied it to the message.
     """
 
     kind: str
@@ -162,7 +163,7 @@ class Draft:
     """Something that could be said, before anybody has judged it.
 
     `source` is 'writer' (written for this message), or the kind of `Evidence` it was taken from: 'exchange',
-    'approved', 'profile', 'relation', 'bank'. `log_probs` are those of its tokens, where the writer gives them.
+    'approved', 'profile', 'relation', 'told', 'bank'. `log_probs` are those of its tokens, where the writer gives them.
     """
 
     text: str

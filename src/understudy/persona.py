@@ -32,6 +32,7 @@ __all__ = [
     "Other",
     "Past",
     "Persona",
+    "Told",
     "acquaintances_of",
     "died_at",
     "false_names",
@@ -110,6 +111,17 @@ class Persona:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What somebody said of themselves to the persona in an earlier chat: a sentence in their own first person."""
+
+    text: str
+    moment: Moment | None = None
+    """The persona's moment when it was told."""
+    source: str = ""
+    """Who said it in which chat, in words: 'Tom, chat of 3 May 2026, turn 2'."""
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """Somebody else as the persona knows them: by what name, what can be told of them, the persona's ties to them."""
 
@@ -120,6 +132,8 @@ class Other:
     """What else they may be called at the persona's moment."""
     found: Mapping[str, FoundSentence] = field(default_factory=dict, hash=False)
     """Those sentences of the profile that were found in the text."""
+    told: tuple[Told, ...] = ()
+    """What they told the persona themselves, in the order it was said."""
 
 
 def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:

@@ -15,7 +15,7 @@ from understudy.encoding import Context, SentenceEncoder, background, encoding_a
 from understudy.encoding.background import BackgroundQueue
 from understudy.encoding.multilingual import MultilingualEncoder
 from understudy.errors import InputError
-from understudy.persona import Other, Persona
+from understudy.persona import Other, Persona, Told
 from understudy.story import Line, Moment, Scene
 
 KEY = ("Ines", "Where is the brass key?", "In my pocket.")
@@ -155,6 +155,14 @@ def test_ranking_knows_message_and_persona(agent: EncoderAgent) -> None:
     given, history = situation(profile=("I have two dogs.", "I am a vegan.")), hearing("Do you have any pets?")
     dogs, cats, steak = agent.score(given, history, ["Yes, my two dogs.", "I have three cats.", "I love a good steak."])
     assert dogs > cats > steak
+
+
+def test_ranking_knows_what_the_one_faced_told_in_earlier_chats(agent: EncoderAgent) -> None:
+    history, candidates = [Turn("Tom", "It was a long week.")], ["How are the bees?", "How is the weather?"]
+    stranger = Situation(Persona("Zita"), faced=Other("Tom"))
+    known = Situation(Persona("Zita"), faced=Other("Tom", told=(Told("I keep bees"),)))
+    without, with_it = (agent.score(here, history, candidates) for here in (stranger, known))
+    assert with_it[0] > without[0] and with_it[1] == without[1]
 
 
 def test_a_long_profile_is_cut_to_what_bears_on_the_turns() -> None:

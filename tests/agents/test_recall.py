@@ -12,7 +12,7 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms
 from understudy.agents.recall import Recall
 from understudy.dialogue import Situation, Turn, situation_at
-from understudy.persona import Other
+from understudy.persona import Other, Told
 from understudy.readers import read
 from understudy.storyfile import Story
 
@@ -128,6 +128,14 @@ def test_acquaintances_by_alias_without_a_story() -> None:
     )
     facts = recall().recall(context, hearing("What do you think of the Prior?")).facts
     assert facts[0] == "I despise Casimir Ould."
+
+
+def test_what_was_told_in_earlier_chats_that_bears_on_the_message_first() -> None:
+    told = (Told("I have two dogs"), Told("I work at the harbour"), Told("I like chess"))
+    here = replace(situation(), faced=Other("Tom", told=told))
+    asked = recall().recall(here, [Turn("Tom", "Guess what my dogs did.")]).told
+    assert asked[0] == told[0] and set(asked) == set(told)
+    assert recall().recall(situation(), [Turn("Tom", "Hello.")]).told == ()
 
 
 def test_lines_as_they_are_shown() -> None:

@@ -20,7 +20,8 @@ from understudy.cli.show import CONTROL
 Run = Callable[..., Result]
 
 FILES = re.compile(
-    r"^serve|^models \w|friends|my[-.]story|zita\.png|data/|pc/|tvshowguess|\.json|sentences\.txt|--store|--url|"
+    r"^serve|^models \w|^memory (?:edit|forget|undo)|"
+    r"friends|my[-.]story|zita\.png|data/|pc/|tvshowguess|\.json|sentences\.txt|--store|--url|"
     r"--guard|\| head"
 )
 
@@ -52,7 +53,10 @@ def test_every_help_page_has_an_example_and_fits_80_columns(run: Run, path: tupl
 @pytest.mark.parametrize(
     "example", sorted({line for path in commands() for line in examples(path) if not FILES.search(line)})
 )
-def test_examples_that_need_no_files_run(run: Run, example: str) -> None:
+def test_examples_that_need_no_files_run(
+    run: Run, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_DATA", str(tmp_path / "data"))  # nobody is remembered on this machine
     run(*shlex.split(example), stdin="")
 
 

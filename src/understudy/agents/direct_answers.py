@@ -20,6 +20,7 @@ from functools import cache
 from importlib.resources import files
 
 from understudy.agents.profile_replies import ties_to_faced
+from understudy.agents.told_answers import told_answers
 from understudy.dialogue import Draft, Evidence, Situation
 from understudy.persona import Other, Persona
 from understudy.prompting import introduced_name
@@ -60,7 +61,8 @@ def direct_answers(situation: Situation, message: str, earlier: Sequence[str] = 
     """
     if situation.persona.language != "en" or not message.strip():
         return []
-    answers = [*_names(situation, message, earlier), *_attributes(situation.persona, message)]
+    answers = [*told_answers(situation, message, earlier), *_names(situation, message, earlier)]
+    answers += _attributes(situation.persona, message)
     answers += _ties(situation, message)
     return list({draft.text: draft for draft in answers}.values())
 

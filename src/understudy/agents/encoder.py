@@ -137,8 +137,8 @@ class EncoderAgent:
         if not candidates:
             return []
         encoded = cached.encode(candidates)
-        fits = build_fits(cached, [(situation, history)])[0].independent_scores(encoded)
-        return self._add_terms(fits, encoded, situation, history, candidates)
+        fit = build_fits(cached, [(situation, history)])[0]
+        return self._add_terms(fit, encoded, situation, history, candidates)
 
     def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
         """`score` of many questions, encoded in batches and cached on disk."""
@@ -152,23 +152,24 @@ class EncoderAgent:
         results = []
         for fit, (situation, history, candidates) in zip(fits, questions):
             own = encoded[[rows[text] for text in candidates]]
-            results.append(self._add_terms(fit.independent_scores(own), own, situation, history, candidates))
+            results.append(self._add_terms(fit, own, situation, history, candidates))
         return results
 
     def _add_terms(
         self,
-        fits: Sequence[float],
+        fit: Fit,
         encoded: Floats,
         situation: Situation,
         history: Sequence[Turn],
         candidates: Sequence[str],
     ) -> list[float]:
         """The fits with shared words and hubness, where the model has weights for them."""
+        fits = fit.independent_scores(encoded)
         if situation.persona.language != READ:
-            return list(fits)
-        shared = self._shared_words.scores(build_context(situation, history), candidates)
+            return fits
+        shared = self._shared_words.scores(build_context(situation, history), candidates, fit.told)
         hubness = self._hubness.scores(candidates, encoded)
-        return [round(fit + word - hub, 6) for fit, word, hub in zip(fits, shared, hubness)]
+        return [round(alone + word - hub, 6) for alone, word, hub in zip(fits, shared, hubness)]
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         language = situation.persona.language

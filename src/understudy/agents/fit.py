@@ -5,18 +5,20 @@
 
 Q is the whole context as one vector: the own profile with the ties to the one faced, what is known of them, and the
 turns; H the turns alone; L the last thing heard; P the profile sentences one by one. Weights and b come with the
-model. A profile that is too long is shortened to the sentences that fit the turns best.
+model. A profile that is too long is shortened to the sentences that fit the turns best, as is what was told (below).
 
 The ranking score has two more terms; a model without weights for them does without.
 
     score(c)   = fit(c) + shared(c) - hubness(c)
-    shared(c)  = (w_own W(own, c) + w_said W(said, c) + w_heard W(heard, c)) / (sum of the fit's weights)
+    shared(c)  = (w_own (W(own, c) + W(told, c)) + w_said W(said, c) + w_heard W(heard, c)) / (sum of the fit's weights)
     W(t, c)    = (sum of r(x)^2 over the words x of both) / (|t| |c|),   |t|^2 = sum of r(x)^2 over the words of t
     hubness(c) = w (mean of the ten largest of (w_query q_k + w_history h_k) . c over k) / (sum of the fit's weights)
 
 Shared words are what vectors of whole texts blur. `own` is the profile, `said` what the same person has said so far,
-`heard` what was said to them last; a word counts once in each. r(x) = ln((1 + N) / (1 + n(x))) + 1 is how rare the word
-is in the training texts.
+`heard` what was said to them last, `told` what the one faced told of themselves in earlier chats; a word counts once in
+each. r(x) = ln((1 + N) / (1 + n(x))) + 1 is how rare the word is in the training texts. (The weight of `told` is that
+of `own`. On training dialogues of PersonaChat, with the partner's profile as what was told, weights up to it rank alike
+within chance, and larger ones worse.)
 
 Hubs are points of a space of many dimensions that are near to everything: replies that suit any context a little. q_k
 and h_k are the query and history vectors of a sample of training contexts, which comes with the model. Subtracting how
@@ -99,6 +101,8 @@ class Fit:
     profile: Floats
     persona_weight: float
     sharpness: float
+    told: tuple[str, ...] = ()
+    """Of what the one faced told in earlier chats, the sentences that fit the turns best."""
 
     def scores(self, replies: Floats) -> Floats:
         """The fit of many replies, fast: in one matrix product."""
@@ -146,12 +150,14 @@ def build_fits(
     encoder, weights = cached.encoder, cached.encoder.weights
     full = [build_context(situation, history) for situation, history in dialogues]
     turns = [Context(turns=context.turns) for context in full]
-    long = any(len(context.own) > MAX_PROFILE for context in full)
+    told = [_told(situation) for situation, _ in dialogues]
+    long = any(len(context.own) > MAX_PROFILE for context in full) or any(len(texts) > MAX_PROFILE for texts in told)
     parts: dict[str, Floats] = {}
     if weights.get("history") or long:
         parts["history"] = encoder.encode_contexts(turns, keep)
     if long:
         full = [shorten_profile(context, turns, cached) for context, turns in zip(full, parts["history"])]
+        told = [shorten_profile(Context(texts), turns, cached).own for texts, turns in zip(told, parts["history"])]
     if weights.get("query"):
         parts["query"] = encoder.encode_contexts(full, keep)
     if weights.get("last"):
@@ -168,9 +174,15 @@ def build_fits(
             cached.encode(context.own if persona_weight else (), "own"),
             persona_weight,
             encoder.sharpness,
+            told[row],
         )
         for row, context in enumerate(full)
     ]
+
+
+def _told(situation: Situation) -> tuple[str, ...]:
+    faced = situation.faced
+    return () if faced is None else tuple(told.text for told in faced.told)
 
 
 def shorten_profile(context: Context, turns: Floats, cached: CachedEncoder) -> Context:
@@ -195,7 +207,7 @@ class SharedWords:
         self._tokenize = encoder.words
         self._text_bag = lru_cache(MAX_CACHED)(lambda text: self._bag(frozenset(self._tokenize(text))))
 
-    def scores(self, context: Context, candidates: Sequence[str]) -> list[float]:
+    def scores(self, context: Context, candidates: Sequence[str], told: Sequence[str] = ()) -> list[float]:
         """shared(c) of each candidate."""
         if not self._weights:
             return [0.0] * len(candidates)
@@ -203,7 +215,7 @@ class SharedWords:
         heard = [text for mine, text in context.turns if not mine][-1:]
         parts = [
             (self._weights.get(name, 0.0), self._joined_bag(texts))
-            for name, texts in (("own", context.own), ("said", said), ("heard", heard))
+            for name, texts in (("own", context.own), ("own", told), ("said", said), ("heard", heard))
         ]
         return [
             sum(weight * self._similarity(part, self._text_bag(text)) for weight, part in parts) / self._fit_weight

@@ -30,7 +30,7 @@ from understudy.agents.passages import bearing_part, plain_line, spread_lines, t
 from understudy.agents.pools import KeyedCache, key_of
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import BACKGROUND, Floats
-from understudy.persona import Persona
+from understudy.persona import Persona, Told
 from understudy.prompting import PastExchange, PastLine, Recalled
 from understudy.story import Exchange, Line, Moment
 from understudy.text import words
@@ -38,7 +38,7 @@ from understudy.wording import speaker_words, tie_sentence
 
 __all__ = ["Recall"]
 
-FACTS, OWN, OTHERS, VOICE = 4, 3, 4, 8
+FACTS, OWN, OTHERS, VOICE, TOLD = 4, 3, 4, 8, 6
 OWN_WORDS, HEARD_WORDS, OTHERS_WORDS = 40, 25, 30  # of a line that is shown
 LEAST_FACT, LEAST_HEARD, LEAST_OTHER = 0.15, 0.5, 0.45
 ABOUT, NOT_ABOUT, FAMILIARITY = 0.4, -0.3, -0.15
@@ -96,6 +96,7 @@ class Recall:
             tuple(exchange._replace(is_private=memory.was_without(faced, exchange.moment)) for exchange in own),
             tuple(line._replace(is_private=memory.was_without(faced, line.moment)) for line in others),
             memory.voice,
+            tuple(_told(situation, query)),
         )
 
 
@@ -199,6 +200,16 @@ def _facts(situation: Situation, query: _MemoryQuery) -> list[str]:
     if ABOUT_ONESELF.search(query.message):
         scores[: min(3, profile)] += 0.5
     return [texts[index] for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > LEAST_FACT][:FACTS]
+
+
+def _told(situation: Situation, query: _MemoryQuery) -> list[Told]:
+    """What the one faced told in earlier chats, what bears on the message first; of equals the newest."""
+    told = () if situation.faced is None else situation.faced.told[::-1]
+    if not told:
+        return []
+    overlaps = [word_overlap(query.terms, terms(item.text, query.language)) for item in told]
+    scores = query.scores([item.text for item in told], overlaps)
+    return [told[index] for index in np.argsort(-scores, kind="stable")[:TOLD].tolist()]
 
 
 def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[PastLine]:

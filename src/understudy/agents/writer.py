@@ -21,6 +21,7 @@ from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
 from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names
+from understudy.agents.told_answers import told_evidence
 from understudy.backends import Backend, Completion
 from understudy.cancellation import Cancellation
 from understudy.dialogue import (
@@ -233,6 +234,8 @@ def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Ev
     for exchange in recalled.own:
         text = f"{exchange.speaker}: {exchange.heard}" if exchange.speaker else exchange.heard or exchange.said
         yield Evidence("exchange", text, exchange.moment)
+    for told in recalled.told:
+        yield told_evidence(told)
     for line in recalled.others:
         yield Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
     yield Evidence("notice", f"written by {backend} from a prompt of {prompt.tokens:,} tokens")

@@ -35,6 +35,7 @@ from understudy.cli.export import export
 from understudy.cli.filter import filter_
 from understudy.cli.guess import guess, voices
 from understudy.cli.licences import licences
+from understudy.cli.memory import memory
 from understudy.cli.models import models
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
@@ -128,6 +129,7 @@ for command in (
     scenes,
     persona,
     chat,
+    memory,
     prompt,
     serve,
     score,

@@ -42,6 +42,8 @@ from understudy.dialogue import (
 )
 from understudy.documents import reply_document
 from understudy.errors import StoryError, UnderstudyError
+from understudy.people.memory import open_memory
+from understudy.people.remembering import RememberedChat, remembered_person
 from understudy.story import Moment
 from understudy.storyfile import Story
 
@@ -66,6 +68,12 @@ COMMANDS = """\
 @facing_option
 @agent_option
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
+@click.option(
+    "--remember",
+    "person",
+    metavar="NAME",
+    help="Talk as NAME; what you say of yourself is kept for later chats (see `understudy memory`).",
+)
 @click.option("--greeting", type=click.IntRange(min=0), metavar="N", help="Which greeting of the card opens; 0: none.")
 @lore_option
 @store_option_for("Lines approved in this utterance database may be said too, in their time.")
@@ -76,8 +84,8 @@ COMMANDS = """\
 @click.pass_context
 def chat(
     ctx: click.Context, story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...],
-    greeting: int | None, lore: tuple[Path, ...], store: str | None, rules: tuple[str, ...], why: bool,
-    annotated: bool, as_json: bool,
+    person: str | None, greeting: int | None, lore: tuple[Path, ...], store: str | None, rules: tuple[str, ...],
+    why: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
@@ -91,6 +99,7 @@ def chat(
         understudy chat demo Zita --at 2.3 --say "Who wrote it?" --why
         understudy chat demo Zita --at 2.3 --say "Hello" --rule "psprob>=0.2"
         understudy chat demo Zita --at 2.3 --facing "Tom: a sailor, 40"
+        understudy chat demo Zita --at 2.3 --remember Tom --say "I am a sailor."
     """
     if not messages and sys.stdin is None:
         raise click.UsageError("stdin is closed, so there is nothing to answer: add --say TEXT, or pipe messages in")
@@ -111,7 +120,8 @@ def chat(
         opened_stories.append(opened)
         filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
         entries = tuple(entry for file in lore for entry in read_lore(file))
-        conversation = Conversation(opened, filtered, name, at, facing, lore=entries)
+        remembered = None if person is None else RememberedChat(open_memory(), remembered_person(person).name)
+        conversation = Conversation(opened, filtered, name, at, facing, lore=entries, remembered=remembered)
         is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json
         conversation.open(int(is_person) if greeting is None else greeting, is_asked=greeting is not None)
         prompt = ChatPrompt(screen(), conversation, why)

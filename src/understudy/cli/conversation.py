@@ -24,6 +24,7 @@ from understudy.dialogue import (
     situation_at,
 )
 from understudy.errors import InputError, StoryError
+from understudy.people.remembering import RememberedChat, remembered_person
 from understudy.story import LoreEntry, Moment
 from understudy.storyfile import Story
 
@@ -63,6 +64,8 @@ class Conversation:
     facing: str | None = None
     answered: list[AnsweredMessage] = field(default_factory=list)
     lore: tuple[LoreEntry, ...] = ()
+    remembered: RememberedChat | None = None
+    """Set where what the user tells of themselves is to be kept."""
     greeting: Greeting | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -79,16 +82,17 @@ class Conversation:
             self.greeting = Greeting(number, self.situation.persona.moment, text)
 
     def _situation(self, moment: str, facing: str | None) -> Situation:
-        situation = situation_at(self.story, self.name, moment, facing)
+        faced = remembered_person(self.remembered.person) if self.remembered and facing is None else facing
+        situation = situation_at(self.story, self.name, moment, faced)
         persona = situation.persona
-        return (
-            replace(situation, persona=replace(persona, lore=(*persona.lore, *self.lore))) if self.lore else situation
-        )
+        if self.lore:
+            situation = replace(situation, persona=replace(persona, lore=(*persona.lore, *self.lore)))
+        return self.remembered.recall(situation) if self.remembered else situation
 
     def say(self, text: str) -> Reply:
         message = self._message(text)
         reply = mark_found(self.agent.reply(self.situation, (*self._history(), message)), self.situation)
-        self.answered.append(AnsweredMessage(self.situation, message, reply))
+        self._keep(message, reply)
         return reply
 
     def stream(self, text: str) -> Generator[str, None, Reply]:
@@ -111,8 +115,14 @@ class Conversation:
         finally:
             if reply is not None or pieces:
                 said = reply or Reply("".join(pieces).rstrip())
-                self.answered.append(AnsweredMessage(self.situation, message, said))
+                self._keep(message, said)
         return reply
+
+    def _keep(self, message: Turn, reply: Reply) -> None:
+        """Keep an answered message, and what it tells of a user who is to be remembered."""
+        self.answered.append(AnsweredMessage(self.situation, message, reply))
+        if self.remembered is not None:
+            self.remembered.keep(self.situation, len(self.answered), message.text)
 
     def _message(self, text: str) -> Turn:
         return Turn(self.situation.faced.name if self.situation.faced else USER_NAME, text)
@@ -126,7 +136,9 @@ class Conversation:
             self.open(self.greeting.number)
 
     def undo(self) -> AnsweredMessage | None:
-        """Take back the last message and its reply."""
+        """Take back the last message and its reply, and what was remembered of it."""
+        if self.answered and self.remembered is not None:
+            self.remembered.take_back(len(self.answered))
         return self.answered.pop() if self.answered else None
 
     def turns(self) -> Iterator[dict[str, Any]]:

@@ -37,7 +37,7 @@ AGREEMENT, FIT, BEARING, GAIN, VOICE = 0.62, 0.54, 0.5, 0.3, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
 BESIDE_DRAFTS = {"exchange": -0.3, "memory": -0.5}
 MAX_TURNS = 24
-FACTS = frozenset({"profile", "relation"})
+FACTS = frozenset({"profile", "relation", "told"})
 
 Voice = Callable[[Sequence[str]], Sequence[float]]
 Gain = Callable[[Sequence[Draft]], Sequence[float]]

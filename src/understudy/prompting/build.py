@@ -90,7 +90,7 @@ def build_prompt(
         tuple(ChatMessage(message.role, message.content) for message in messages),
         tuple(_sections(messages, whole, trimmed, count)),
         message_tokens(messages, count),
-        Recalled(trimmed.facts, trimmed.own, trimmed.others, trimmed.voice),
+        Recalled(trimmed.facts, trimmed.own, trimmed.others, trimmed.voice, trimmed.remembered),
     )
 
 

@@ -19,7 +19,7 @@ from understudy.prompting.first_person import first_person
 __all__ = ["compact_contents", "render_compact"]
 
 # what the writer was trained with at most; more of it only costs time
-MAX_PROFILE, MAX_FACTS, MAX_OWN, MAX_OTHERS, MAX_VOICE = 8, 3, 3, 2, 4
+MAX_PROFILE, MAX_FACTS, MAX_OWN, MAX_OTHERS, MAX_VOICE, MAX_REMEMBERED = 8, 3, 3, 2, 4, 3
 
 
 def compact_contents(contents: PromptContents) -> PromptContents:
@@ -41,6 +41,7 @@ def compact_contents(contents: PromptContents) -> PromptContents:
         own=contents.own[:MAX_OWN],
         others=contents.others[:MAX_OTHERS],
         voice=contents.voice[:MAX_VOICE],
+        remembered=contents.remembered[:MAX_REMEMBERED],
         present=(),
         secrets=(),
         directions=(),
@@ -76,6 +77,8 @@ def _system(contents: PromptContents) -> Iterator[tuple[str, str]]:
 def _remembered(contents: PromptContents) -> Iterator[tuple[str, str]]:
     for text in contents.lore:
         yield "lore", f"- {text}"
+    for told in contents.remembered:
+        yield "remembered", f"- {contents.facing or 'They'}: {told.text}."
     for text in contents.told:
         yield "told", f"- {contents.facing or 'They'}: {text}"
     for line in contents.others:

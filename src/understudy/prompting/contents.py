@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from understudy.dialogue import USER_NAME, Situation, Turn
-from understudy.persona import Other
+from understudy.persona import Other, Told
 from understudy.prompting.introductions import introduced_name, introductions
 from understudy.story import Moment
 from understudy.text import fold
@@ -17,6 +17,7 @@ __all__ = ["ChatTurn", "PastExchange", "PastLine", "PromptContents", "PromptMess
 
 ABOUT_FACED = 5  # sentences about the one faced, the own ties first
 ABOUT_PRESENT = 2  # sentences about each of the others present
+MAX_REMEMBERED = 8
 MAX_TURNS = 200
 
 
@@ -56,6 +57,8 @@ class Recalled:
     own: tuple[PastExchange, ...] = ()
     others: tuple[PastLine, ...] = ()
     voice: tuple[str, ...] = ()
+    told: tuple[Told, ...] = ()
+    """What the one faced told in earlier chats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,8 @@ class PromptContents:
     """The conversation before the message."""
     told: tuple[str, ...] = ()
     """What the one faced said of themselves in turns that are no longer shown."""
+    remembered: tuple[Told, ...] = ()
+    """What the one faced told in earlier chats, what bears on the message first."""
     lore: tuple[str, ...] = ()
     others: tuple[PastLine, ...] = ()
     own: tuple[PastExchange, ...] = ()
@@ -129,6 +134,7 @@ def contents_of(
         secrets=secrets,
         turns=tuple(_label(turn, facing) for turn in (spoken[:last] if last >= 0 else spoken)[-MAX_TURNS:]),
         told=introductions(heard[:-1], persona.language),
+        remembered=() if faced is None else (recalled.told or faced.told[::-1])[:MAX_REMEMBERED],
         lore=tuple(text for text in lore if text.strip()),
         others=recalled.others,
         own=recalled.own,

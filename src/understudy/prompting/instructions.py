@@ -185,6 +185,8 @@ def _has_actions(contents: PromptContents) -> bool:
 def _remembered(contents: PromptContents, facing: str) -> Iterator[tuple[str, str]]:
     for text in contents.lore:
         yield "lore", f"- {text}"
+    for told in contents.remembered:
+        yield "remembered", f"- In an earlier conversation {facing} told you: {told.text}."
     for text in contents.told:
         yield "told", f"- Earlier in this conversation {facing} said: {text}"
     for line in contents.others:

@@ -16,13 +16,13 @@ from understudy.prompting.contents import PromptContents, PromptMessage
 __all__ = ["GIVES_WAY", "message_tokens", "trim"]
 
 GIVES_WAY = (
-    "turns", "voice", "lore", "others", "own", "present", "theirs", "told", "profile", "facts", "setting", "secrets",
-    "directions",
+    "turns", "voice", "lore", "others", "own", "present", "theirs", "remembered", "told", "profile", "facts",
+    "setting", "secrets", "directions",
 )  # fmt: skip
 EVERYTHING = 1 << 30
 MINIMUM = {
-    "turns": 2, "voice": 3, "lore": 1, "others": 1, "own": 2, "present": 1, "theirs": 1, "told": 2, "profile": 4,
-    "facts": 2, "setting": 1, "secrets": EVERYTHING, "directions": 3,
+    "turns": 2, "voice": 3, "lore": 1, "others": 1, "own": 2, "present": 1, "theirs": 1, "remembered": 2, "told": 2,
+    "profile": 4, "facts": 2, "setting": 1, "secrets": EVERYTHING, "directions": 3,
 }  # fmt: skip
 MESSAGE_OVERHEAD = 5  # tokens of a chat template around each message
 PROMPT_OVERHEAD = 3  # tokens that open the reply

@@ -9,6 +9,8 @@ from pathlib import Path
 from starlette.requests import Request
 
 from understudy.dialogue import Agent
+from understudy.people.memory import MEMORY_FILE, PeopleMemory
+from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.service import ChatService
 from understudy.server.data_folder import DataFolder
 from understudy.server.database import ServerDatabase
@@ -32,6 +34,7 @@ class AppContext:
     database: ServerDatabase
     telemetry: Telemetry
     chats: ChatService
+    memory: ChatMemory
     folder: DataFolder
     uploads: UploadService
     """Opened and closed by the application, when it starts and stops."""
@@ -59,12 +62,14 @@ class AppContext:
             folder.close()
             raise
         executor = AgentExecutor(agents, concurrency)
+        memory = ChatMemory(database, stories, PeopleMemory(data / MEMORY_FILE))
         return cls(
             stories=stories,
             executor=executor,
             database=database,
             telemetry=Telemetry(executor),
-            chats=ChatService(database, stories, executor),
+            chats=ChatService(database, stories, executor, memory),
+            memory=memory,
             folder=folder,
             uploads=UploadService(database, stories, data),
             utterances=utterances,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from understudy.errors import InputError
-from understudy.server.chats.store import AGENTS_AND_PERSONAS, CHAT_TABLES, MESSAGE_COLUMNS_ADDED
+from understudy.server.chats.store import AGENTS_AND_PERSONAS, CHAT_TABLES, MESSAGE_COLUMNS_ADDED, REMEMBERED_NAME
 from understudy.server.problems import Refused
 from understudy.server.uploads.store import TABLES as UPLOADS
 
@@ -28,6 +28,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("uploads", UPLOADS),
     ("as said", MESSAGE_COLUMNS_ADDED),
     ("agents and personas", AGENTS_AND_PERSONAS),
+    ("remembered name", REMEMBERED_NAME),
 )
 """(name, SQL script). Append only: a database records how many it has applied."""
 

@@ -191,8 +191,9 @@ def _other(other: Other, names: ShownNames, language: str) -> Other:
     shown = names.of(other.name)
     revealing = about_other(Fact(shown, GOES_BY, (shown,), Moment((0,))), shown, language)
     profile = (names.in_text(sentence) for sentence in other.profile)
-    told = tuple(sentence for sentence in profile if sentence != revealing)
-    return Other(shown, told, _ties(other.relations, names), found=_found(other.found, names))
+    kept = tuple(sentence for sentence in profile if sentence != revealing)
+    found = _found(other.found, names)
+    return replace(other, name=shown, profile=kept, relations=_ties(other.relations, names), aliases=(), found=found)
 
 
 def _ties(ties: tuple[Relation, ...], names: ShownNames) -> tuple[Relation, ...]:

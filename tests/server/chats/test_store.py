@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from understudy.server.chats import store
-from understudy.server.chats.store import AGENTS_AND_PERSONAS, CHAT_TABLES, MESSAGE_COLUMNS_ADDED, Message
+from understudy.server.chats.store import (
+    AGENTS_AND_PERSONAS,
+    CHAT_TABLES,
+    MESSAGE_COLUMNS_ADDED,
+    REMEMBERED_NAME,
+    Message,
+)
 from understudy.server.problems import Refused
 
 Done = TypeVar("Done")
@@ -22,7 +28,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 def opened() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.execute("PRAGMA foreign_keys = ON")
-    for statement in f"{CHAT_TABLES};{MESSAGE_COLUMNS_ADDED};{AGENTS_AND_PERSONAS}".split(";"):
+    scripts = (CHAT_TABLES, MESSAGE_COLUMNS_ADDED, AGENTS_AND_PERSONAS, REMEMBERED_NAME)
+    for statement in ";".join(scripts).split(";"):
         db.execute(statement)
     return db
 

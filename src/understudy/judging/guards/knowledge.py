@@ -98,7 +98,10 @@ def words_of_chat(situation: Situation, history: Sequence[Turn]) -> frozenset[st
 
 def _words_around(situation: Situation) -> frozenset[str]:
     """Made once for a situation: there can be thousands of acquaintances, and dozens of drafts to a message."""
-    people = ((person.name, *person.aliases, *person.profile) for person in people_of(situation))
+    people = (
+        (person.name, *person.aliases, *person.profile, *(told.text for told in person.told))
+        for person in people_of(situation)
+    )
     return _bare_words((*chain.from_iterable(people), situation.setting, *situation.secrets))
 
 

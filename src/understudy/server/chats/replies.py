@@ -19,6 +19,7 @@ import msgspec
 from understudy.cancellation import Cancellation
 from understudy.dialogue import USER_NAME, Reply, Situation, Turn
 from understudy.names import ShownNames, people_at, shown_names_at
+from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.scene import history_for, situation_in
 from understudy.server.chats.schemas import Why, why_of
 from understudy.server.chats.store import Chat, Message
@@ -51,8 +52,8 @@ EVERYBODY = frozenset(
 class ReplyGenerator:
     """Gets replies from the agent. Nothing is stored here."""
 
-    def __init__(self, registry: StoryRegistry, executor: AgentExecutor) -> None:
-        self._stories, self._executor = registry, executor
+    def __init__(self, registry: StoryRegistry, executor: AgentExecutor, memory: ChatMemory) -> None:
+        self._stories, self._executor, self._memory = registry, executor, memory
 
     async def shown_name(self, chat: Chat, name: str | None) -> str:
         """The name somebody is shown by at the chat's moment."""
@@ -80,7 +81,7 @@ class ReplyGenerator:
         story = self._stories.story(chat.story)
 
         def prepare() -> tuple[Situation, Sequence[Turn], ShownNames]:
-            situation = situation_in(story, chat, name, path[-1])
+            situation = self._memory.recall(chat, situation_in(story, chat, name, path[-1]))
             names = shown_names_at(story, situation.persona.moment)
             return situation, history_for(story, situation, path, not_again), names
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from understudy.dialogue import USER_NAME, StreamingAgent
 from understudy.server.chats.personas import OwnPersona
+from understudy.server.chats.remembering import MemoryDocument, MemorySwitch, RememberedText
 from understudy.server.chats.schemas import (
     AgentDocument,
     AgentList,
@@ -135,8 +136,37 @@ async def export(call: Call) -> Response:
     )
 
 
+async def get_memory(call: Call) -> MemoryDocument:
+    return await call.context.memory.get(call.path("chat"))
+
+
+async def switch_memory(call: Call) -> MemoryDocument:
+    switch: MemorySwitch = call.body
+    name = None if switch.name is None else _clean(switch.name)
+    return await call.context.memory.switch(call.path("chat"), name)
+
+
+async def edit_remembered(call: Call) -> MemoryDocument:
+    changed: RememberedText = call.body
+    return await call.context.memory.edit(call.path("chat"), _number(call, "number"), _clean(changed.text))
+
+
+async def forget_remembered(call: Call) -> MemoryDocument:
+    return await call.context.memory.forget(call.path("chat"), _number(call, "number"))
+
+
+async def forget_all(call: Call) -> MemoryDocument:
+    return await call.context.memory.forget(call.path("chat"))
+
+
+async def undo_memory(call: Call) -> MemoryDocument:
+    return await call.context.memory.undo(call.path("chat"))
+
+
 CHAT = "/api/chats/{chat}"
 MESSAGE = CHAT + "/messages/{message}"
+MEMORY = CHAT + "/memory"
+SENTENCE = MEMORY + "/{number}"
 EVENTS = "text/event-stream"
 
 OPERATIONS = (
@@ -160,6 +190,18 @@ OPERATIONS = (
               tag="chats"),
     Operation("POST", MESSAGE + "/branch", branch, "A new chat from here", ChatDocument, status=201, refuses=(404,),
               tag="chats"),
+    Operation("GET", MEMORY, get_memory, "What the characters of a chat were told by its user, who is remembered",
+              MemoryDocument, refuses=(404,), tag="memory"),
+    Operation("PATCH", MEMORY, switch_memory, "Remember the user of a chat by a name from now on; null: no longer",
+              MemoryDocument, body=MemorySwitch, refuses=(404,), tag="memory"),
+    Operation("DELETE", MEMORY, forget_all, "Forget everything that the characters of a chat were told by its user",
+              MemoryDocument, refuses=(404, 409), tag="memory"),
+    Operation("PATCH", SENTENCE, edit_remembered, "Change a sentence that is remembered", MemoryDocument,
+              body=RememberedText, refuses=(404, 409), tag="memory"),
+    Operation("DELETE", SENTENCE, forget_remembered, "Forget a sentence", MemoryDocument, refuses=(404, 409),
+              tag="memory"),
+    Operation("POST", MEMORY + "/undo", undo_memory, "Undo the last change of what is remembered", MemoryDocument,
+              refuses=(404, 409), tag="memory"),
     Operation("GET", "/api/agents", list_agents, "Who can find the words for a character", AgentList, tag="chats"),
     Operation("GET", "/api/personas", list_personas, "Those of one's own that were spoken as", PersonaList,
               tag="chats"),
@@ -177,9 +219,13 @@ def _speaker(speaker: str | SpeakerPersona | None) -> str | OwnPersona | None:
 
 
 def _message_id(call: Call) -> int:
-    text = call.path("message")
+    return _number(call, "message")
+
+
+def _number(call: Call, what: str) -> int:
+    text = call.path(what)
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise Refused("there is no such message: its number is not one", 404)
+        raise Refused(f"there is no such {what}: its number is not one", 404)
     return int(text)
 
 

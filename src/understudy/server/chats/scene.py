@@ -16,6 +16,7 @@ from understudy.dialogue import USER_NAME, Evidence, Reply, Situation, Turn
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
 from understudy.names import people_at, shown_names_at
 from understudy.outsiders import outsider
+from understudy.people.remembering import remembered_person
 from understudy.persona import Other, Persona, other_at, persona_at
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.schemas import Difference, why_of
@@ -94,7 +95,9 @@ def _can_be(story: Story, name: str, moment: Moment, speaker: str | None) -> boo
 def situation_in(story: Story, chat: Chat, name: str, message: Message) -> Situation:
     """A character of the scene at the chat's moment, before the message's author, with the others present."""
     author, persona = (chat.speaker, chat.persona) if message.is_reply else (message.author, message.persona)
-    faced = author if persona is None else _other(persona)
+    faced: str | Other | None = author if persona is None else _other(persona)
+    if faced is None and chat.remember is not None:
+        faced = remembered_person(chat.remember)
     situation = situation_between(story, name, story.moment(chat.moment), faced)
     excluded = {name, situation.faced.name if situation.faced else None}
     known = {person.name for person in situation.present}

@@ -19,8 +19,8 @@ from understudy.storyfile import Story
 __all__ = [
     "AgentDocument", "AgentList", "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary",
     "Difference", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "PersonaList", "ShownCast",
-    "SpeakerPersona", "StopRequest", "Why", "chat_document", "chat_summary", "message_document", "shown_cast_at",
-    "why_of",
+    "SpeakerPersona", "StopRequest", "Why", "chat_document", "chat_summary", "message_document", "moment_in_words",
+    "shown_cast_at", "why_of",
 ]  # fmt: skip
 
 MAX_TEXT = 4000
@@ -170,7 +170,7 @@ def message_document(message: Message, siblings: Sequence[int], story: Story | N
         author=message.shown_name,
         text=message.text,
         moment=message.moment,
-        when=_moment_in_words(message.moment, story),
+        when=moment_in_words(message.moment, story),
         faced=message.faced,
         state=message.state,
         created=message.created,
@@ -212,7 +212,7 @@ def chat_summary(chat: Chat, story: Story | None, cast: ShownCast | None = None)
         characters=[ChatCharacter(cast.names.get(name, name), name in cast.speakers) for name in chat.characters],
         speaker=speaker if persona is None else persona.name,
         at=chat.moment,
-        when=_moment_in_words(chat.moment, story),
+        when=moment_in_words(chat.moment, story),
         version=chat.version,
         created=chat.created,
         changed=chat.changed,
@@ -229,7 +229,7 @@ def chat_document(
     return ChatDocument(**msgspec.structs.asdict(summary), messages=messages)
 
 
-def _moment_in_words(moment: str, story: Story | None) -> str:
+def moment_in_words(moment: str, story: Story | None) -> str:
     """A dotted moment in its story's own words: 'Part 2, chapter 3'."""
     if moment == "end":
         return "The end"

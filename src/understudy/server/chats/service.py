@@ -25,6 +25,7 @@ from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import personas, store
 from understudy.server.chats.answering import Answering, cut_live
 from understudy.server.chats.personas import OwnPersona
+from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.replies import ReplyGenerator
 from understudy.server.chats.scene import ResolvedScene, differences, greeting_messages, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
@@ -82,12 +83,18 @@ class KeyedLock:
 
 class ChatService:
     def __init__(
-        self, database: ServerDatabase, registry: StoryRegistry, executor: AgentExecutor, pace_s: float = PACE_S
+        self,
+        database: ServerDatabase,
+        registry: StoryRegistry,
+        executor: AgentExecutor,
+        memory: ChatMemory,
+        pace_s: float = PACE_S,
     ) -> None:
         self.pace_s = pace_s
+        self._memory = memory
         self._database, self._stories = database, registry
         self._executor = executor
-        self._replies = ReplyGenerator(registry, executor)
+        self._replies = ReplyGenerator(registry, executor, memory)
         self._answering = Answering(database, registry, self._replies)
         self._locks = KeyedLock()
         self._streams: WeakSet[ReplyStream] = WeakSet()
@@ -225,15 +232,20 @@ class ChatService:
             stream.stop()  # what is being written would hold the lock until its end
         async with self._locks.acquire(chat_id):
             await self._database.run(lambda db: store.delete(db, chat_id))
+            await self._memory.take_back(chat_id)
 
     async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
         async with self._locks.acquire(chat_id):
 
-            def remove(db: sqlite3.Connection) -> dict[int, str]:
+            def remove(db: sqlite3.Connection) -> tuple[dict[int, str], list[Message]]:
+                shown = store.path(db, store.get_chat(db, chat_id).tip)
+                path = store.path(db, message_id)
                 store.remove(db, chat_id, message_id)
-                return store.texts(db, chat_id)
+                return store.texts(db, chat_id), path if path == shown[: len(path)] else []
 
-            remaining = await self._database.run(remove)
+            remaining, taken_back = await self._database.run(remove)
+            if taken_back:
+                await self._memory.take_back(chat_id, taken_back)
         for stream in self._streams_of(chat_id):
             if not remaining.keys() >= stream.streamed:
                 stream.stop()
@@ -366,6 +378,7 @@ class ChatService:
         )
         saved = await self._answering.save(chat, parent, message)
         stream.send("said", saved)
+        await self._memory.keep(chat, await self._database.run(lambda db: store.path(db, saved.id)))
         await self._answering.answer(chat, saved.id, stream)
 
     def _streams_of(self, chat_id: str) -> list[ReplyStream]:

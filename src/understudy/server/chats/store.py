@@ -20,8 +20,8 @@ from understudy.server.chats.personas import OwnPersona
 from understudy.server.problems import Refused
 
 __all__ = [
-    "AGENTS_AND_PERSONAS", "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "Chat", "Message", "append", "as_of",
-    "branch", "children", "create", "delete", "get_chat", "get_message", "list_chats",
+    "AGENTS_AND_PERSONAS", "CHAT_TABLES", "MESSAGE_COLUMNS_ADDED", "REMEMBERED_NAME", "Chat", "Message", "append",
+    "as_of", "branch", "children", "create", "delete", "get_chat", "get_message", "list_chats",
     "open_with", "path", "remove", "reserve_ids", "rewrite", "set_unanswered", "show_branch", "texts",
     "truncate", "update",
 ]  # fmt: skip
@@ -81,9 +81,12 @@ ALTER TABLE messages ADD COLUMN persona TEXT;
 CREATE TABLE personas (name TEXT PRIMARY KEY, description TEXT NOT NULL, changed TEXT NOT NULL)
 """
 
+# `remember` is the name under which what the user tells of themselves is kept (NULL: nothing is kept).
+REMEMBERED_NAME = "ALTER TABLE chats ADD COLUMN remember TEXT"
+
 MAX_TITLE = 60
 MARKS = re.compile(r"[*`]+")
-CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed, agent, persona"
+CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed, agent, remember, persona"
 MESSAGE_COLUMNS = (
     "id, chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered, persona"
 )
@@ -104,6 +107,7 @@ class Chat:
     created: str
     changed: str
     agent: str | None = None
+    remember: str | None = None
     persona: OwnPersona | None = None
 
 
@@ -140,7 +144,7 @@ def create(
 ) -> Chat:
     now, chat_id = _now(), secrets.token_urlsafe(9)
     db.execute(
-        f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?, ?)",
+        f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?, NULL, ?)",
         (chat_id, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now, agent,
          personas.encoded(persona)),
     )  # fmt: skip
@@ -162,7 +166,7 @@ def list_chats(db: sqlite3.Connection, limit: int) -> list[Chat]:
 
 
 def update(db: sqlite3.Connection, chat_id: str, **columns: Any) -> Chat:
-    """Set some of `characters`, `speaker`, `persona`, `agent`, `moment`, `title` and `tip`."""
+    """Set some of `characters`, `speaker`, `persona`, `agent`, `remember`, `moment`, `title` and `tip`."""
     if "persona" in columns:
         personas.keep(db, columns["persona"])
         columns["persona"] = personas.encoded(columns["persona"])

@@ -17,6 +17,7 @@ from understudy.dialogue import Situation
 from understudy.errors import StoryError, UnderstudyError
 from understudy.names import people_at, shown_names_at
 from understudy.persona import Persona
+from understudy.server.chats.remembering import MemoryDocument
 from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of
 from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before
@@ -82,6 +83,7 @@ async def talk(request: Request) -> Response:
         return _values(name, story, moment, chosen, shown, query.get("agent"))
 
     values = {**await asyncio.to_thread(prepare), **await _speaking(request, query.get("agent"), None)}
+    values["memory"] = None if request.state.role == "reader" else MemoryDocument(None)
     return page(request, "talk.html", "talk", **values, chat=None, entries=[], chats=await _chats(request))
 
 
@@ -98,7 +100,11 @@ async def chat(request: Request) -> Response:
         return {**values, "entries": list(_entries(document, story, moment))}
 
     values = {**await asyncio.to_thread(prepare), **await _speaking(request, document.agent, document.persona)}
-    return page(request, "talk.html", "talk", **values, chat=document, chats=await _chats(request))
+    values["memory"] = None if request.state.role == "reader" else await context.memory.get(document.id)
+    chats = await _chats(request)
+    return page(
+        request, "talk.html", "talk", **values, chat=document, chats=chats, chat_ids={chat.id for chat in chats}
+    )
 
 
 async def _speaking(request: Request, agent: str | None, persona: SpeakerPersona | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import { Problem, ask, at, pageAt, showProblem } from "/static/api.js";
 import { timelines } from "/static/timeline.js";
 import { asked } from "/static/talk-asking.js";
 import { showMarkdown } from "/static/talk-markdown.js";
+import { changeMemory, switchMemory } from "/static/talk-memory.js";
 import { moved } from "/static/talk-moving.js";
 import { askedForOwn } from "/static/talk-own.js";
 import { Telling, toTheEnd } from "/static/talk-telling.js";
@@ -233,6 +234,23 @@ async function chooseSpeaker(select) {
   }
 }
 
+/** The address of the chat, which is begun if need be. */
+async function begun() {
+  await theChat();
+  return address();
+}
+
+/** Change what is remembered, and draw it as it is then, also where it was called off or refused. */
+async function remember(work) {
+  try {
+    await work();
+  } finally {
+    await draw().catch(() => {});
+    changed();
+  }
+  (root.querySelector("[data-memory-act=undo]") ?? root.querySelector("[data-remember]"))?.focus({ preventScroll: true });
+}
+
 async function move(moment) {
   const done = await attempt(async () => {
     const answer = await change({ at: moment });
@@ -273,6 +291,7 @@ root.addEventListener("click", (event) => {
     openWhy(root.querySelector("[data-drawer]"), item);
   } else if (button.dataset.act && !telling) attempt(() => acts[button.dataset.act](item.dataset.message, item));
   else if (button.dataset.show && !telling) attempt(() => change({ shown: Number(button.dataset.show) }));
+  else if (button.dataset.memoryAct) attempt(() => remember(() => changeMemory(address(), button)));
   else if (button.dataset.chatAct) attempt(() => chatActs[button.dataset.chatAct]());
   else if (button.matches("[data-opener]")) speak(button.textContent);
   else if (button.dataset.panel) panel(button);
@@ -283,6 +302,9 @@ root.addEventListener("change", (event) => {
     chooseSpeaker(event.target);
   } else if (event.target.matches("[data-agent-choice]")) {
     set({ agent: event.target.value });
+  } else if (event.target.matches("[data-remember]")) {
+    const on = event.target.checked;
+    attempt(() => remember(() => switchMemory(begun, on)));
   } else if (event.target.name === "who") {
     const characters = [...root.querySelectorAll('[name="who"]:checked')].map((box) => box.value);
     if (characters.length) set({ characters });

@@ -1,0 +1,174 @@
+"""Is a person remembered over several chats to any use? Reply ranking on multi-session chats (MSC), sessions 2 to 5.
+
+    hits@1              the right reply stands first among 20: itself and 19 of other dialogues, ties against the agent
+    hits@1 difference   the same of each question with what is remembered, less that without: mean, paired p value
+
+A question is a reply of the second speaker; remembered is what the first one told of themselves in earlier sessions:
+
+    told     the sentences that the corpus' annotators wrote down of them
+    found    what `profile_sentences` finds in their own turns of the earlier sessions that are there (from session 3)
+
+The second speaker's own profile is known in all conditions, as a character's is. `needed` are the questions whose right
+reply has a word of meaning from what is remembered that nobody has said in the session so far: nothing else could have
+brought it up. Intervals and p values are over dialogues.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.dialogue_context import light_words
+from understudy.agents.encoder import EncoderAgent
+from understudy.dialogue import Situation, Turn
+from understudy.errors import InputError
+from understudy.metrics.ranking import gold_ranks
+from understudy.metrics.statistics import Interval, interval, paired_p
+from understudy.people.own_sentences import profile_sentences
+from understudy.persona import Other, Persona, Told
+from understudy.progress import Progress, ignore_progress
+from understudy.text import words
+
+__all__ = ["FILES", "Question", "questions_of", "rows"]
+
+Row = dict[str, Any]
+Reals = NDArray[np.float64]
+
+FILES = ("msc/session-*-valid.json",)
+SESSIONS = (2, 3, 4, 5)
+CANDIDATES = 20
+AT_ONCE = 500  # questions that are scored together
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+SECOND, FIRST = "Second", "First"
+CONDITIONS = ("nothing", "told", "found")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A reply to be found again, and what is known of whoever it is said to, by condition."""
+
+    session: int
+    dialogue: str
+    own: tuple[str, ...]
+    remembered: Mapping[str, tuple[str, ...]]
+    history: tuple[Turn, ...]
+    candidates: tuple[str, ...]
+    """The right one first."""
+
+    def situation(self, condition: str) -> Situation:
+        told = tuple(map(Told, self.remembered.get(condition, ())))
+        return Situation(Persona(SECOND, profile=self.own), faced=Other(FIRST, told=told))
+
+    def needs(self, condition: str) -> bool:
+        """Does the right reply take a word from what is remembered that was not said in this session?"""
+        said = _meant(turn.text for turn in self.history)
+        return bool((_meant(self.candidates[:1]) & _meant(self.remembered[condition])) - said)
+
+
+def rows(data: Path, limit: int | None = None, seed: int = 0, progress: Progress = ignore_progress) -> list[Row]:
+    """hits@1 of the shipped encoder in each condition, and its differences from remembering nothing."""
+    questions = questions_of(data, seed)
+    if limit is not None and limit < len(questions):
+        sample = sorted(random.Random(seed).sample(range(len(questions)), limit))  # noqa: S311
+        questions = [questions[index] for index in sample]
+    agent = EncoderAgent()
+    hits = {condition: _hits(agent, questions, condition, progress) for condition in CONDITIONS}
+    return [row for condition in CONDITIONS[1:] for row in _rows_of(questions, hits, condition, seed)]
+
+
+def _rows_of(questions: Sequence[Question], hits: Mapping[str, Reals], condition: str, seed: int) -> Iterator[Row]:
+    """The rows of a condition: of all questions, of those that need what is remembered, and of the others."""
+    known = np.array([condition in question.remembered for question in questions])
+    needed = np.array([condition in question.remembered and question.needs(condition) for question in questions])
+    sessions = np.array([question.session for question in questions])
+    for name, subset in (("all", known), ("needed", needed), ("not needed", known & ~needed)):
+        for session in ("all", *SESSIONS):
+            chosen = subset if session == "all" else subset & (sessions == session)
+            if chosen.any():
+                yield from _compared(questions, hits, condition, chosen, {"questions": name, "session": session}, seed)
+
+
+def questions_of(data: Path, seed: int = 0) -> list[Question]:
+    """The questions of all sessions; candidates are drawn with the seed from the same session's other dialogues."""
+    sessions = {session: _dialogues(data / "msc" / f"session-{session}-valid.json") for session in SESSIONS}
+    rng = random.Random(seed)  # noqa: S311
+    questions = []
+    earlier: dict[str, list[str]] = {}
+    for session, dialogues in sessions.items():
+        replies = [(name, second) for name, (_, pairs) in dialogues.items() for _, second in pairs]
+        for name, (profiles, pairs) in dialogues.items():
+            remembered = {"told": _sentences(profiles["user"])}
+            if name in earlier:
+                remembered["found"] = tuple(dict.fromkeys(profile_sentences(earlier[name])))
+            turns: list[Turn] = []
+            for first, second in pairs:
+                turns.append(Turn(FIRST, first))
+                candidates = _candidates(name, second, replies, rng)
+                own = _sentences(profiles["assistant"])
+                questions.append(Question(session, name, own, remembered, tuple(turns), candidates))
+                turns.append(Turn(SECOND, second))
+            earlier.setdefault(name, []).extend(first for first, _ in pairs)
+    return questions
+
+
+def _candidates(dialogue: str, right: str, replies: Sequence[tuple[str, str]], rng: random.Random) -> tuple[str, ...]:
+    others = list(dict.fromkeys(reply for name, reply in replies if name != dialogue and reply != right))
+    return (right, *rng.sample(others, min(CANDIDATES - 1, len(others))))
+
+
+def _dialogues(path: Path) -> dict[str, tuple[dict[str, list[str]], list[tuple[str, str]]]]:
+    """Dialogue -> what was written down of its two speakers in earlier sessions, and the pairs of their turns."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return {item["id"]: (item["meta"], [(a, b) for a, b in item["dialogue"]]) for item in document}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"cannot be read as sessions of MSC ({error}): see docs/memory.md", path) from error
+
+
+def _sentences(entries: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sentence for entry in entries for sentence in SENTENCE_END.split(entry.strip()) if sentence)
+
+
+def _hits(agent: EncoderAgent, questions: Sequence[Question], condition: str, progress: Progress) -> Reals:
+    """1 where the right reply stands first, else 0."""
+    hits: list[float] = []
+    for first in range(0, len(questions), AT_ONCE):
+        batch = questions[first : first + AT_ONCE]
+        asked = [(question.situation(condition), question.history, question.candidates) for question in batch]
+        hits += [float(gold_ranks(scores, {0})[0] == 1) for scores in agent.score_many(asked)]
+        progress(f"ranking, remembering {condition}", len(hits), len(questions))
+    return np.array(hits)
+
+
+def _compared(
+    questions: Sequence[Question], hits: Mapping[str, Reals], condition: str, chosen: NDArray[np.bool_],
+    judged: Mapping[str, Any], seed: int,
+) -> list[Row]:  # fmt: skip
+    """Without, with, and the difference, of some of the questions."""
+    groups = [question.dialogue for question, is_chosen in zip(questions, chosen) if is_chosen]
+    without, with_it = hits["nothing"][chosen], hits[condition][chosen]
+    what = {"task": "memory", "agent": "encoder", "remembered": condition, **judged}
+    difference = _row("hits@1 difference", interval(with_it - without, groups, seed), len(groups), what)
+    return [
+        _row("hits@1", interval(without, groups, seed), len(groups), what | {"given": "nothing"}),
+        _row("hits@1", interval(with_it, groups, seed), len(groups), what | {"given": condition}),
+        difference | {"p": paired_p(with_it, without, groups, seed)},
+    ]
+
+
+def _row(metric: str, figure: Interval, n: int, judged: Mapping[str, Any]) -> Row:
+    figures = {"value": figure.value, "low": figure.low, "high": figure.high}
+    return {**judged, "metric": metric, **figures, "n": n, "paper": None}
+
+
+def _meant(texts: Iterable[str]) -> frozenset[str]:
+    light = light_words("en")
+    return frozenset(word for text in texts for word in words(text) if word not in light)
