@@ -120,5 +120,6 @@ class _PreferenceLoss:
         for replies in ([pair.chosen for pair in pairs], [pair.rejected for pair in pairs]):
             prompts = [pair.prompt for pair in pairs]
             losses = reply_losses(self._model.network, prompts, replies, self._model.pad)
-            columns.append(torch.stack([-part.sum() for part in losses.split([len(reply) for reply in replies])]))
+            parts = losses.split([len(reply) for reply in replies])  # type: ignore[no-untyped-call]
+            columns.append(torch.stack([-part.sum() for part in parts]))
         return torch.stack(columns, dim=1)
