@@ -161,7 +161,7 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
     return Persona(
         name=character.name,
         moment=at,
-        profile=(*profile, *(fact_sentence(fact, story.language) for fact in holding)),
+        profile=tuple(dict.fromkeys((*profile, *(fact_sentence(fact, story.language) for fact in holding)))),
         found={
             fact_sentence(fact, story.language): FoundSentence(
                 fact.found, fact_sentence(fact, story.language, hedged=False)

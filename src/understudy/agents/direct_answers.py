@@ -3,6 +3,7 @@
     'How old are you?'             the attribute asked for              'Twenty-seven.'
     'Do you trust the Prior?'      yes or no by the tie, then the tie   'No. I despise the Prior.'
     'Are you my friend?'           the tie, said to their face          'Yes. You are my friend.'
+    'Have you got any sisters?'    the ties of that kind                'Yes. Nan is my sister.'
     'What is your name?'           the name the one faced knows         'Aurel Benedek.'
 
 A question is recognised by its form, so this is for English. People are called what the character itself calls them
@@ -39,6 +40,13 @@ ATTRIBUTES = frozenset(
     "age title belongings hobby looks lineage talents export achievement character nickname affiliation gender".split()
 )
 FRIENDSHIP = frozenset({"friend", "enemy", "opponent", "lover"})
+KIN_KINDS = {
+    "spouse": ("spouse",),
+    "lover": ("lover", "spouse"),
+    "sibling": ("sibling",),
+    "parent": ("parent",),
+    "child": ("child",),
+}
 SENTENCE = frozenset({"age", "title", "gender"})  # also said with 'I am' before it
 
 
@@ -63,7 +71,7 @@ def direct_answers(situation: Situation, message: str, earlier: Sequence[str] = 
         return []
     answers = [*told_answers(situation, message, earlier), *_names(situation, message, earlier)]
     answers += _attributes(situation.persona, message)
-    answers += _ties(situation, message)
+    answers += [*_kin(situation, message), *_ties(situation, message)]
     return list({draft.text: draft for draft in answers}.values())
 
 
@@ -141,6 +149,15 @@ def _ties(situation: Situation, message: str) -> Iterator[Draft]:
             yield _tie_answer(situation, other, tie, message)
 
 
+def _kin(situation: Situation, message: str) -> Iterator[Draft]:
+    """'Are you married?': the ties of the kind that is asked for; none where nothing is known of it."""
+    people = {other.name: other for other in (*situation.acquaintances, *situation.present)}
+    for asked, kinds in KIN_KINDS.items():
+        if _asks(f"kin.{asked}", message):
+            ties = [tie for tie in situation.persona.relations if tie.kind in kinds and tie.to in people]
+            yield from (_tie_answer(situation, people[tie.to], tie, message) for tie in ties)
+
+
 def _asked_ties(ties: Sequence[Relation], message: str) -> list[Relation]:
     """Those of the ties to somebody that the message asks after."""
     feelings = [tie for tie in ties if tie.kind == "affection"]
@@ -164,9 +181,9 @@ def _ties_to(situation: Situation, other: Other) -> list[Relation]:
 def _tie_answer(situation: Situation, other: Other, tie: Relation, message: str) -> Draft:
     language = situation.persona.language
     if situation.faced is not None and other.name == situation.faced.name:
-        sentence = to_their_face(tie_sentence(replace(tie, to="you"), language))
+        sentence = to_their_face(tie_sentence(replace(tie, to="you"), language, hedged=False))
     else:
-        sentence = tie_sentence(replace(tie, to=spoken_name(situation, other)), language)
+        sentence = tie_sentence(replace(tie, to=spoken_name(situation, other)), language, hedged=False)
     verdict = "" if _asks("open", message) else _yes_or_no(tie, message)
     return Draft(
         f"{verdict}{_capital(sentence)}", "relation", evidence=(Evidence("relation", tie_sentence(tie, language)),)

@@ -153,7 +153,7 @@ def _own_lines(
     for index in order:
         exchange = exchanges[index]
         text = plain_line(exchange.said.text)
-        if not text:  # nothing but a stage direction
+        if not text or _only_repeats(text, message, language):
             continue
         source = "exchange" if exchange.approved is None else "approved"
         prompt = exchange.heard or exchange.said
@@ -172,6 +172,12 @@ def _own_lines(
                 about = NAMED if named is not None and named.search(part) else 0.0
                 covered = COVERED * _coverage(asked, part, language)
                 yield RecalledDraft(part, source, moment, evidence, None, own - CUT + covered + about)
+
+
+def _only_repeats(text: str, message: str, language: str) -> bool:
+    """'Ross!' answers nothing that is asked of Ross."""
+    said = roots(text, language)
+    return bool(said) and said <= roots(message, language)
 
 
 def _own_roots(persona: Persona) -> frozenset[str]:

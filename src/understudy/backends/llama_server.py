@@ -47,6 +47,7 @@ def load_server(
         lora = xllamacpp.CommonAdapterLoraInfo()
         lora.path, lora.scale = str(adapter), 1.0
         params.lora_adapters = [lora]
+        params.special = True  # control tokens are text, so that they can stop a reply
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads or available_cores()
     params.n_ctx, params.n_parallel, params.kv_unified = context_tokens, parallel, True
     params.n_batch = params.n_ubatch = BATCH_TOKENS

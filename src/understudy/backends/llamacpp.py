@@ -35,6 +35,7 @@ TOP_K = 100  # next to `top_p` it changes hardly anything, and saves sorting the
 MESSAGE_TOKENS = 16  # what a chat template adds to each message, at most
 MAX_SEED = 2**32 - 1  # which itself means any
 CLOSING_S = 5.0
+TURN_TOKENS = ("<|im_start|>", "<|im_end|>")
 
 
 class LlamaCppBackend:
@@ -139,9 +140,13 @@ class LlamaCppBackend:
             "seed": None if seed is None else seed % MAX_SEED,
         }
         body |= {key: value for key, value in options.items() if value is not None}
-        if sampling.stop:
-            body["stop"] = list(sampling.stop)
+        if stop := (*sampling.stop, *self._turn_tokens()):
+            body["stop"] = list(stop)
         return _Request(body, n, prompt_tokens + n * max_tokens)
+
+    def _turn_tokens(self) -> list[str]:
+        """Tokens that end a reply by an adapter: some have learnt to begin the next turn instead of ending theirs."""
+        return [token for token in TURN_TOKENS if token in self._gguf.control_tokens] if self._adapter else []
 
     def _without_control_tokens(self, text: str) -> str:
         """Text without control tokens, which could end a message or begin another."""

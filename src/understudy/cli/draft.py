@@ -70,7 +70,12 @@ def draft() -> None:
 @click.option("--fresh", is_flag=True, help="Forget what a draft that was stopped, or the language model, had found.")
 @json_option
 def find(story: str, use_llm: bool, model: str | None, fresh: bool, as_json: bool) -> None:
-    """Find facts and ties in a story's text."""
+    """Find facts and ties in a story's text.
+
+    \b
+    Example:
+        understudy draft find my-story/
+    """
     if model is not None and not use_llm:
         raise click.UsageError("--model goes with --llm")
     reader = _llm_reader(model, fresh) if use_llm else None

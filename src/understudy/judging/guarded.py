@@ -171,8 +171,7 @@ class GuardedAgent:
         """Whether the very question is answered by what is known of the character: a small writer adds only time."""
         if self._writer_first or sampling.n > 1:
             return False
-        direct = (draft for draft in drafts if isinstance(draft, RecalledDraft) and draft.bearing >= DIRECT)
-        return any(self.judge(situation, history, draft) is None for draft in direct)
+        return any(self.judge(situation, history, draft) is None for draft in drafts if _is_direct(draft))
 
     def _voice(self, situation: Situation) -> Callable[[Sequence[str]], Sequence[float]] | None:
         """How much texts sound like the character, where there is a story to compare with."""
@@ -277,6 +276,11 @@ def _pieces(text: str) -> Iterator[str]:
         position = match.end()
     if position < len(text):
         yield text[position:]
+
+
+def _is_direct(draft: Draft) -> bool:
+    """Whether it answers the very question from what is known of the character."""
+    return isinstance(draft, RecalledDraft) and draft.bearing >= DIRECT
 
 
 def _is_answer(item: Judged, least: float) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from understudy.people.kinship import BOUNDS, Bounds, Tie, consistent_ties
 from understudy.people.tie_evidence import Gathered, TieEvidence, gather
-from understudy.people.tie_grammar import plain_term
+from understudy.people.tie_grammar import plain_term, terms
 from understudy.people.tie_weighing import genders_of, mass_of, weighed
 from understudy.progress import Progress, ignore_progress
 from understudy.story import Finding, Moment, Relation
@@ -47,7 +47,26 @@ def ties(story: Story, progress: Progress = ignore_progress) -> list[Relation]:
     for tie, since, until in dated_ties(weighed(gathered), story.schema.kinds):
         witnesses = presence.at(entry.moment for entry in _sources(tie.evidence))
         relations.extend(_both_ways(tie, since, until, witnesses, genders))
-    return sorted(relations, key=lambda relation: relation.since)
+    return sorted(_one_love_at_a_time(relations), key=lambda relation: relation.since)
+
+
+def _one_love_at_a_time(relations: Sequence[Relation]) -> Iterator[Relation]:
+    """Lovers are so until one of them surely loves, or marries, somebody else: a script seldom says that it ended."""
+    begun: defaultdict[str, list[tuple[Moment, frozenset[str]]]] = defaultdict(list)
+    for tie in relations:
+        if tie.kind in ("lover", "spouse") and tie.found is not None and tie.found.confidence >= SURE:
+            begun[tie.of].append((tie.since, frozenset((tie.of, tie.to))))
+    for tie in relations:
+        if tie.kind != "lover":
+            yield tie
+            continue
+        later = [
+            since
+            for who in (tie.of, tie.to)
+            for since, pair in begun[who]
+            if since > tie.since and pair != {tie.of, tie.to}
+        ]
+        yield replace(tie, until=min(filter(None, (tie.until, *later)), default=None))
 
 
 def dated_ties(
@@ -142,10 +161,11 @@ def _both_ways(
 
 
 def _term(said: Iterable[tuple[str, TieEvidence]], kind: str, gender: str | None) -> str:
-    """The word with most evidence, else the plain one for a kind and gender."""
+    """The word with most evidence, else the plain one: 'my wife' is evidence of an in-law too, but no word for him."""
     heights: defaultdict[str, float] = defaultdict(float)
     for term, entry in said:
-        if term:
+        known = terms().get(term.removeprefix("ex-"))
+        if term and (known is None or kind in (known.kind, "family")):
             heights[term] += mass_of((entry,))
     return max(heights, key=heights.__getitem__) if heights else plain_term(kind, gender)
 

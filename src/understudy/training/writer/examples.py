@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from understudy.encoding import Floats, SentenceEncoder, shipped_model
 from understudy.prompting import PromptContents, estimate_tokens, render_compact
@@ -25,7 +26,7 @@ from understudy.training.writer.settings import WriterSettings
 from understudy.training.writer.tables import random_name
 from understudy.training.writer.ties import tie_examples
 
-__all__ = ["chat_text", "held_back_examples", "training_examples"]
+__all__ = ["chat_text", "end_token", "held_back_examples", "training_examples"]
 
 BUDGET = 560  # tokens of a prompt; when running it may have a few more
 VALIDATION = "valid_self_original.txt"
@@ -38,6 +39,12 @@ def chat_text(contents: PromptContents) -> str:
     trimmed = trim(contents, render_compact, estimate_tokens, BUDGET)
     prompt = "".join(f"<|im_start|>{message.role}\n{message.content}{END}\n" for message in render_compact(trimmed))
     return f"{prompt}<|im_start|>assistant\n"
+
+
+def end_token(tokenizer: Any) -> int:
+    """The token that ends a reply: ChatML's where the tokenizer has it, whatever it takes for the end of a text."""
+    ids: list[int] = tokenizer(END, add_special_tokens=False)["input_ids"]
+    return ids[0] if len(ids) == 1 else int(tokenizer.eos_token_id)
 
 
 def training_examples(data: Path, novels: Path, settings: WriterSettings, seed: int) -> list[TrainingExample]:

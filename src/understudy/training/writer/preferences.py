@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.training.loop import Optimization, Progress, fit
 from understudy.training.task import CHECKPOINT_EVERY, Checkpoint
+from understudy.training.writer.examples import end_token
 from understudy.training.writer.settings import WriterSettings
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _tokenized(tokenizer: Any, pairs: Sequence[Preference], longest: int) -> lis
         tokens: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
 
-    end = tokenizer.eos_token_id
+    end = end_token(tokenizer)
     tokenized = [Preference(ids(pair.prompt), [*ids(pair.chosen), end], [*ids(pair.rejected), end]) for pair in pairs]
     return [pair for pair in tokenized if len(pair.prompt) + max(len(pair.chosen), len(pair.rejected)) <= longest]
 

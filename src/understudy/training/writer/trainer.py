@@ -28,7 +28,7 @@ from understudy.metrics.transformer_lm import CAUSAL, open_transformer
 from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
-from understudy.training.writer.examples import chat_text, held_back_examples, training_examples
+from understudy.training.writer.examples import chat_text, end_token, held_back_examples, training_examples
 from understudy.training.writer.preferences import learn_preferences, read_preferences
 from understudy.training.writer.settings import WriterSettings
 
@@ -132,7 +132,7 @@ def _optimization(settings: WriterSettings) -> Optimization:
 
 def _tokenized(tokenizer: Any, examples: Sequence[TrainingExample], longest: int) -> list[Tokenized]:
     """Examples as token ids; those that are too long are left out."""
-    end = tokenizer.eos_token_id
+    end = end_token(tokenizer)
     tokenized = []
     for contents, reply in examples:
         prompt = tokenizer(chat_text(contents), add_special_tokens=False)["input_ids"]
