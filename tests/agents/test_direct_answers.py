@@ -6,7 +6,7 @@ from understudy.agents.direct_answers import direct_answers, people_asked_about,
 from understudy.dialogue import Situation, situation_at
 from understudy.persona import Other, Persona
 from understudy.readers import read
-from understudy.story import Moment, Relation
+from understudy.story import Finding, Moment, Relation
 from understudy.storyfile import Story
 
 
@@ -90,3 +90,22 @@ def test_whoever_gave_a_name_is_known_by_it() -> None:
 def test_what_somebody_has_against_another_is_no_belonging(demo: Story) -> None:
     assert answers(demo, "Gudrun Haake", "1.3", "Zita", "What have you got against the Prior?") == []
     assert answers(demo, "Gudrun Haake", "1.3", "Zita", "What have you got with you?") != []
+
+
+def test_questions_about_the_family_are_answered_from_its_ties() -> None:
+    def tie(to: str, kind: str, term: str) -> Relation:
+        found = Finding(0.7, (Moment((1, 1, 1)),))
+        return Relation("Ines", to, kind, None, Moment((1,)), term=term, found=found)
+
+    ties = (tie("Mara", "sibling", "sister"), tie("Tobias", "spouse", "husband"))
+    ines = Situation(
+        Persona("Ines", relations=ties), faced=Other("Mara", relations=ties[:1]), acquaintances=(Other("Tobias"),)
+    )
+
+    def answered(message: str) -> list[str]:
+        return [draft.text for draft in direct_answers(ines, message)]
+
+    assert answered("Are you married?") == ["Yes. Tobias is my husband."]
+    assert answered("Who is your husband?") == ["Tobias is my husband."]
+    assert answered("Do you have any brothers or sisters?") == ["Yes. You are my sister."]
+    assert answered("Have you got any children?") == [], "nothing is known of it"

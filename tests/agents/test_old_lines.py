@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from understudy.agents.encoder import EncoderAgent
@@ -76,3 +78,16 @@ def test_ties_are_said_to_the_one_faced_and_by_the_name_the_message_uses() -> No
 def test_the_forms_of_a_word_have_one_root() -> None:
     assert roots("He wrote it") == roots("writing") == roots("written") == roots("to write")
     assert roots("stolen letters") == roots("She steals a letter")
+
+
+def test_what_only_repeats_the_question_is_no_answer(tmp_path: Path) -> None:
+    script = tmp_path / "01x01.txt"
+    script.write_text(
+        "Scene: The kitchen.\n\nIvo: Who is that?\n\nNora: Pavel!\n\nIvo: Pavel?\n\n"
+        "Nora: (to Ivo) Pavel mends my boat.\n\nIvo: Good.\n\nNora: (she nods)\n",
+        encoding="utf-8",
+    )
+    drafts = offered(situation_at(read(script), "Nora", "end"), "Who is Pavel?")
+    said = [draft.text for draft in drafts if draft.source == "exchange"]
+    assert "Pavel mends my boat." in said, "without the direction"
+    assert "Pavel!" not in said and "" not in said

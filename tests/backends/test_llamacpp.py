@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from localmodel import MODEL, needs_model
+from understudy.agents.writer import ADAPTER, shipped_writer
 from understudy.backends import Completion
 from understudy.backends.gguf import GGUFModel
 from understudy.backends.llamacpp import LlamaCppBackend, shared_backend
@@ -255,3 +256,16 @@ def test_it_is_quiet_listens_nowhere_leaves_nothing_and_ends_while_it_writes(tmp
     assert done.stderr == ""
     assert done.stdout.strip()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reply_by_the_shipped_adapter_ends_where_another_turn_would_begin() -> None:
+    assert MODEL is not None
+    backend = LlamaCppBackend(MODEL, adapter=shipped_writer() / ADAPTER, context_tokens=1024, threads=1, parallel=2)
+    try:
+        completions = backend.complete(PROMPT, Sampling(temperature=0.0, max_tokens=60, seed=1, n=2))
+    finally:
+        backend.close()
+    for completion in completions:
+        assert completion.finish_reason == "stop"
+        assert completion.text.strip()
+        assert "<|" not in completion.text and "assistant" not in completion.text

@@ -121,3 +121,22 @@ def test_in_a_show_of_ten_seasons_friends_marry_when_they_do() -> None:
     assert not holding_at(couple, Moment((1, 5)))
     assert {tie.kind for tie in holding_at(couple, Moment((6, 1)))} == {"lover"}
     assert {(tie.kind, tie.term) for tie in holding_at(couple, Moment((10, 3)))} == {("spouse", "wife")}
+
+
+def test_a_new_love_ends_the_one_before() -> None:
+    first = "Nora: I'm dating Pavel. I'm in love with Pavel. Pavel is my boyfriend.\n\nPavel: Nora's my girlfriend."
+    then = "Nora: I'm dating Ivo. I'm in love with Ivo. Ivo is my boyfriend.\n\nIvo: Nora's my girlfriend."
+    found = [tie for tie in ties_of(first, then) if tie.of == "Nora" and tie.kind == "lover"]
+    assert [tie.to for tie in holding_at(found, Moment((1, 1, 9)))] == ["Pavel"]
+    assert [tie.to for tie in holding_at(found, Moment((1, 2, 9)))] == ["Ivo"]
+    assert next(tie.until for tie in found if tie.to == "Pavel") == next(t.since for t in found if t.to == "Ivo")
+
+
+def test_the_wifes_brother_is_not_called_a_wife() -> None:
+    found = ties_of(
+        WEDDING,
+        "Nora: Meet my brother Ivo.\n\nAda: Hello.\n\nIvo: Nora is my sister.\n\nPavel: Nora is my wife.",
+    )
+    in_law = [tie for tie in found if {tie.of, tie.to} == {"Pavel", "Ivo"}]
+    assert {tie.kind for tie in in_law} == {"in-law"}
+    assert all(tie.term not in ("wife", "husband", "sister", "brother") for tie in in_law)

@@ -151,7 +151,8 @@ def _ties(situation: Situation, message: str) -> Iterator[Draft]:
 
 def _kin(situation: Situation, message: str) -> Iterator[Draft]:
     """'Are you married?': the ties of the kind that is asked for; none where nothing is known of it."""
-    people = {other.name: other for other in (*situation.acquaintances, *situation.present)}
+    faced = () if situation.faced is None else (situation.faced,)
+    people = {other.name: other for other in (*situation.acquaintances, *situation.present, *faced)}
     for asked, kinds in KIN_KINDS.items():
         if _asks(f"kin.{asked}", message):
             ties = [tie for tie in situation.persona.relations if tie.kind in kinds and tie.to in people]

@@ -43,7 +43,7 @@ from understudy.registry import Imported
 __all__ = ["WriterAgent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
 
 SAMPLING = {
-    "compact": Sampling(temperature=0.6, top_p=0.95, max_tokens=60),
+    "compact": Sampling(temperature=0.6, top_p=0.95, max_tokens=40),
     "instructions": Sampling(temperature=0.8, top_p=0.95, max_tokens=300),
 }
 LEAST_PROMPT = 256  # tokens, whatever the context

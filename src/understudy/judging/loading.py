@@ -36,7 +36,7 @@ from understudy.judging.guards import Stories
 __all__ = ["AUTO", "GUARDED", "AgentDrafter", "is_guarded", "load_guarded"]
 
 AUTO, GUARDED = "auto", "guarded"
-BEST_OF = 8  # drafts of a model in this process, which share their prompt
+BEST_OF = 6  # drafts of a model in this process, which share their prompt
 SHIPPED_WRITER = "writer"
 NO_MODEL = (
     "Answers come from what the character has said and is. For answers that are written: "
