@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from understudy.people.claims import Speech, claims_of
+from understudy.people.claims import SceneSpeech, claims_of
 
 PEOPLE = {"Ada": "Ada", "Bela": "Bela", "Cas": "Cas"}
 
 
 def told(*lines: tuple[str | None, str], is_chat: bool = False) -> list[tuple[str, str, int]]:
-    speeches = [Speech(speaker, text, number) for number, (speaker, text) in enumerate(lines, 1)]
+    speeches = [SceneSpeech(speaker, text, number) for number, (speaker, text) in enumerate(lines, 1)]
     return [(claim.who, claim.said.sentence, claim.number) for claim in claims_of(speeches, PEOPLE, is_chat)]
 
 
@@ -32,7 +32,7 @@ def test_who_gives_another_name_is_not_believed() -> None:
 
 
 def test_words_that_the_other_brought_up_are_an_echo() -> None:
-    speeches = [Speech("Ada", "do you like horses ?", 1), Speech("Bela", "i love horses . i own a boat .", 2)]
+    speeches = [SceneSpeech("Ada", "do you like horses ?", 1), SceneSpeech("Bela", "i love horses . i own a boat .", 2)]
     echoes = {claim.said.sentence: claim.echo for claim in claims_of(speeches, {}, is_chat=True)}
     assert (echoes["I love horses"], echoes["I own a boat"]) == (1.0, 0.0)
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.people.memory import PeopleMemory, Source, Telling
+from understudy.people.memory import ChatSource, PeopleMemory, Telling
 from understudy.story import Moment
 
-FIRST = Source("Tom", "Tom", "The Brass Key", "Ines", Moment((2, 1)), "first", "2026-05-03T10:00:00.000000Z")
+FIRST = ChatSource("Tom", "Tom", "The Brass Key", "Ines", Moment((2, 1)), "first", "2026-05-03T10:00:00.000000Z")
 LATER = replace(FIRST, chat="second", began="2026-05-04T10:00:00.000000Z")
 
 
@@ -70,7 +70,7 @@ def test_known_iff_told_to_it_in_an_earlier_chat_at_no_later_moment(
 ) -> None:
     memory = PeopleMemory(tmp_path_factory.mktemp("memory") / "memory.sqlite")
 
-    def source(chat: tuple[int, Moment, str], key: str) -> Source:
+    def source(chat: tuple[int, Moment, str], key: str) -> ChatSource:
         day, moment, character = chat
         return replace(FIRST, began=f"2026-05-0{day + 1}", moment=moment, character=character, chat=key)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from understudy.encoding import SentenceEncoder
-from understudy.people.claims import Speech
+from understudy.people.claims import SceneSpeech
 from understudy.people.statements import statements, statements_in_talk
 from understudy.readers import read
 from understudy.story import PROFILE, Fact, Moment, holding_at
@@ -73,9 +73,9 @@ def test_other_languages_have_none() -> None:
 
 def test_a_chat_is_read_for_every_hint() -> None:
     talk = [
-        Speech("a", "hi ! do you have any pets ?", 1),
-        Speech("b", "yes , two cats . i work as a baker .", 2),
-        Speech("a", "nice . just finished walking my three dogs", 3),
+        SceneSpeech("a", "hi ! do you have any pets ?", 1),
+        SceneSpeech("b", "yes , two cats . i work as a baker .", 2),
+        SceneSpeech("a", "nice . just finished walking my three dogs", 3),
     ]
     found = statements_in_talk(talk, SentenceEncoder(cache=False))
     assert {"I work as a baker", "I have two cats"} <= {item.sentence for item in found["b"]}

@@ -13,7 +13,7 @@ from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, clean, print_json, print_table, screen, short
 from understudy.errors import InputError
 from understudy.people import draft as drafting
-from understudy.people.draft import Draft, read_draft
+from understudy.people.draft import StoryDraft, read_draft
 from understudy.readers import embedded
 from understudy.readers.story_folder import CAST
 from understudy.story import Fact, Relation
@@ -152,7 +152,7 @@ def _count(claims: tuple[Fact | Relation, ...], kind: type) -> int:
     return sum(isinstance(claim, kind) for claim in claims)
 
 
-def draft_document(drafted: Draft) -> dict[str, Any]:
+def draft_document(drafted: StoryDraft) -> dict[str, Any]:
     """Everything that was found and not rejected, with whether it is used."""
     kept = [placed for placed in drafted.entries if placed.problem != "rejected"]
     return {
@@ -185,7 +185,7 @@ def _document(placed: PlacedEntry) -> dict[str, Any]:
     }
 
 
-def _print_draft(drafted: Draft) -> None:
+def _print_draft(drafted: StoryDraft) -> None:
     kinds: dict[tuple[bool, str], list[PlacedEntry]] = {}
     for placed in drafted.entries:
         kinds.setdefault((isinstance(placed.claim, Relation), placed.entry.kind), []).append(placed)

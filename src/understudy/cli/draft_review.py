@@ -14,7 +14,7 @@ from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, clean, indented, print_json, print_table, screen, short, spoken
 from understudy.errors import InputError
 from understudy.people.decisions import accept, change, entry_of, reject, undecided_of_kind, undo
-from understudy.people.draft import Draft, read_draft
+from understudy.people.draft import StoryDraft, read_draft
 from understudy.people.found_file import write_found
 from understudy.storyfile import Story
 from understudy.storyfile.found import FoundFile
@@ -150,7 +150,7 @@ class Reviewing:
             self.out.print(indented(Text(f"there: {clean(', '.join(finding.witnesses))}", style="dim")))
 
 
-def _print_entries(drafted: Draft) -> None:
+def _print_entries(drafted: StoryDraft) -> None:
     columns: list[Column] = [("id", {"no_wrap": True}), "what", ("sure", {"no_wrap": True}), "decision"]
     rows = [
         [

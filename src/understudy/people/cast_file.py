@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.people.draft import Draft
+from understudy.people.draft import StoryDraft
 from understudy.story import Fact, Relation
 from understudy.storyfile import Story
 from understudy.storyfile.found import ACCEPTED, CHANGED
@@ -20,7 +20,7 @@ from understudy.storyfile.toml_file import load_toml, replace_text, toml_value
 __all__ = ["apply_to_cast"]
 
 
-def apply_to_cast(story: Story, draft: Draft, cast_file: Path) -> tuple[Fact | Relation, ...]:
+def apply_to_cast(story: Story, draft: StoryDraft, cast_file: Path) -> tuple[Fact | Relation, ...]:
     """Append what was accepted or changed, and is not written there yet; returns what was appended."""
     written = {(fact.key, fact.since) for fact in story.annotated_facts()}
     written |= {(tie.key, tie.since) for tie in story.annotated_relations()}

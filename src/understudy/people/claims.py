@@ -20,7 +20,7 @@ from understudy.people.own_words import PASSING_KIND, Statement, own_statements
 from understudy.people.patterns import filled, pattern, table
 from understudy.people.plausibility import content_words
 
-__all__ = ["Claim", "Speech", "claims_of"]
+__all__ = ["Claim", "SceneSpeech", "claims_of"]
 
 FIRST_PERSON = re.compile(r"\b(?:i|im|i'm|my|we|mine|me)\b", re.IGNORECASE)
 SECOND_PERSON = pattern("second person")
@@ -33,7 +33,7 @@ LONGEST = 1_500  # characters of a speech that are read
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class SceneSpeech:
     """What somebody says in one go; None for a description. `number` counts the lines of the scene from 1."""
 
     speaker: str | None
@@ -55,7 +55,7 @@ class Claim:
     """In a chat, the clauses of the speech that it comes after."""
 
 
-def claims_of(speeches: Sequence[Speech], people: Mapping[str, str], is_chat: bool) -> Iterator[Claim]:
+def claims_of(speeches: Sequence[SceneSpeech], people: Mapping[str, str], is_chat: bool) -> Iterator[Claim]:
     """All claims of a scene, in order; `people` has whose name each is."""
     asked, asker = "", ""
     before: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ def _remark() -> re.Pattern[str]:
 
 
 def _statements(
-    speeches: Sequence[Speech], index: int, clauses: Sequence[Clause], asked: str, people: Mapping[str, str],
+    speeches: Sequence[SceneSpeech], index: int, clauses: Sequence[Clause], asked: str, people: Mapping[str, str],
     is_chat: bool,
 ) -> Iterator[tuple[str, Statement]]:  # fmt: skip
     speaker = speeches[index].speaker or ""
@@ -119,7 +119,7 @@ def _statements(
             yield from ((addressed, said) for said in of_you(clause))
 
 
-def _addressed(speeches: Sequence[Speech], index: int, people: Mapping[str, str]) -> str | None:
+def _addressed(speeches: Sequence[SceneSpeech], index: int, people: Mapping[str, str]) -> str | None:
     """Whom a speech is said to: whom it calls by name, else who speaks both before and after it."""
     speaker, text = speeches[index].speaker, speeches[index].text
     called = [people[name] for name in CALLED.findall(text) if name in people]

@@ -21,7 +21,7 @@ from understudy.storyfile.found import FoundEntry, FoundFile, read_found
 from understudy.storyfile.overlay import PlacedEntry, place_entries
 from understudy.user_folders import cache_folder
 
-__all__ = ["FINDERS", "Draft", "Finder", "checkpoint_folder", "draft", "read_draft", "story_fingerprint"]
+__all__ = ["FINDERS", "Finder", "StoryDraft", "checkpoint_folder", "draft", "read_draft", "story_fingerprint"]
 
 Finder = Callable[[Story, Progress], Iterable[Fact | Relation]]
 
@@ -33,7 +33,7 @@ FINDERS: tuple[tuple[str, Finder], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class StoryDraft:
     """What was found in a story: the file it is kept in, and every entry as it stands in the story."""
 
     file: FoundFile
@@ -51,7 +51,7 @@ def draft(
     progress: Progress = ignore_progress,
     finders: Sequence[tuple[str, Finder]] | None = None,
     fresh: bool = False,
-) -> Draft:
+) -> StoryDraft:
     """Find facts and ties in a story, and write them beside it with the decisions that were made before.
 
     What other finders had found stays, as that of a language model where none is asked this time. `fresh` forgets what
@@ -73,16 +73,16 @@ def draft(
     file = carry_decisions(old, path, merge_finders(found))
     write_found(file)
     shutil.rmtree(folder, ignore_errors=True)
-    return Draft(file, tuple(place_entries(story, file)), left_out)
+    return StoryDraft(file, tuple(place_entries(story, file)), left_out)
 
 
-def read_draft(story: Story) -> Draft:
+def read_draft(story: Story) -> StoryDraft:
     """What was found before; an error where nobody has looked."""
     path = _found_file(story)
     if not path.exists():
         raise InputError("is not there: run `understudy draft` on the story first", path)
     file = read_found(path, story.levels, story.schema)
-    return Draft(file, tuple(place_entries(story, file)))
+    return StoryDraft(file, tuple(place_entries(story, file)))
 
 
 def _finished(

@@ -36,7 +36,7 @@ SHORTEST_QUOTE = 4  # characters
 MAX_CLAIMS = 200  # of one answer
 
 
-class Unsupported(Exception):
+class UnsupportedClaim(Exception):
     """A claim that its scene does not carry; the message is the reason it is counted under."""
 
 
@@ -84,10 +84,10 @@ class LlmReader:
             for item in items[:MAX_CLAIMS] if isinstance(items, list) else ():
                 try:
                     if not isinstance(item, dict):
-                        raise Unsupported("not an object")
+                        raise UnsupportedClaim("not an object")
                     sources = _sources(item, by_moment)
                     yield parse(item, Finding(_confidence(item), sources), names, schema)
-                except Unsupported as reason:
+                except UnsupportedClaim as reason:
                     self.dropped[str(reason)] += 1
 
 
@@ -136,15 +136,15 @@ def _document(answer: str) -> dict[str, Any] | None:
 def _sources(item: dict[str, Any], lines: Mapping[str, Line]) -> tuple[Moment, ...]:
     quotes = item.get("quotes")
     if not isinstance(quotes, list) or not quotes or len(quotes) > MAX_SOURCES:
-        raise Unsupported("it quotes no lines")
+        raise UnsupportedClaim("it quotes no lines")
     moments = set()
     for quote in quotes:
         line = lines.get(str(quote.get("line")).strip("[] ")) if isinstance(quote, dict) else None
         if line is None:
-            raise Unsupported("it quotes a line that is not in the scene")
+            raise UnsupportedClaim("it quotes a line that is not in the scene")
         words = " ".join(str(quote.get("words", "")).split())
         if len(words) < min(SHORTEST_QUOTE, len(line.text)) or words not in " ".join(line.text.split()):
-            raise Unsupported("the line does not say those words")
+            raise UnsupportedClaim("the line does not say those words")
         moments.add(line.moment)
     return tuple(sorted(moments))
 
@@ -158,9 +158,9 @@ def _confidence(item: dict[str, Any]) -> float:
 def _fact(item: dict[str, Any], found: Finding, names: Mapping[str, str], schema: Schema) -> Fact:
     attribute, value = item.get("attribute"), item.get("value")
     if attribute not in schema.attributes or attribute in NEVER_FOUND:
-        raise Unsupported("its attribute is none of the story's")
+        raise UnsupportedClaim("its attribute is none of the story's")
     if not isinstance(value, str) or not value.strip() or len(value) > 400 or not value.isprintable():
-        raise Unsupported("its value is no text")
+        raise UnsupportedClaim("its value is no text")
     text = value.strip().rstrip(".。") if attribute == PROFILE else value.strip()
     return Fact(_person(item, "who", names), str(attribute), (text,), line_after(found.sources[0]), found=found)
 
@@ -169,14 +169,14 @@ def _relation(item: dict[str, Any], found: Finding, names: Mapping[str, str], sc
     kind, level = item.get("kind"), item.get("level")
     bounds = schema.bounds(str(kind))
     if (kind not in schema.kinds and bounds is None) or kind in NEVER_FOUND:
-        raise Unsupported("its kind is none of the story's")
+        raise UnsupportedClaim("its kind is none of the story's")
     if bounds is None:
         level = None
     elif type(level) is not int or not bounds[0] <= level <= bounds[1]:
-        raise Unsupported("its level is none of its kind")
+        raise UnsupportedClaim("its level is none of its kind")
     of, to = _person(item, "of", names), _person(item, "to", names)
     if of == to:
-        raise Unsupported("it ties somebody to themselves")
+        raise UnsupportedClaim("it ties somebody to themselves")
     term = item.get("term")
     word = term.strip() if isinstance(term, str) and term.isprintable() and len(term) <= 40 and bounds is None else ""
     return Relation(of, to, str(kind), level, line_after(found.sources[0]), term=word, found=found)
@@ -185,7 +185,7 @@ def _relation(item: dict[str, Any], found: Finding, names: Mapping[str, str], sc
 def _person(item: dict[str, Any], key: str, names: Mapping[str, str]) -> str:
     name = item.get(key)
     if not isinstance(name, str) or fold(name) not in names:
-        raise Unsupported("it is about somebody who is not of the cast")
+        raise UnsupportedClaim("it is about somebody who is not of the cast")
     return names[fold(name)]
 
 

@@ -29,7 +29,7 @@ from understudy.story import Moment
 from understudy.text import fold
 from understudy.user_folders import data_folder
 
-__all__ = ["MEMORY_FILE", "PeopleMemory", "Source", "Telling", "now", "open_memory"]
+__all__ = ["MEMORY_FILE", "ChatSource", "PeopleMemory", "Telling", "now", "open_memory"]
 
 MEMORY_FILE = "memory.sqlite"
 APPLICATION_ID = 0x55444D45  # 'UDME': tells a memory of people from other SQLite files
@@ -58,7 +58,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ChatSource:
     """Where something is told: by whom and as whom, in which chat, to which character at which moment.
 
     `speaker` is who the character takes them for: the person's own name, or that of somebody they speak as.
@@ -117,7 +117,7 @@ class PeopleMemory:
         every = (Telling(*row) for row in rows)
         return [one for one in every if wanted in (None, fold(one.person)) and chat in (None, one.chat)]
 
-    def known(self, now: Source) -> list[Telling]:
+    def known(self, now: ChatSource) -> list[Telling]:
         """What a character knows of somebody from earlier chats, at its moment and in its chat."""
         return [
             telling
@@ -129,7 +129,7 @@ class PeopleMemory:
             and Moment.parse(telling.moment) <= now.moment
         ]
 
-    def told_in(self, now: Source) -> list[Telling]:
+    def told_in(self, now: ChatSource) -> list[Telling]:
         """What a character was told by somebody in this very chat, up to its moment."""
         return [
             telling
@@ -139,7 +139,7 @@ class PeopleMemory:
             and Moment.parse(telling.moment) <= now.moment
         ]
 
-    def tell(self, source: Source, turn: int, texts: Sequence[str], said: str | None = None) -> list[Telling]:
+    def tell(self, source: ChatSource, turn: int, texts: Sequence[str], said: str | None = None) -> list[Telling]:
         """Keep what was said in a turn; what the character knows already, or hears again in the chat, is not new."""
         heard = {fold(one.text) for one in (*self.known(source), *self.told_in(source))}
         new = [text for text in dict.fromkeys(map(_checked, texts)) if fold(text) not in heard]

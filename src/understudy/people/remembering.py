@@ -9,7 +9,7 @@ from uuid import uuid4
 from understudy.dialogue import Situation
 from understudy.errors import StoryError
 from understudy.outsiders import MAX_NAME
-from understudy.people.memory import PeopleMemory, Source, Telling, now
+from understudy.people.memory import ChatSource, PeopleMemory, Telling, now
 from understudy.people.own_sentences import profile_sentences
 from understudy.persona import Other, Told
 from understudy.prompting import introduced_names
@@ -64,10 +64,10 @@ class RememberedChat:
         source = self._source(situation)
         return [*self.memory.known(source), *self.memory.told_in(source)]
 
-    def _source(self, situation: Situation) -> Source:
+    def _source(self, situation: Situation) -> ChatSource:
         persona = situation.persona
         speaker = situation.faced.name if situation.faced else self.person
-        return Source(self.person, speaker, persona.story, persona.name, persona.moment, self.chat, self.began)
+        return ChatSource(self.person, speaker, persona.story, persona.name, persona.moment, self.chat, self.began)
 
 
 def told_of(telling: Telling) -> Told:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from understudy.encoding import Encoder, Floats, SentenceEncoder
 from understudy.people.attributes import attribute_facts
-from understudy.people.claims import Claim, Speech, claims_of
+from understudy.people.claims import Claim, SceneSpeech, claims_of
 from understudy.people.deaths import DeathWatch
 from understudy.people.merging import Found, Merged, merged
 from understudy.people.plausibility import TYPICAL_LIKENESS, Circumstances, StatementModel, features, shipped_model
@@ -108,7 +108,7 @@ def _deaths(story: Story, watch: DeathWatch) -> Iterator[Fact]:
 
 
 def statements_in_talk(
-    speeches: Sequence[Speech], encoder: Encoder, model: StatementModel | None = None
+    speeches: Sequence[SceneSpeech], encoder: Encoder, model: StatementModel | None = None
 ) -> dict[str, list[Merged]]:
     """What two people who chat say of themselves, by speaker, what tells most first."""
     claims = list(claims_of(speeches, {}, is_chat=True))
@@ -132,7 +132,7 @@ def _names(story: Story) -> dict[str, str]:
 
 
 def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[Heard]:
-    speeches = [Speech(line.speaker, line.text, number) for number, line in enumerate(scene.lines, 1)]
+    speeches = [SceneSpeech(line.speaker, line.text, number) for number, line in enumerate(scene.lines, 1)]
     is_chat = _is_chat(scene)
     claims = list(claims_of(speeches, people, is_chat))
     if not claims:

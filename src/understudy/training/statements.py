@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from understudy.encoding import Floats, SentenceEncoder
 from understudy.lexical.logistic import fit_binary, sigmoid
 from understudy.model_folder import atomic_folder, write_card
-from understudy.people.claims import Speech, claims_of
+from understudy.people.claims import SceneSpeech, claims_of
 from understudy.people.plausibility import NAME, feature_names
 from understudy.people.statements import SAME, encoded, rows_of
 from understudy.readers.personachat import examples
@@ -42,7 +42,7 @@ Reals = NDArray[np.float64]
 class Talk:
     """A dialogue and the profile of each of its two people."""
 
-    speeches: tuple[Speech, ...]
+    speeches: tuple[SceneSpeech, ...]
     profiles: dict[str, tuple[str, ...]]
 
 
@@ -54,7 +54,7 @@ def talks_of(path: Path) -> list[Talk]:
         own, faced = example.situation.persona, example.situation.faced
         turns = [(turn.speaker, turn.text) for turn in example.history]
         turns.append((own.name, example.candidates[min(example.gold)]))
-        speeches = tuple(Speech(speaker, text, number) for number, (speaker, text) in enumerate(turns, 1))
+        speeches = tuple(SceneSpeech(speaker, text, number) for number, (speaker, text) in enumerate(turns, 1))
         profiles = {own.name: own.profile} | ({faced.name: faced.profile} if faced else {})
         talks.append(Talk(speeches, profiles))
     return talks

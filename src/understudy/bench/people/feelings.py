@@ -54,7 +54,7 @@ LEVELS: dict[str, Level] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTie:
     """An annotated level at a moment, and what each measure tells there."""
 
     story: str
@@ -85,7 +85,7 @@ def familiarity_embedded(inputs: BenchInputs) -> list[Row]:
 def affection_embedded(inputs: BenchInputs) -> list[Row]:
     task = "affection"
     items = _items(inputs, AFFECTION)
-    together: defaultdict[tuple[str, int, str], list[Judged]] = defaultdict(list)
+    together: defaultdict[tuple[str, int, str], list[JudgedTie]] = defaultdict(list)
     for item in items:
         together[item.story, item.scene, item.of].append(item)
     pairs = [pair for own in together.values() for pair in combinations(own, 2) if pair[0].level != pair[1].level]
@@ -140,11 +140,11 @@ def _stories(inputs: BenchInputs) -> Iterator[tuple[str, Story]]:
         yield from ((name, read(name)) for name in EMBEDDED)
 
 
-def _items(inputs: BenchInputs, kind: str) -> list[Judged]:
+def _items(inputs: BenchInputs, kind: str) -> list[JudgedTie]:
     return [item for name, story in _stories(inputs) for item in _at_scenes(name, story, kind)]
 
 
-def _at_scenes(name: str, story: Story, kind: str) -> Iterator[Judged]:
+def _at_scenes(name: str, story: Story, kind: str) -> Iterator[JudgedTie]:
     annotated = [tie for tie in story.relations() if tie.kind == kind]
     known = Acquaintance(story)
     number = 0
@@ -157,7 +157,7 @@ def _at_scenes(name: str, story: Story, kind: str) -> Iterator[Judged]:
     yield from (_item(name, number + 1, tie, known) for tie in holding_at(annotated, Moment.end()))
 
 
-def _after_sessions(story: Story, name: str) -> Iterator[Judged]:
+def _after_sessions(story: Story, name: str) -> Iterator[JudgedTie]:
     annotated = [tie for tie in story.relations() if tie.kind == AFFECTION and HERO in (tie.of, tie.to)]
     known = Acquaintance(story)
     for number, scene in enumerate(story.scenes()):
@@ -168,34 +168,34 @@ def _after_sessions(story: Story, name: str) -> Iterator[Judged]:
         )
 
 
-def _item(story: str, scene: int, tie: Relation, known: Acquaintance) -> Judged:
+def _item(story: str, scene: int, tie: Relation, known: Acquaintance) -> JudgedTie:
     assert tie.level is not None
     lines = known.towards[tie.of, tie.to].lines
     told = {name: level(known, tie.of, tie.to) for name, level in LEVELS.items()}
-    return Judged(story, scene, tie.of, tie.to, tie.level, told, lines)
+    return JudgedTie(story, scene, tie.of, tie.to, tie.level, told, lines)
 
 
-def _are_told(pair: tuple[Judged, Judged]) -> bool:
+def _are_told(pair: tuple[JudgedTie, JudgedTie]) -> bool:
     return all(item.lines >= ENOUGH_LINES[AFFECTION] for item in pair)
 
 
-def _other(item: Judged) -> str:
+def _other(item: JudgedTie) -> str:
     return item.of if item.to == HERO else item.to
 
 
-def _concordant(one: Judged, other: Judged, model: str) -> float:
+def _concordant(one: JudgedTie, other: JudgedTie, model: str) -> float:
     difference = (one.told[model] - other.told[model]) * (one.level - other.level)
     return 1.0 if difference > 0 else 0.5 if difference == 0 else 0.0
 
 
-def _by_speaker(pairs: Sequence[tuple[Judged, Judged]], model: str) -> dict[tuple[str, str], list[float]]:
+def _by_speaker(pairs: Sequence[tuple[JudgedTie, JudgedTie]], model: str) -> dict[tuple[str, str], list[float]]:
     marks: dict[tuple[str, str], list[float]] = {}
     for one, other in pairs:
         marks.setdefault((one.story, one.of), []).append(_concordant(one, other, model))
     return marks
 
 
-def _spearman_interval(items: Sequence[Judged], model: str, seed: int) -> Interval:
+def _spearman_interval(items: Sequence[JudgedTie], model: str, seed: int) -> Interval:
     """Resampled are pairs of people, with all their moments."""
     told = np.array([item.told[model] for item in items])
     levels = np.array([item.level for item in items])

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from understudy.encoding import SentenceEncoder
 from understudy.errors import InputError
 from understudy.metrics.statistics import interval
-from understudy.people.claims import Speech
+from understudy.people.claims import SceneSpeech
 from understudy.people.statements import SAME, encoded, statements_in_talk
 from understudy.training.statements import Talk, talks_of
 
@@ -63,7 +63,7 @@ def sessions_of(folder: Path) -> Iterator[Session]:
             if chat["id"] not in after:
                 continue
             turns = [(who, text) for pair in chat["dialogue"] for who, text in zip(("user", "assistant"), pair)]
-            speeches = tuple(Speech(who, text, nth) for nth, (who, text) in enumerate(turns, 1))
+            speeches = tuple(SceneSpeech(who, text, nth) for nth, (who, text) in enumerate(turns, 1))
             known = {who: _sentences(texts) for who, texts in after[chat["id"]]["meta"].items()}
             before = {who: set(_sentences(texts)) for who, texts in chat["meta"].items()}
             new = {who: tuple(text for text in texts if text not in before[who]) for who, texts in known.items()}

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.people.decisions import accept, change, reject, undecided_of_kind, undo
-from understudy.people.draft import Draft, draft, read_draft
+from understudy.people.draft import StoryDraft, draft, read_draft
 from understudy.people.found_file import write_found
 from understudy.server.context import context_of
 from understudy.server.pages import page
@@ -176,7 +176,7 @@ def _verdict(decision: str) -> Callable[[FoundFile, Sequence[str]], FoundFile]:
     return accept if decision == ACCEPTED else reject
 
 
-async def _changed(request: Request, work: Callable[[Story, FoundFile], FoundFile | Draft]) -> Response:
+async def _changed(request: Request, work: Callable[[Story, FoundFile], FoundFile | StoryDraft]) -> Response:
     """Change what is kept of a story, then show the page anew."""
     name = request.path_params["story"]
     stories = context_of(request).stories
