@@ -91,3 +91,8 @@ def test_what_only_repeats_the_question_is_no_answer(tmp_path: Path) -> None:
     said = [draft.text for draft in drafts if draft.source == "exchange"]
     assert "Pavel mends my boat." in said, "without the direction"
     assert "Pavel!" not in said and "" not in said
+
+
+def test_a_part_of_a_name_tells_nothing_of_its_owner(demo: Story) -> None:
+    zita = situation_at(demo, "Zita Karst", "2.3", "Danilo Reuss")
+    assert offered(zita, "Who is Pia?")[0].text == "Pia and I are on opposite sides."

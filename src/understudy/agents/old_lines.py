@@ -307,7 +307,8 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
             yield known(nickname_sentence(nickname, language), IDENTITY)
     for other in people:
         alias = next((name for name in other.aliases if find_name(message, [name])), None)
-        if alias is not None and other.name not in message and WHO_IS.search(message):
+        tells = alias is not None and not set(alias.split()) <= set(other.name.split())  # not 'Pia is Pia Lenk.'
+        if alias is not None and tells and other.name not in message and WHO_IS.search(message):
             yield known(alias_sentence(alias, other.name, language), IDENTITY)
         for told in other.profile:
             text = _capitalised(told.replace(other.name, _as_called(other, message)))
