@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from understudy.encoding import Encoder, Floats, SentenceEncoder
 from understudy.people.attributes import attribute_facts
 from understudy.people.claims import Claim, SceneSpeech, claims_of
-from understudy.people.deaths import DeathWatch
 from understudy.people.merging import Found, Merged, merged
 from understudy.people.plausibility import TYPICAL_LIKENESS, Circumstances, StatementModel, features, shipped_model
 from understudy.progress import Progress, ignore_progress
@@ -29,7 +28,6 @@ SAME = 0.6  # cosine from which on two sentences are taken to tell of the same
 ALIKE = 0.5  # cosine from which on a sentence supports another
 MOST = 40  # findings that are kept of one person
 LEAST = 0.1  # confidence of what is kept
-GONE = "and is gone"  # how somebody died of whom no more is known
 AT_ONCE = 2_000  # claims that are encoded together
 
 
@@ -85,10 +83,7 @@ def statements(
     total, _ = story.count()
     found = defaultdict[str, list[Found]](list)
     waiting = list[list[Heard]]()
-    watch = DeathWatch(people)
     for number, scene in enumerate(story.scenes(), 1):
-        for line in scene.lines:
-            watch.read(line)
         if heard := _heard(story, scene, people):
             waiting.append(heard)
         if number == total or sum(map(len, waiting)) >= AT_ONCE:
@@ -96,15 +91,7 @@ def statements(
                 found[item.who].append(item)
             waiting = []
         progress("finding facts", number, total)
-    return sorted((*_facts(found), *_deaths(story, watch)), key=lambda fact: fact.since)
-
-
-def _deaths(story: Story, watch: DeathWatch) -> Iterator[Fact]:
-    for death in watch.deaths():
-        line = death.sources[-1]
-        scene = Moment(line.numbers[:-1], line.levels)
-        present = _present(story.presence_intervals(scene), line.numbers[-1])
-        yield Fact(death.who, "died", (GONE,), _after(line), found=Finding(death.confidence, death.sources, present))
+    return sorted(_facts(found), key=lambda fact: fact.since)
 
 
 def statements_in_talk(
