@@ -25,8 +25,9 @@ from dataclasses import dataclass
 
 from understudy.people.acquaintance import Acquaintance, DirectedLine
 from understudy.progress import Progress, ignore_progress
-from understudy.story import Finding, Moment, Relation, Scene
+from understudy.story import Finding, Relation, Scene
 from understudy.storyfile import Story
+from understudy.storyfile.found import line_after
 
 __all__ = [
     "AFFECTION",
@@ -104,13 +105,7 @@ def _judged(
     sources = tuple(sorted({line.line.moment for line in strongest}))
     confidence = MOST_SURE[kind] * lines / (lines + SURE_LINES)
     finding = Finding(round(confidence, 3), sources, tuple(dict.fromkeys((of, to, *scene.present))))
-    return Feeling(Relation(of, to, kind, round(level), _after(scene), found=finding), low, high)
-
-
-def _after(scene: Scene) -> Moment:
-    """Just after the last line of a scene."""
-    *outer, line = scene.lines[-1].moment.numbers
-    return Moment((*outer, line + 1), scene.lines[-1].moment.levels)
+    return Feeling(Relation(of, to, kind, round(level), line_after(scene.lines[-1].moment), found=finding), low, high)
 
 
 def _knowing(acquaintance: Acquaintance, of: str, to: str) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from understudy.people.plausibility import TYPICAL_LIKENESS, Circumstances, Stat
 from understudy.progress import Progress, ignore_progress
 from understudy.story import PROFILE, Fact, Finding, Moment, Scene
 from understudy.storyfile import Story
+from understudy.storyfile.found import line_after
 
 __all__ = ["SAME", "encoded", "rows_of", "statements", "statements_in_talk"]
 
@@ -163,12 +164,8 @@ def _facts(found: Mapping[str, Iterable[Found]]) -> Iterator[Fact]:
         kept = [item for item in merged(items) if item.confidence >= LEAST][:MOST]
         for item in kept:
             yield Fact(
-                who, PROFILE, (item.sentence,), _after(item.sources[0]), _after(item.until) if item.until else None,
+                who, PROFILE, (item.sentence,), line_after(item.sources[0]),
+                line_after(item.until) if item.until else None,
                 found=Finding(round(item.confidence, 3), item.sources, item.witnesses),
             )  # fmt: skip
-        yield from attribute_facts(who, kept, _after)
-
-
-def _after(line: Moment) -> Moment:
-    """From when on a line is known: it is not yet at its own moment."""
-    return Moment((*line.numbers[:-1], line.numbers[-1] + 1), line.levels)
+        yield from attribute_facts(who, kept, line_after)

@@ -25,6 +25,7 @@ from understudy.people.tie_weighing import genders_of, mass_of, weighed
 from understudy.progress import Progress, ignore_progress
 from understudy.story import Finding, Moment, Relation
 from understudy.storyfile import Story
+from understudy.storyfile.found import line_after
 
 __all__ = ["LEAST", "dated_ties", "ties"]
 
@@ -42,10 +43,9 @@ def ties(story: Story, progress: Progress = ignore_progress) -> list[Relation]:
     """All ties above `LEAST`, both ways, in the order in which they begin."""
     gathered = gather(story, progress)
     genders = genders_of(gathered.evidence)
-    presence = _Presence(story)
     relations: list[Relation] = []
     for tie, since, until in dated_ties(weighed(gathered), story.schema.kinds):
-        witnesses = presence.at(entry.moment for entry in _sources(tie.evidence))
+        witnesses = {who for entry in _sources(tie.evidence) for who in story.present_at(entry.moment)}
         relations.extend(_both_ways(tie, since, until, witnesses, genders))
     return sorted(_one_love_at_a_time(relations), key=lambda relation: relation.since)
 
@@ -86,18 +86,18 @@ def _course(pair: Sequence[Tie]) -> Iterator[tuple[Tie, Moment, Moment | None]]:
     by_kind = {tie.key[2]: tie for tie in pair}
     spouse, lover, friend = (by_kind.pop(kind, None) for kind in ("spouse", "lover", "friend"))
     for tie in by_kind.values():
-        yield tie, _after(tie.evidence[0]), None
+        yield tie, line_after(tie.evidence[0].moment), None
     taken: list[tuple[Moment, Moment | None]] = []
     if spouse is not None:
         past = all(entry.has_ended for entry in spouse.evidence)
-        since, until = _after(spouse.evidence[0]), _end(spouse.evidence)
+        since, until = line_after(spouse.evidence[0].moment), _end(spouse.evidence)
         if past:  # an 'ex-wife' was one before the story told
             yield replace(spouse, key=(*spouse.key[:2], "family")), since, None
         else:
             yield spouse, since, until
         taken.append((since, None if past else until))
     if lover is not None and not all(entry.has_ended for entry in lover.evidence):
-        since, until = _after(lover.evidence[0]), _end(lover.evidence)
+        since, until = line_after(lover.evidence[0].moment), _end(lover.evidence)
         if spouse is not None:
             until = min(filter(None, (until, taken[0][0])))
         if until is None or since < until:
@@ -110,29 +110,23 @@ def _course(pair: Sequence[Tie]) -> Iterator[tuple[Tie, Moment, Moment | None]]:
 
 def _between(friend: Tie, taken: Sequence[tuple[Moment, Moment | None]]) -> Iterator[tuple[Tie, Moment, Moment | None]]:
     """Friendship where nothing closer holds: before it, and after it has ended."""
-    since = _after(friend.evidence[0])
+    since = line_after(friend.evidence[0].moment)
     for begins, ends in taken:
         if since < begins:
             yield friend, since, begins
         if ends is None:
             return
         since = max(since, ends)
-    later = tuple(entry for entry in friend.evidence if not taken or _after(entry) >= since)
+    later = tuple(entry for entry in friend.evidence if not taken or line_after(entry.moment) >= since)
     if later:
-        yield replace(friend, evidence=later), _after(later[0]), None
+        yield replace(friend, evidence=later), line_after(later[0].moment), None
 
 
 def _end(evidence: Sequence[TieEvidence]) -> Moment | None:
     ends = [position for position, entry in enumerate(evidence) if entry.has_ended]
     if not ends or mass_of(entry for entry in evidence[ends[-1] + 1 :] if not entry.has_ended) >= STILL:
         return None
-    return _after(evidence[ends[-1]])
-
-
-def _after(entry: TieEvidence) -> Moment:
-    """A line is known once it has been said."""
-    *coarser, last = entry.moment.numbers
-    return Moment((*coarser, last + 1), entry.moment.levels)
+    return line_after(evidence[ends[-1]].moment)
 
 
 def _sources(evidence: Sequence[TieEvidence]) -> list[TieEvidence]:
@@ -168,21 +162,3 @@ def _term(said: Iterable[tuple[str, TieEvidence]], kind: str, gender: str | None
         if term and (known is None or kind in (known.kind, "family")):
             heights[term] += mass_of((entry,))
     return max(heights, key=heights.__getitem__) if heights else plain_term(kind, gender)
-
-
-class _Presence:
-    """Who is there at a line."""
-
-    def __init__(self, story: Story) -> None:
-        self._story = story
-        self._scenes: dict[tuple[int, ...], tuple[tuple[str, int, int], ...]] = {}
-
-    def at(self, moments: Iterable[Moment]) -> set[str]:
-        return {name for moment in moments for name in self._there(moment)}
-
-    def _there(self, moment: Moment) -> Iterator[str]:
-        *scene, line = moment.numbers
-        numbers = tuple(scene)
-        if numbers not in self._scenes:
-            self._scenes[numbers] = self._story.presence_intervals(Moment(numbers, moment.levels))
-        return (name for name, first, last in self._scenes[numbers] if first <= line <= last)

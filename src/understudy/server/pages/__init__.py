@@ -19,7 +19,7 @@ from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
 from understudy.server.problems import ProblemDocument, problem_response, status_of
 
-__all__ = ["address", "bare_page", "page", "problem_page"]
+__all__ = ["address", "bare_page", "form_fields", "page", "problem_page"]
 
 
 @cache
@@ -78,3 +78,9 @@ def address(view: str, story: str | None = None, at: str | None = None, who: str
     if view == "character" and who:
         path += f"/{quote(who, safe='')}"
     return path + (f"?{urlencode(parameters)}" if parameters else "")
+
+
+async def form_fields(request: Request) -> dict[str, str]:
+    """The texts of a small form, without zero bytes; files are refused."""
+    async with request.form(max_files=0, max_fields=8, max_part_size=4096) as form:
+        return {key: value.replace("\0", "") for key, value in form.items() if isinstance(value, str)}

@@ -22,7 +22,7 @@ from understudy.people.decisions import accept, change, reject, undecided_of_kin
 from understudy.people.draft import StoryDraft, draft, read_draft
 from understudy.people.found_file import write_found
 from understudy.server.context import context_of
-from understudy.server.pages import page
+from understudy.server.pages import form_fields, page
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused, status_of
 from understudy.story import Fact, Moment
@@ -149,7 +149,7 @@ async def find(request: Request) -> Response:
 
 
 async def decide(request: Request) -> Response:
-    form = await _form(request)
+    form = await form_fields(request)
     entry, decision, value = form.get("entry", ""), form.get("decision", ""), form.get("value", "")
 
     def decided(story: Story, found: FoundFile) -> FoundFile:
@@ -161,7 +161,7 @@ async def decide(request: Request) -> Response:
 
 
 async def decide_all(request: Request) -> Response:
-    form = await _form(request)
+    form = await form_fields(request)
     kind, decision = form.get("kind", ""), form.get("decision", "")
     return await _changed(request, lambda _, found: _verdict(decision)(found, undecided_of_kind(found, kind)))
 
@@ -200,11 +200,6 @@ def _kept(story: Story) -> FoundFile:
     if story.found_file is None:
         raise Refused("what was found in this story is left out here, or has no place beside it", 409)
     return read_found(story.found_file, story.levels, story.schema)
-
-
-async def _form(request: Request) -> dict[str, str]:
-    async with request.form(max_files=0, max_fields=8, max_part_size=4096) as form:
-        return {key: value.replace("\0", "") for key, value in form.items() if isinstance(value, str)}
 
 
 ROUTES = [

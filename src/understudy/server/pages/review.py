@@ -19,7 +19,7 @@ from starlette.routing import Route
 from understudy.errors import InputError, UnderstudyError
 from understudy.server import reviews
 from understudy.server.context import context_of
-from understudy.server.pages import page, problem_page
+from understudy.server.pages import form_fields, page, problem_page
 from understudy.server.problems import Refused, status_of
 from understudy.server.reviews import Agreement, QueueQuery, UtteranceDocument, utterance_document
 from understudy.utterances import APPROVED, FILTER, REJECTED, UtteranceStore
@@ -146,7 +146,7 @@ async def review(request: Request, problem: UnderstudyError | None = None) -> Re
 
 
 async def name(request: Request) -> Response:
-    form = await _form(request)
+    form = await form_fields(request)
     try:
         by = reviews.parse_reviewer(form.get("name", "")[:80])
     except Refused as refused:
@@ -160,7 +160,7 @@ async def name(request: Request) -> Response:
 
 
 async def decide(request: Request) -> Response:
-    form, by, state = await _form(request), _reviewer(request), ReviewState.from_query(request.query_params)
+    form, by, state = await form_fields(request), _reviewer(request), ReviewState.from_query(request.query_params)
     number, decision = form.get("number", ""), form.get("decision", "")
     try:
         if decision not in (APPROVED, REJECTED):
@@ -172,7 +172,7 @@ async def decide(request: Request) -> Response:
 
 
 async def undo(request: Request) -> Response:
-    form, by, state = await _form(request), _reviewer(request), ReviewState.from_query(request.query_params)
+    form, by, state = await form_fields(request), _reviewer(request), ReviewState.from_query(request.query_params)
     number = form.get("number", "")
     try:
         await reviews.use_store(context_of(request), lambda store: reviews.undo(store, number, by))
@@ -193,11 +193,6 @@ def _reviewer(request: Request) -> str:
         return reviews.parse_reviewer(unquote(request.cookies.get(COOKIE, ""))[:80])
     except Refused:
         return ""
-
-
-async def _form(request: Request) -> dict[str, str]:
-    async with request.form(max_files=0, max_fields=8, max_part_size=4096) as form:
-        return {key: value.replace("\0", "") for key, value in form.items() if isinstance(value, str)}
 
 
 ROUTES = [
