@@ -34,6 +34,8 @@ __all__ = [
     "NOT_KNOWN_YET",
     "USER_NAME",
     "Agent",
+    "BatchAgent",
+    "BatchLanguageModel",
     "Candidate",
     "ChatMessage",
     "Draft",
@@ -249,9 +251,27 @@ class Ranker(Protocol):
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Log-probability of each token of a text, were it said next."""
+    """Log-probability of each token of a text, were it said next; the last token is the end of the text."""
 
     def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]: ...
+
+
+@runtime_checkable
+class BatchLanguageModel(LanguageModel, Protocol):
+    """A language model that is faster with many texts at once; the same values as one at a time."""
+
+    def log_probs_many(
+        self, questions: Sequence[tuple[Situation, Sequence[Turn], Sequence[str]]]
+    ) -> list[list[list[float]]]:
+        """For each question, for each of its texts, the values that `log_probs` gives."""
+        ...
+
+
+@runtime_checkable
+class BatchAgent(Agent, Protocol):
+    """An agent that is faster with many questions at once; the same replies as one at a time."""
+
+    def reply_many(self, questions: Sequence[tuple[Situation, Sequence[Turn]]]) -> list[Reply]: ...
 
 
 @runtime_checkable

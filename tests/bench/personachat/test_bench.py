@@ -9,8 +9,8 @@ import pytest
 import judged
 from realdata import folder
 from understudy.bench.items import load_items
+from understudy.bench.judged_agents import BY_REPLY, JudgedAgent, judged_agent, scores_of
 from understudy.bench.personachat.bench import DISTRACTORS, bench_personachat, files_of, questions_in
-from understudy.bench.personachat.judging import BY_REPLY, JudgedAgent, judged_agent, scores_of
 from understudy.bench.published import CONDITIONS, hits_at_1
 from understudy.errors import AgentError, InputError
 

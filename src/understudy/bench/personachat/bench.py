@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.bench.compare import compared
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
-from understudy.bench.personachat.judging import JudgedAgent, judged_agent, scores_of
+from understudy.bench.judged_agents import JudgedAgent, judged_agent, scores_of
 from understudy.bench.published import CONDITIONS, PAPER_IS, hits_at_1
 from understudy.dialogue import Example
 from understudy.errors import InputError

@@ -20,7 +20,7 @@ import numpy as np
 
 from understudy.bench.compare import compared
 from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.personachat.judging import judged_agent, scores_of
+from understudy.bench.judged_agents import judged_agent, scores_of
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
