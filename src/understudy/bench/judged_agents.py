@@ -26,7 +26,16 @@ from understudy.progress import Progress, ignore_progress
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
 
-__all__ = ["BY_REPLY", "JudgedAgent", "ManyRanker", "RankingQuestion", "fingerprint", "judged_agent", "scores_of"]
+__all__ = [
+    "BY_REPLY",
+    "JudgedAgent",
+    "ManyRanker",
+    "RankingQuestion",
+    "fingerprint",
+    "judged_agent",
+    "reply_scores",
+    "scores_of",
+]
 
 BATCH = 256
 BY_REPLY = "unigram F1 with the agent's reply"
@@ -104,8 +113,12 @@ def _asked(agent: object, batch: Sequence[Example]) -> Iterator[Sequence[float]]
             yield agent.score(example.situation, example.history, example.candidates)
     else:
         for example in batch:
-            said = cast(Agent, agent).reply(example.situation, example.history).text
-            yield [unigram_f1(said, text, example.situation.persona.language) for text in example.candidates]
+            yield reply_scores(example, cast(Agent, agent).reply(example.situation, example.history).text)
+
+
+def reply_scores(example: Example, reply: str) -> list[float]:
+    """The candidates' scores by what an agent that only replies said."""
+    return [unigram_f1(reply, text, example.situation.persona.language) for text in example.candidates]
 
 
 def _checked(name: str, example: Example, scores: Sequence[float]) -> list[float]:
