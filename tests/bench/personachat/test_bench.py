@@ -171,6 +171,10 @@ def test_failures_are_in_no_figure_but_their_own(data: Path, monkeypatch: pytest
     assert (results["errors"]["value"], results["errors"]["n"], results["errors"]["reason"]) == (0.5, 4, "no answer")
     assert results["hits@1"]["n"] == results["f1"]["n"] == 2
     assert document["items"][0]["names"] == ["1.1", "2.1"]
+    assert [(row["item"], row["reason"]) for row in document["failures"]] == [
+        ("1.2", "no answer"),
+        ("2.2", "no answer"),
+    ]
 
 
 def test_the_manifest_keeps_the_prompt_of_an_agent_that_writes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
