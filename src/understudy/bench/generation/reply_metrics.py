@@ -36,7 +36,7 @@ from understudy.metrics.generation import (
     tokenize_replies,
 )
 from understudy.metrics.mauve import Encode, mauve
-from understudy.metrics.overlap import p_cover, p_f1
+from understudy.metrics.overlap import corpus_ranks, p_cover, p_f1
 from understudy.metrics.samples import Samples
 from understudy.metrics.statistics import interval
 from understudy.persona import Persona
@@ -79,17 +79,16 @@ def _mark_by_profile(marks: Marks, examples: Sequence[Example], answered: Sequen
         persona = examples[index].situation.persona
         if persona.profile:
             by_persona.setdefault((persona.language, persona.profile), (persona, []))[1].append((index, text))
-    samples = {
-        language: Samples({}, language, {text for example in examples for text in right_replies(example)})
-        for language, _ in by_persona
-    }
+    right = list(dict.fromkeys(text for example in examples for text in right_replies(example)))
+    samples = {language: Samples({}, language, right) for language in {language for language, _ in by_persona}}
+    ranks = {language: corpus_ranks(known) for language, known in samples.items()}
     for persona, said in by_persona.values():
         known = samples[persona.language]
         lines = known.tokenize([text for _, text in said])
         against = contradiction(known, persona).values(lines)
         values_by_metric = {
             "p_f1": p_f1(known, persona.profile).values(lines),
-            "p_cover": p_cover(known, persona.profile).values(lines),
+            "p_cover": p_cover(known, persona.profile, ranks[persona.language]).values(lines),
             "contradicts": np.where(np.isnan(against), np.nan, against >= CONTRADICTION),
         }
         for metric, values in values_by_metric.items():
