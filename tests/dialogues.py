@@ -35,7 +35,8 @@ def gpt2_base(folder: Path, base: Path) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(5)
         sizes = {"vocab_size": len(tokenizer), "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128}
-        model: Any = GPT2LMHeadModel(GPT2Config(**sizes, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
+        marks = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+        model: Any = GPT2LMHeadModel(GPT2Config(**sizes, **marks, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

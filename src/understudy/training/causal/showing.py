@@ -65,7 +65,8 @@ class DialogueDrawer:
 def under_condition(situation: Situation, condition: str) -> Situation:
     """The situation with no profile, the own one ('self'), or both."""
     if condition != "both" and situation.faced is not None:
-        situation = replace(situation, faced=replace(situation.faced, profile=()))
+        others = tuple(replace(other, profile=()) for other in situation.present)
+        situation = replace(situation, faced=replace(situation.faced, profile=()), present=others)
     if condition == "none":
         situation = replace(situation, persona=replace(situation.persona, profile=()))
     return situation
