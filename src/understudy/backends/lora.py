@@ -35,7 +35,8 @@ class LowRankLinear(nn.Module):
         result: Tensor = self.linear(values)
         if self.down is None or self.up is None:
             return result
-        return result + (values @ self.down.to(values.dtype).T) @ self.up.to(values.dtype).T * self.scale
+        low = values @ self.down.to(values.dtype).T
+        return torch.add(result, low @ self.up.to(values.dtype).T, alpha=self.scale)
 
 
 class Adapters:

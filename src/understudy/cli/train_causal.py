@@ -17,7 +17,7 @@ from understudy.training import TRAINERS
 __all__ = ["causal"]
 
 DIALOGUES = "causal-dialogues"
-OF_DIALOGUES = ("rate", "lora", "window", "none", "both", "paraphrase", "monologues")
+OF_DIALOGUES = ("tokens", "rate", "lora", "window", "none", "both", "paraphrase", "monologues")
 
 
 @click.command(short_help="A causal language model of dialogues, or of a character.")
@@ -37,6 +37,7 @@ OF_DIALOGUES = ("rate", "lora", "window", "none", "both", "paraphrase", "monolog
     "--lora", type=click.IntRange(0, 4096), metavar="RANK", help="Rank of the trained adapters; 0: all weights."
 )  # fmt: skip
 @click.option("--merged", is_flag=True, help="Write the sum of adapters and base, not the adapters alone.")
+@click.option("--tokens", type=click.IntRange(16, 10_000_000), metavar="N", help="Tokens a step of dialogues.")
 @click.option("--rate", type=click.FloatRange(0, 1, min_open=True), metavar="X", help="Learning rate.")
 @click.option("--window", type=click.IntRange(16, 1_000_000), metavar="N", help="Tokens of a dialogue read at once.")
 @click.option("--none", type=click.FloatRange(0, 1), metavar="SHARE", help="Dialogues shown without a profile.")
@@ -77,6 +78,8 @@ def causal(
     if story is not None and name is not None:
         _train_lines(story, name, at, base, out, seed, device, fresh, as_json, options)
         return
+    if options["batch"] is not None:
+        raise click.UsageError("--batch is for a character's lines; a step of dialogues has so many --tokens.")
     from understudy.training.causal.trainer import DialogueTask
     from understudy.training.workers import launched_workers
 

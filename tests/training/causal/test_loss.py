@@ -57,8 +57,8 @@ def test_loss_and_gradient_are_those_worked_out_by_hand(folder: Path) -> None:
     rng = np.random.default_rng(4)
     matrices = {name: rng.normal(0, 0.2, values.shape).astype(np.float32) for name, values in part.start.items()}
     parameters = {name: torch.from_numpy(values).requires_grad_() for name, values in matrices.items()}
-    loss = DialogueLoss(model, part, lambda _epoch, index: sequences[index], epoch_steps=1)
-    value = loss(parameters, np.arange(4), 0)
+    loss = DialogueLoss(model, part, lambda _epoch, index: sequences[index], [[0, 1], [2, 3]])
+    value = loss(parameters, np.arange(2), 0)
     assert float(value.detach()) == pytest.approx(by_hand(folder, matrices, sequences), rel=1e-5)
     value.backward()  # type: ignore[no-untyped-call]
     for name in ("model.layers.0.self_attn.k_proj.b", "model.layers.1.mlp.down_proj.a"):
@@ -71,9 +71,7 @@ def test_loss_and_gradient_are_those_worked_out_by_hand(folder: Path) -> None:
 
 
 def test_whole_or_adapted_the_loss_begins_the_same_and_shares_of_workers_add_up(folder: Path) -> None:
-    import torch
-
-    from understudy.training.causal.loss import AllWeights, DialogueLoss, LowRank
+    from understudy.training.causal.loss import AllWeights, LowRank
     from understudy.training.workers import Workers
 
     whole, adapted = (open_transformer(folder / "base", "cpu") for _ in range(2))
@@ -83,16 +81,21 @@ def test_whole_or_adapted_the_loss_begins_the_same_and_shares_of_workers_add_up(
         (whole, AllWeights(whole.network)),
         (adapted, LowRank(adapted.network, 3, SCALE, seed=1)),
     ):
-        parameters = {name: torch.from_numpy(array) for name, array in part.start.items()}
-
-        def loss(workers: Workers | None, count: int = 4, model: Any = model, part: Any = part) -> DialogueLoss:
-            return DialogueLoss(model, part, lambda _epoch, index: sequences[index % count], 1, workers)
-
-        values.append(float(loss(None)(parameters, np.arange(4), 0)))
-        shares = [loss(Workers(rank, 3, "cpu", None))(parameters, np.arange(4), 0) for rank in range(3)]
-        assert float(sum(shares)) == pytest.approx(values[-1], rel=1e-5)
-        assert float(loss(Workers(1, 2, "cpu", None))(parameters, np.arange(1), 0)) == 0, "nothing is left for it"
+        values.append(start_loss(model, part, sequences))
+        shares = [start_loss(model, part, sequences, Workers(rank, 3, "cpu", None)) for rank in range(3)]
+        assert sum(shares) == pytest.approx(values[-1], rel=1e-5)
+        assert start_loss(model, part, sequences[:1], Workers(1, 2, "cpu", None)) == 0, "nothing is left for it"
     assert values[0] == pytest.approx(values[1], rel=1e-5)
+
+
+def start_loss(model: Any, part: Any, sequences: list[TokenizedDialogue], workers: Any = None) -> float:
+    import torch
+
+    from understudy.training.causal.loss import DialogueLoss
+
+    parameters = {name: torch.from_numpy(array) for name, array in part.start.items()}
+    loss = DialogueLoss(model, part, lambda _epoch, index: sequences[index], [list(range(len(sequences)))], workers)
+    return float(loss(parameters, np.arange(1), 0))
 
 
 def test_sequences_of_like_length_are_read_together() -> None:

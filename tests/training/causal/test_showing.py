@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from dialogues import dialogue_base, trades
 from understudy.agents.causal_prompt import DialogueFormat
 from understudy.training.causal.corpora import read_corpus
 from understudy.training.causal.settings import CausalSettings
-from understudy.training.causal.showing import DialogueDrawer, under_condition
+from understudy.training.causal.showing import DialogueDrawer, like_lengths, under_condition
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
@@ -41,3 +42,18 @@ def test_a_condition_hides_profiles_and_nothing_else(tmp_path: Path) -> None:
     assert both == told and self.persona == told.persona and none.persona.profile == ()
     assert self.faced is not None and none.faced is not None and told.faced is not None
     assert self.faced.profile == none.faced.profile == () and self.faced.name == told.faced.name
+
+
+def test_dialogues_of_one_length_are_a_batch(tmp_path: Path) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    data = trades(tmp_path / "data", 12)
+    form = DialogueFormat(PreTrainedTokenizerFast.from_pretrained(dialogue_base(tmp_path / "base", data)), 128)
+    dialogues = read_corpus(data, 0, 0).training
+    dialogues = [replace(one, turns=one.turns[: 2 + number % 3]) for number, one in enumerate(dialogues)]
+    batches = like_lengths(dialogues, form, 200)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(dialogues)))
+    lengths = [len(form.dialogue(one.situation, one.turns, one.learnt).ids) for one in dialogues]
+    sizes = [[lengths[index] for index in batch] for batch in batches]
+    assert all(max(some) * len(some) <= 200 for some in sizes) and len(batches) < len(dialogues) / 2
+    assert [max(some) for some in sizes] == sorted(max(some) for some in sizes)

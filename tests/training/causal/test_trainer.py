@@ -30,7 +30,7 @@ from understudy.training.task import checkpoint_folder
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
-SETTINGS = CausalSettings(epochs=2, batch=8, rate=1e-2, lora=4, held_back=0.2, window=128, none=0.2, both=0.2)
+SETTINGS = CausalSettings(epochs=2, tokens=400, rate=1e-2, lora=4, held_back=0.2, window=128, none=0.2, both=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_two_processes_learn_what_one_does(folder: Path, tmp_path: Path) -> None
         sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1",
         "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "understudy", "train", "causal",
         "--data", folder / "data", "--base", folder / "llama", "--out", tmp_path / "two", "--epochs", "2",
-        "--batch", "8", "--rate", "1e-2", "--lora", "4", "--held-back", "0.2", "--window", "128", "--none", "0.2",
+        "--tokens", "400", "--rate", "1e-2", "--lora", "4", "--held-back", "0.2", "--window", "128", "--none", "0.2",
         "--both", "0.2", "--device", "cpu", "--json",
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}

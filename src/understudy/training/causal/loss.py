@@ -80,17 +80,23 @@ class _ChosenLogits(nn.Module):
 
 
 class DialogueLoss:
-    """The loss of a batch of dialogues, or of this worker's share of it."""
+    """The loss of a batch of dialogues, or of this worker's share of it; `batches` has their indices."""
 
     def __init__(
-        self, model: Transformer, part: TrainedPart, draw: Draw, epoch_steps: int, workers: Workers | None = None
+        self,
+        model: Transformer,
+        part: TrainedPart,
+        draw: Draw,
+        batches: Sequence[Sequence[int]],
+        workers: Workers | None = None,
     ) -> None:
-        self._model, self._part, self._draw, self._epoch_steps = model, part, draw, epoch_steps
+        self._model, self._part, self._draw, self._batches = model, part, draw, batches
         self._rank, self._count = (workers.rank, workers.count) if workers is not None else (0, 1)
 
     def __call__(self, parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
-        epoch = step // self._epoch_steps
-        sequences = sorted((self._draw(epoch, index) for index in batch.tolist()), key=lambda drawn: len(drawn.ids))
+        epoch = step // len(self._batches)
+        indices = [index for number in batch.tolist() for index in self._batches[number]]
+        sequences = sorted((self._draw(epoch, index) for index in indices), key=lambda drawn: len(drawn.ids))
         learnt = sum(len(sequence.learnt) for sequence in sequences)
         own = sequences[self._rank :: self._count]
         with self._autocast():

@@ -14,14 +14,15 @@ __all__ = ["CausalSettings"]
 class CausalSettings:
     """How it is trained, then what it is shown.
 
-    `batch` are dialogues a step. `lora` is the rank of the adapters, and 0 trains all weights; `scale` is their
-    alpha / rank. Of PersonaChat's dialogues a share is shown with no profile (`none`), another with both (`both`), the
-    rest with the profile of whoever answers; its sentences are in random order, a share (`paraphrase`) of them replaced
-    by an utterance that says the same. With `monologues`, such utterances are learnt as well, as their sayer's.
+    `tokens` are those of a step, padding included: dialogues of about one length together. `lora` is the rank of the
+    adapters, and 0 trains all weights; `scale` is their alpha / rank. Of PersonaChat's dialogues a share is shown with
+    no profile (`none`), another with both (`both`), the rest with the profile of whoever answers; its sentences are in
+    random order, a share (`paraphrase`) of them replaced by an utterance that says the same. With `monologues`, such
+    utterances are learnt as well, as their sayer's.
     """
 
     epochs: int = 3
-    batch: int = 32
+    tokens: int = 8_192
     rate: float = 5e-4
     lora: int = 32
     scale: float = 1.0
@@ -33,7 +34,7 @@ class CausalSettings:
     monologues: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate", "scale", "window"):
+        for name in ("epochs", "tokens", "rate", "scale", "window"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
         if self.lora < 0:
@@ -46,4 +47,5 @@ class CausalSettings:
 
     @property
     def optimization(self) -> Optimization:
-        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)
+        """Of batches that are put together before."""
+        return Optimization(self.epochs, 1, self.rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)

@@ -11,7 +11,7 @@ from understudy.dialogue import Situation
 from understudy.training.causal.corpora import TrainingDialogue
 from understudy.training.causal.settings import CausalSettings
 
-__all__ = ["DialogueDrawer", "in_windows", "under_condition"]
+__all__ = ["DialogueDrawer", "in_windows", "like_lengths", "under_condition"]
 
 
 def in_windows(dialogues: Iterable[TrainingDialogue], form: DialogueFormat) -> Iterator[TrainingDialogue]:
@@ -21,6 +21,17 @@ def in_windows(dialogues: Iterable[TrainingDialogue], form: DialogueFormat) -> I
             learnt = frozenset(index - start for index in dialogue.learnt if first <= index < stop)
             if learnt:
                 yield replace(dialogue, turns=dialogue.turns[start:stop], learnt=learnt)
+
+
+def like_lengths(dialogues: Sequence[TrainingDialogue], form: DialogueFormat, tokens: int) -> list[list[int]]:
+    """Indices of dialogues of about one length, at most so many tokens together, so that little is padding."""
+    sizes = [len(form.dialogue(one.situation, one.turns, one.learnt).ids) for one in dialogues]
+    batches: list[list[int]] = []
+    for index in sorted(range(len(dialogues)), key=sizes.__getitem__):
+        if not batches or sizes[index] * (len(batches[-1]) + 1) > tokens:
+            batches.append([])
+        batches[-1].append(index)
+    return batches
 
 
 class DialogueDrawer:

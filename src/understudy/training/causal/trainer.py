@@ -26,7 +26,7 @@ from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
 from understudy.training.causal.corpora import Corpus, TrainingDialogue, read_corpus
 from understudy.training.causal.settings import CausalSettings
-from understudy.training.causal.showing import DialogueDrawer, in_windows, under_condition
+from understudy.training.causal.showing import DialogueDrawer, in_windows, like_lengths, under_condition
 from understudy.training.loop import Progress, fit, no_progress, select_device
 from understudy.training.task import (
     CHECKPOINT_EVERY,
@@ -115,11 +115,11 @@ def train(asked: DialogueTask | TrainingTask[CausalSettings], progress: Progress
     training, held = list(in_windows(corpus.training, form)), list(in_windows(corpus.held, form))
     before = _figures(model, part, part.start, held, form)
     model.network.train()
-    steps = settings.optimization.steps(len(training)) // settings.epochs
+    batches = like_lengths(training, form, settings.tokens)
     drawer = DialogueDrawer(training, corpus.paraphrases, settings, form, task.seed)
     every = task.every if settings.lora else task.every * UNSAVED
     learnt = fit(
-        part.start, DialogueLoss(model, part, drawer, steps, workers), len(training), settings.optimization,
+        part.start, DialogueLoss(model, part, drawer, batches, workers), len(batches), settings.optimization,
         task.seed, on, checkpoint, progress, every, workers=workers,
     )  # fmt: skip
     model.network.eval()
