@@ -42,7 +42,7 @@ from understudy.story import Character, Fact, Moment, Relation
 from understudy.text import guess_language
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["READER", "events", "examples", "recognises"]
+__all__ = ["READER", "events", "examples", "recognises", "sessions"]
 
 LINE = re.compile(r"\s*([^:：]{1,80}?)\s*[:：]\s*(.*)", re.DOTALL)
 POSITION = re.compile(r"\s*book\s*(\d{1,4})\W*chapter\s*(\d{1,4})\s*", re.IGNORECASE)
@@ -242,7 +242,19 @@ def _fact_entry(span: DatedSpan[tuple[str, str], tuple[str, ...]]) -> FactEntry:
     return FactEntry(span.source, Fact(who, attribute, span.value, span.since, span.until))
 
 
+def sessions(source: SourceFile) -> Iterator[tuple[Situation, tuple[Turn, ...]]]:
+    """Every session as the owner of its relations knows it, and its turns, in the order of the file."""
+    for location, member in json_members(source):
+        yield _situation(source, session_of(source, location, member))
+
+
 def _example(source: SourceFile, session: Session) -> Example:
+    situation, history = _situation(source, session)
+    gold = frozenset(index for index, reply in enumerate(session.replies) if reply == session.replies[0])
+    return Example(situation, history, session.replies, gold, session.key)
+
+
+def _situation(source: SourceFile, session: Session) -> tuple[Situation, tuple[Turn, ...]]:
     moment, owner = Moment(session.chapter, LEVELS), session.owner
     language = guess_language(session.scene + " ".join(session.lines))
     facts = [Fact(who, attribute, values, moment) for who, attribute, values in session.facts() if values]
@@ -271,9 +283,7 @@ def _example(source: SourceFile, session: Session) -> Example:
         language=language,
     )
     faced = others[next(iter(spoke))] if spoke else None
-    situation = Situation(persona, session.scene.strip(), faced, tuple(others.values()))
-    gold = frozenset(index for index, reply in enumerate(session.replies) if reply == session.replies[0])
-    return Example(situation, history, session.replies, gold, session.key)
+    return Situation(persona, session.scene.strip(), faced, tuple(others.values())), history
 
 
 READER = Reader("HPD sessions", recognises, events, examples)
