@@ -40,6 +40,7 @@ from understudy.cli.models import models
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
 from understudy.cli.prompt import prompt
+from understudy.cli.questions import questions
 from understudy.cli.read import read
 from understudy.cli.score import score
 from understudy.cli.serve import serve
@@ -142,6 +143,7 @@ for command in (
     train,
     bench,
     compare,
+    questions,
     check,
     continuity,
     profile,
