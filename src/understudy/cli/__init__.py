@@ -45,6 +45,7 @@ from understudy.cli.read import read
 from understudy.cli.score import score
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
+from understudy.cli.stats import stats
 from understudy.cli.train import train
 from understudy.cli.train_guesser import guesser
 from understudy.cli.utterances import utterances
@@ -128,6 +129,7 @@ for command in (
     draft,
     cast,
     scenes,
+    stats,
     persona,
     chat,
     memory,
