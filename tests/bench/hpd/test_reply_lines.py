@@ -108,3 +108,10 @@ def test_nothing_of_the_reply_or_later_can_be_reached(tmp_path: Path, plan: Plan
         assert all(fact.since <= line.moment for fact in plan.facts if any(fact.values[0] in text for text in reached))
         remembered = {said.moment for scene in question.situation.persona.past.scenes() for said in scene.lines}
         assert all(moment < Moment(line.scene.numbers) for moment in remembered)
+
+
+def test_other_scripts_have_their_own_full_stop() -> None:
+    story = read("demo-ja")
+    question = question_at(story, next(reply_lines(story, characters_asked(story), 2)))
+    assert "。" in question.situation.setting
+    assert "." not in question.situation.setting

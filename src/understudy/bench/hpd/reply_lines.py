@@ -123,7 +123,9 @@ def question_at(story: Story, line: ReplyLine) -> StoryQuestion:
         raise StoryError(f"nothing was said to {line.who} before {line.moment.dotted}")
     shown_as = false_names(story, line.who, line.moment)
     persona = replace(situation.persona, past=story.past(line.who, line.scene, shown_as))
-    return StoryQuestion(line, replace(situation, persona=persona, setting=_scene_text(scene)), history)
+    return StoryQuestion(
+        line, replace(situation, persona=persona, setting=_scene_text(scene, persona.language)), history
+    )
 
 
 def _turns(lines: Sequence[Line]) -> Iterator[Turn]:
@@ -132,9 +134,9 @@ def _turns(lines: Sequence[Line]) -> Iterator[Turn]:
             yield Turn(line.speaker, text)
 
 
-def _scene_text(scene: Scene) -> str:
+def _scene_text(scene: Scene, language: str) -> str:
     """The setting, then what was described so far."""
-    parts = (
-        " ".join(text.split()) for text in (scene.setting, *(line.text for line in scene.lines if not line.speaker))
-    )
-    return " ".join(part if ENDS_SENTENCE.search(part) else f"{part}." for part in parts if part)
+    described = (line.text for line in scene.lines if line.speaker is None)
+    parts = [" ".join(text.split()) for text in (scene.setting, *described)]
+    full_stop, blank = (".", " ") if language == "en" else ("。", "")
+    return blank.join(part if ENDS_SENTENCE.search(part) else f"{part}{full_stop}" for part in parts if part)
