@@ -301,20 +301,20 @@ def hpd_generation_figure(model: str, given: Iterable[str], metric: str) -> floa
 
 def hpd_paper_rows() -> list[Row]:
     """The paper's own rows: its models were not run here, and nobody was asked."""
-    told = [
+    printed = [
         (model, HPD_GIVEN[model], metric, value)
         for model, figures in HPD_GENERATION.items()
         for metric, value in figures.items()
     ]
-    told += [
+    printed += [
         (model, HPD_GIVEN[model], metric, value)
         for model, values in HPD_HUMAN.items()
         for metric, value in zip(HUMAN, values)
     ]
-    told += [("ChatGPT", "scene+attributes+relations", f"consistent_{name}", value)
+    printed += [("ChatGPT", "scene+attributes+relations", f"consistent_{name}", value)
              for name, value in zip(("fluency", "scene", "attributes", "relations"), CHATGPT)]  # fmt: skip
     return [
         {"agent": model, "given": given, "metric": metric, "value": None, "low": None, "high": None, "n": 0,
          "paper": value, "reason": "told by the paper; not run here"}
-        for model, given, metric, value in told
+        for model, given, metric, value in printed
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from understudy.progress import Progress, ignore_progress
 
 __all__ = ["GeneratedReply", "prompt_of", "replies_of"]
 
-BATCH = 32
+BATCH = 64
 FAILURES = 10  # in a row: then it is no single question that the agent fails on
 
 

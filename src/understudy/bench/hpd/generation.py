@@ -76,7 +76,7 @@ class HpdGeneration:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
+class _SessionAnswers:
     """What one agent answered, given one thing."""
 
     examples: Sequence[Example]
@@ -122,16 +122,16 @@ def _on(progress: Progress, given: str) -> Progress:
 
 def _ask(
     agent: JudgedAgent, examples: Sequence[Example], count: int | None, progress: Progress, cache: Path | None
-) -> _Answers:
+) -> _SessionAnswers:
     likelihoods = likelihood_marks(agent, examples, progress, cache)
     if count is None:
         count = 0 if likelihoods is None and agent.judged_by is None else len(examples)
     asked = examples[:count]
     replies = replies_of(agent, asked, progress, cache) if asked else None
-    return _Answers(examples, likelihoods, replies, NO_REPLIES if asked else NOT_ASKED)
+    return _SessionAnswers(examples, likelihoods, replies, NO_REPLIES if asked else NOT_ASKED)
 
 
-def _marks(answers: _Answers) -> dict[str, Sequence[float | None]]:
+def _marks(answers: _SessionAnswers) -> dict[str, Sequence[float | None]]:
     """Marks of every session: of likelihood where all have a negative, and of replies where it was asked for one."""
     marks: dict[str, Sequence[float | None]] = {}
     if answers.likelihoods is not None:
@@ -160,7 +160,9 @@ def _negatives(example: Example) -> list[int]:
     return [index for index in range(len(example.candidates)) if index not in example.gold]
 
 
-def _rows(agent: JudgedAgent, what: Mapping[str, str], answers: _Answers, seed: int, encode: Encode) -> list[Row]:
+def _rows(
+    agent: JudgedAgent, what: Mapping[str, str], answers: _SessionAnswers, seed: int, encode: Encode
+) -> list[Row]:
     paper = partial(hpd_generation_figure, agent.model, parts_of(what["given"]))
     asked = answers.examples if answers.replies is None else answers.examples[: len(answers.replies)]
     rows = likelihood_rows(what, answers.examples, answers.likelihoods, seed, paper)
@@ -170,7 +172,7 @@ def _rows(agent: JudgedAgent, what: Mapping[str, str], answers: _Answers, seed: 
     return [by_metric[metric] for metric in (*GENERATION, "errors") if metric in by_metric]
 
 
-def _delta_m(answers: _Answers, seed: int, encode: Encode) -> Figure:
+def _delta_m(answers: _SessionAnswers, seed: int, encode: Encode) -> Figure:
     if answers.replies is None:
         return answers.reason
     answered = [
@@ -179,12 +181,12 @@ def _delta_m(answers: _Answers, seed: int, encode: Encode) -> Figure:
     if len(answered) < FEWEST:
         return TOO_FEW
     negatives = [[example.candidates[index] for index in _negatives(example)] for example, _ in answered]
-    places = min(map(len, negatives))
-    if not places:
+    count = min(map(len, negatives))
+    if not count:
         return NO_NEGATIVES
     said = encode([text for _, text in answered])
     right = encode([right_replies(example)[0] for example, _ in answered])
-    wrong = [encode([texts[place] for texts in negatives]) for place in range(places)]
+    wrong = [encode([texts[number] for texts in negatives]) for number in range(count)]
     values = [
         mauve_of_features(right, said, number)
         - float(np.mean([mauve_of_features(features, said, number) for features in wrong]))
@@ -207,7 +209,7 @@ class _Remembered:
         return np.stack([self._rows[text] for text in texts])
 
 
-def _sample(answers: _Answers) -> Iterator[Row]:
+def _sample(answers: _SessionAnswers) -> Iterator[Row]:
     """The first replies beside the right ones."""
     for example, reply in list(zip(answers.examples, answers.replies or ()))[:SHOWN]:
         turns = [[turn.speaker, turn.text] for turn in example.history]

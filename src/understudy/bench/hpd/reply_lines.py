@@ -33,13 +33,13 @@ ENDS_SENTENCE = re.compile(r"[.!?。！？…:;,\"'”’)]$")
 
 @dataclass(frozen=True, slots=True)
 class ReplyLine:
-    """A line that answers somebody: who says it, in which scene, and whom the character had heard last."""
+    """A line that answers somebody: who says it, in which scene, and whom it answers."""
 
     scene: Moment
     moment: Moment
     who: str
     text: str
-    heard: str
+    answers: str
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ def sampled(lines: Sequence[ReplyLine], limit: int | None, seed: int) -> list[Re
 
 def question_at(story: Story, line: ReplyLine) -> StoryQuestion:
     """The question that a line answers; a `StoryError` where the story has nobody who could be asked or faced."""
-    situation = situation_at(story, line.who, line.moment, line.heard)
+    situation = situation_at(story, line.who, line.moment, line.answers)
     scene = next(iter(situation.persona.past.scenes(last=1)), None)
     if scene is None or scene.moment != line.scene:
         raise StoryError(f"{line.who} was not there for the turns before {line.moment.dotted}")
