@@ -9,7 +9,7 @@
 
 The paper computes delta-m from all negatives and reports the average. MAUVE grows with the number of texts, so here
 each session gives one negative at a time, and every comparison is of as many texts as there are sessions; its interval
-runs from the smallest to the largest over seeds of k-means.
+runs from the smallest to the largest over negatives and seeds of k-means.
 
 Every agent is judged for each thing it is given (`given`: which of scene, attributes and relations). What a part adds
 is told by pairs that differ in it alone, session by session: the difference of the log-probability of a word of the
@@ -47,7 +47,7 @@ from understudy.bench.judged_agents import JudgedAgent
 from understudy.bench.published import hpd_generation_figure
 from understudy.dialogue import Example
 from understudy.encoding import shared_encoder
-from understudy.metrics.mauve import SEEDS, Encode, mauve_of_features
+from understudy.metrics.mauve import Encode, delta_m
 from understudy.metrics.perplexity import SetLikelihood, delta_p_by_item
 from understudy.metrics.statistics import Interval, holm, interval, paired_p
 from understudy.progress import Progress, ignore_progress
@@ -184,15 +184,14 @@ def _delta_m(answers: _SessionAnswers, seed: int, encode: Encode) -> Figure:
     count = min(map(len, negatives))
     if not count:
         return NO_NEGATIVES
-    said = encode([text for _, text in answered])
-    right = encode([right_replies(example)[0] for example, _ in answered])
-    wrong = [encode([texts[number] for texts in negatives]) for number in range(count)]
-    values = [
-        mauve_of_features(right, said, number)
-        - float(np.mean([mauve_of_features(features, said, number) for features in wrong]))
-        for number in range(seed, seed + SEEDS)
+    said = [text for _, text in answered]
+    right = [right_replies(example)[0] for example, _ in answered]
+    by_negative = [
+        delta_m(right, [texts[number] for texts in negatives], said, encode, seed) for number in range(count)
     ]
-    return Interval(float(np.mean(values)), min(values), max(values)), len(answered)
+    mean = float(np.mean([figure.value for figure in by_negative]))
+    smallest, largest = min(figure.low for figure in by_negative), max(figure.high for figure in by_negative)
+    return Interval(mean, smallest, largest), len(answered)
 
 
 class _Remembered:
