@@ -265,8 +265,8 @@ HPD_GENERATION: Mapping[str, Mapping[str, float]] = {
     "Dialog-GPT": {"dist-1": 0.2301, "perplexity": 37.8, "delta-p": 0.54, "mauve": 0.968, "delta-m": 0.192},
 }
 """By the paper's model. Perplexity is that of each model's own tokens, of Chinese; the paper has none per word."""
-HPD_GIVEN = {"GPT-2": "scene", "Ori-BOB": "dialogue", "Per-BOB": "relations", "Dialog-GPT": "dialogue"}
-"""What the paper's models read beside the dialogue; GPT-2 reads the scene and 'Harry says:'."""
+HPD_GIVEN = {"GPT-2": "scene", "Ori-BOB": "dialogue", "Per-BOB": "dialogue+relations", "Dialog-GPT": "dialogue"}
+"""What the paper's models read; GPT-2 the scene and 'Harry says:'."""
 
 HUMAN = ("fluency", "relevance_scene", "relevance_attributes", "relevance_relations")
 HPD_HUMAN: Mapping[str, tuple[float, ...]] = {
@@ -311,7 +311,7 @@ def hpd_paper_rows() -> list[Row]:
         for model, values in HPD_HUMAN.items()
         for metric, value in zip(HUMAN, values)
     ]
-    printed += [("ChatGPT", "scene+attributes+relations", f"consistent_{name}", value)
+    printed += [("ChatGPT", "dialogue+scene+attributes+relations", f"consistent_{name}", value)
              for name, value in zip(("fluency", "scene", "attributes", "relations"), CHATGPT)]  # fmt: skip
     return [
         {"agent": model, "given": given, "metric": metric, "value": None, "low": None, "high": None, "n": 0,

@@ -95,7 +95,7 @@ def judge_generation(
     replies: int | None = None,
     encode: Encode | None = None,
 ) -> HpdGeneration:
-    """Judge agents on questions, by what of them is given ('scene+relations').
+    """Judge agents on questions, by what of them is given ('dialogue+scene+relations').
 
     `replies` says how many sessions an agent answers in its own words: by default all, but none of an agent that only
     ranks. `encode` is the encoder of MAUVE, by default the shipped one.
@@ -212,7 +212,8 @@ def _sample(answers: _SessionAnswers) -> Iterator[Row]:
     """The first replies beside the right ones."""
     for example, reply in list(zip(answers.examples, answers.replies or ()))[:SHOWN]:
         turns = [[turn.speaker, turn.text] for turn in example.history]
-        yield {"item": example.name, "history": turns, "gold": right_replies(example)[0], "reply": reply.text}
+        speaker, gold = example.situation.persona.name, right_replies(example)[0]
+        yield {"item": example.name, "speaker": speaker, "history": turns, "gold": gold, "reply": reply.text}
 
 
 def _what_parts_add(items: Sequence[Items], seed: int) -> list[Row]:
