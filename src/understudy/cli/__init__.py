@@ -40,10 +40,12 @@ from understudy.cli.models import models
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
 from understudy.cli.prompt import prompt
+from understudy.cli.questions import questions
 from understudy.cli.read import read
 from understudy.cli.score import score
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
+from understudy.cli.stats import stats
 from understudy.cli.train import train
 from understudy.cli.train_causal import causal
 from understudy.cli.train_guesser import guesser
@@ -129,6 +131,7 @@ for command in (
     draft,
     cast,
     scenes,
+    stats,
     persona,
     chat,
     memory,
@@ -144,6 +147,7 @@ for command in (
     train,
     bench,
     compare,
+    questions,
     check,
     continuity,
     profile,

@@ -153,6 +153,29 @@ def test_kinds_hold_both_ways_but_a_teacher_is_one_only_to_the_pupil() -> None:
     }
 
 
+def test_a_list_is_several_values_and_secrets_and_sentences_are_facts_of_their_own(tmp_path: Path) -> None:
+    own = {"secret": ["a map, torn", "a debt"], "profile": ["I row.", "I sing."], "motto": ["So, be it"]}
+    path = tmp_path / "test.json"
+    path.write_bytes(as_json({"a": session("Book1-chapter1", "Moss: So?", attributes={"Wren": own})}))
+    assert {(fact.attribute, fact.values, fact.known_to) for fact in facts(path.read_bytes())} == {
+        ("secret", ("a map, torn",), ()),
+        ("secret", ("a debt",), ()),
+        ("profile", ("I row.",), None),
+        ("profile", ("I sing.",), None),
+        ("motto", ("So, be it",), None),
+    }
+    (example,) = examples(SourceFile(path))
+    persona = example.situation.persona
+    assert persona.attributes == {"secret": ("a map, torn", "a debt"), "motto": ("So, be it",)}
+    assert {"I row.", "I sing."} < set(persona.profile)
+
+
+def test_a_parent_is_no_child() -> None:
+    related = {"Moss": {"name": "Moss Fell", "parent": 1.0, "sibling": 0.0}}
+    told = ties(as_json({"a": session("Book1-chapter1", "Moss: So?", **{"relations with Wren": related})}))
+    assert [(tie.of, tie.to, tie.kind) for tie in told] == [("Wren", "Moss", "parent")]
+
+
 def test_a_change_within_a_chapter_is_dated_by_its_scene() -> None:
     changed = {**LATER, "attributes": {"Wren": {"age": "11"}}}
     told = [

@@ -7,7 +7,8 @@
 As a story every session is a scene of its chapter, with the scene's text as its setting. Sessions may stand in any
 order: a first pass notes the location of each, a second reads them in the order of the books. Attributes and relations
 become facts and ties where they change; 'None' and blank are absent. As a benchmark every session with a positive
-response is a question put to Harry.
+response is a question put to Harry. Beyond HPD, an attribute may be a list of texts, each a value of its own: so are
+written what a story has and HPD has not, as secrets and sentences of a profile (`export.hpd`).
 
 A unit is a scene's text, a line of dialogue, or a reply to choose from; the last are questions, not story, and are
 listed as unread, once a session.
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.dialogue import Example, Situation, Turn
-from understudy.persona import Other, Persona
+from understudy.persona import Other, Persona, attributes_of
 from understudy.readers.events import (
     CastEntry,
     Description,
@@ -38,7 +39,7 @@ from understudy.readers.hpd.ties import ChangeLog, DatedSpan, LocatedErrors, Tie
 from understudy.readers.jsonstream import RecordLocation, json_members, read_records_at
 from understudy.readers.names import unambiguous_aliases
 from understudy.readers.source import SourceFile
-from understudy.story import Character, Fact, Moment, Relation
+from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation
 from understudy.text import guess_language
 from understudy.wording import about_other, fact_sentence
 
@@ -143,8 +144,11 @@ def session_of(source: SourceFile, location: RecordLocation, member: Any) -> Ses
 
 
 def _values(attribute: str, value: Any) -> tuple[str, ...]:
-    text = "" if value is None else str(value).strip()
-    parts = ITEM.split(text) if attribute in LISTS else [text]
+    if isinstance(value, list):
+        parts = [str(item) for item in value]
+    else:
+        text = "" if value is None else str(value).strip()
+        parts = ITEM.split(text) if attribute in LISTS else [text]
     return tuple(part.strip() for part in parts if part.strip() and part.strip().lower() != "none")
 
 
@@ -228,18 +232,30 @@ class _StateHistory:
         chapter, here = Moment(session.chapter, LEVELS), Moment((*session.chapter, scene), LEVELS)
         for who, attribute, values in session.facts():
             if ended := self._facts.record((who, attribute), values or None, chapter, here, at):
-                yield _fact_entry(ended)
+                yield from _fact_entries(ended)
         for statement in session.ties(source):
             yield from self._ties.record(statement, chapter, here, at)
 
     def open_spans(self) -> Iterator[Event]:
-        yield from map(_fact_entry, self._facts.open_spans())
+        for span in self._facts.open_spans():
+            yield from _fact_entries(span)
         yield from self._ties.open_spans()
 
 
-def _fact_entry(span: DatedSpan[tuple[str, str], tuple[str, ...]]) -> FactEntry:
-    who, attribute = span.key
-    return FactEntry(span.source, Fact(who, attribute, span.value, span.since, span.until))
+def _fact_entries(span: DatedSpan[tuple[str, str], tuple[str, ...]]) -> Iterator[FactEntry]:
+    for fact in _facts(*span.key, span.value, span.since, span.until):
+        yield FactEntry(span.source, fact)
+
+
+def _facts(
+    who: str, attribute: str, values: tuple[str, ...], since: Moment, until: Moment | None = None
+) -> Iterator[Fact]:
+    """One fact, or one for each secret and each sentence; whom a secret was told is nowhere said."""
+    if attribute not in (SECRET, PROFILE):
+        yield Fact(who, attribute, values, since, until)
+        return
+    for value in values:
+        yield Fact(who, attribute, (value,), since, until, () if attribute == SECRET else None)
 
 
 def sessions(source: SourceFile) -> Iterator[tuple[Situation, tuple[Turn, ...]]]:
@@ -257,7 +273,9 @@ def _example(source: SourceFile, session: Session) -> Example:
 def _situation(source: SourceFile, session: Session) -> tuple[Situation, tuple[Turn, ...]]:
     moment, owner = Moment(session.chapter, LEVELS), session.owner
     language = guess_language(session.scene + " ".join(session.lines))
-    facts = [Fact(who, attribute, values, moment) for who, attribute, values in session.facts() if values]
+    facts = [
+        fact for who, attribute, values in session.facts() if values for fact in _facts(who, attribute, values, moment)
+    ]
     own = [fact for fact in facts if fact.who == owner]
     felt = tuple(
         Relation(owner, statement.to, statement.kind, statement.level, moment)
@@ -278,7 +296,7 @@ def _situation(source: SourceFile, session: Session) -> tuple[Situation, tuple[T
         name=owner,
         moment=moment,
         profile=tuple(fact_sentence(fact, language) for fact in own),
-        attributes={fact.attribute: fact.values for fact in own},
+        attributes=attributes_of(own),
         relations=felt,
         language=language,
     )
