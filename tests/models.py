@@ -14,12 +14,15 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.bag_ranker import spelled
+from understudy.agents.generative_memory import rarity_weights
+from understudy.agents.lstm import initial_parameters, parameter_shapes
+from understudy.agents.word_tokens import TokenVocabulary
 from understudy.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
 from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
 
-__all__ = ["TRADES", "tiny_base", "tiny_data", "tiny_model"]
+__all__ = ["TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]
 
 TRADES = {
     "clocks": "mend", "bread": "bake", "boats": "sail", "bees": "keep", "lamps": "light", "rope": "twist",
@@ -55,6 +58,8 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
         return tiny_cross_encoder(folder, **told)
     if agent == "causal":
         return tiny_causal(folder, **told)
+    if agent in ("seq2seq", "generative-memory"):
+        return tiny_lstm(agent, folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -66,6 +71,38 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
     if agent != "kv-memory":
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("memory.")}
     settings = {"turns": 1, "hops": 2, "sharpness": 10, "gain": 0.4}
+    card = {"agent": agent, "format": FORMAT, "trained_on": "original", "settings": settings, "seed": 0, **told}
+    write_model(folder, card, tensors)
+    return folder
+
+
+def tiny_lstm(agent: str, folder: Path, **told: Any) -> Path:
+    """A model of random weights that writes."""
+    words = [
+        ".",
+        "?",
+        "the",
+        "key",
+        "is",
+        "in",
+        "my",
+        "pocket",
+        "where",
+        "i",
+        "lost",
+        "it",
+        "harbour",
+        "pilot",
+        "brass",
+    ]
+    vocabulary, has_memory = TokenVocabulary(words), agent == "generative-memory"
+    shapes = parameter_shapes(len(vocabulary), 12, 16, has_memory=has_memory)
+    start = initial_parameters(shapes, 16, seed=3)
+    tensors: dict[str, Any] = {name: 4 * tensor for name, tensor in start.items()}
+    tensors["words"] = texts_as_tensor(words)
+    if has_memory:
+        tensors["memory.weights"] = rarity_weights(np.arange(1, len(vocabulary) + 1))
+    settings = {"width": 12, "hidden": 16}
     card = {"agent": agent, "format": FORMAT, "trained_on": "original", "settings": settings, "seed": 0, **told}
     write_model(folder, card, tensors)
     return folder

@@ -49,6 +49,7 @@ from understudy.cli.stats import stats
 from understudy.cli.train import train
 from understudy.cli.train_causal import causal
 from understudy.cli.train_guesser import guesser
+from understudy.cli.train_lstm import generative_memory, glove, seq2seq
 from understudy.cli.utterances import utterances
 from understudy.errors import UnderstudyError
 
@@ -120,8 +121,8 @@ def understudy() -> None:
 
 
 draft.add_command(review)
-train.add_command(causal)
-train.add_command(guesser)
+for trainer in (causal, guesser, seq2seq, generative_memory, glove):
+    train.add_command(trainer)
 bench.add_command(talk)
 bench.add_command(guard)
 bench.add_command(people)

@@ -102,10 +102,10 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
-    """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
-    dialogues, and so does causal, a language model; voice and addressee learn from novels; writer from both;
-    contradiction from pairs of sentences; causal and masked also learn a character's lines; guesser learns who is
-    speaking in scenes of shows or of a story.
+    """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder, cross-encoder, seq2seq,
+    generative-memory and causal learn from dialogues; voice and addressee from novels; writer from both; contradiction
+    from pairs of sentences; causal and masked also learn a character's lines; guesser learns who is speaking in scenes
+    of shows or of a story; glove trains word vectors on any text.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -117,6 +117,8 @@ def train() -> None:
         understudy train kv-memory --from my-memory --data pc/ --out my-kv
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
+        understudy train seq2seq --data pc/ --out my-seq2seq --device cuda
+        understudy train glove --data pc/ -o vectors.txt
         understudy train voice --data data/personaclr --out my-voice
         understudy train writer --data pc/ --novels pdnc/ --out my-writer
         understudy train causal --data pc/ --data pdnc/ --out my-talker

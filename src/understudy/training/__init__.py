@@ -48,6 +48,10 @@ TRAINERS: dict[str, Trainer] = {
         _trainer("starspace", "bag_rankers", "train_starspace", "BagSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("profile-memory", "bag_rankers", "train_profile_memory", "BagSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("kv-memory", "bag_rankers", "train_kv_memory", "BagSettings", Need.DIALOGUES),
+        _trainer("seq2seq", "seq2seq", "train_seq2seq", "Seq2SeqSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer(
+            "generative-memory", "seq2seq", "train_generative_memory", "Seq2SeqSettings", Need.DIALOGUES | Need.TORCH
+        ),
         _trainer("encoder", "encoder", "train", "EncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("cross-encoder", "cross_encoder", "train", "CrossEncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("voice", "voice", "train", "VoiceSettings", Need.NOVELS | Need.TORCH),
