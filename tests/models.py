@@ -53,6 +53,8 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
     """A model folder with a few words, as if it had been trained; `told` stands in the card."""
     if agent == "cross-encoder":
         return tiny_cross_encoder(folder, **told)
+    if agent == "bob":
+        return tiny_bob(folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -80,6 +82,24 @@ def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
     head["head.2.weight"] = np.random.default_rng(2).normal(0, 1, head["head.2.weight"].shape).astype(np.float32)
     card = {**card, "agent": "cross-encoder", "weight": 2.0, "trained_on": "original", **told}
     write_cross_encoder(folder, {**base.tensors, **head}, base, encoder, card, base.form.longest, {})
+    return folder
+
+
+def tiny_bob(folder: Path, **told: Any) -> Path:
+    """BERT over BERT with random weights, and a mind to end what it says."""
+    from understudy.agents.bob.agent import write_bob
+    from understudy.training.bob.trainer import initial_weights, network_card
+
+    base = load_base(tiny_base(folder.with_name(f"{folder.name} base"), width=16))
+    weights = initial_weights(base, seed=1)
+    rng = np.random.default_rng(1)
+    for name in weights:
+        if name.startswith(("cross.", "head.")) and name.endswith("weight") and "LayerNorm" not in name:
+            weights[name] = rng.normal(0, 0.3, weights[name].shape).astype(np.float32)
+        if name.startswith("head.") and name.endswith("y.bias"):
+            weights[name][base.form.last] = 4
+    card = {"agent": "bob", "format": FORMAT, "input": "per", "seed": 0, **network_card(base), **told}
+    write_bob(folder, card, weights, base.tokenizer)
     return folder
 
 

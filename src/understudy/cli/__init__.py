@@ -45,6 +45,7 @@ from understudy.cli.score import score
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
 from understudy.cli.train import train
+from understudy.cli.train_bob import bob
 from understudy.cli.train_guesser import guesser
 from understudy.cli.utterances import utterances
 from understudy.errors import UnderstudyError
@@ -117,6 +118,7 @@ def understudy() -> None:
 
 
 draft.add_command(review)
+train.add_command(bob)
 train.add_command(guesser)
 bench.add_command(talk)
 bench.add_command(guard)

@@ -103,8 +103,9 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
-    dialogues; voice and addressee from novels; writer from both; contradiction from pairs of sentences; causal and
-    masked are language models of a character's lines; guesser learns who is speaking in scenes of shows or of a story.
+    dialogues; voice and addressee from novels; writer from both; contradiction from pairs of sentences; bob from these
+    and dialogues; causal and masked are language models of a character's lines; guesser learns who is speaking in
+    scenes of shows or of a story.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -116,6 +117,7 @@ def train() -> None:
         understudy train kv-memory --from my-memory --data pc/ --out my-kv
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
+        understudy train bob --data pc/ --nli dnli/ --out my-bob --device cuda
         understudy train voice --data data/personaclr --out my-voice
         understudy train writer --data pc/ --novels pdnc/ --out my-writer
         understudy train causal --story friends.story --as Joey --at S05E01 \\
