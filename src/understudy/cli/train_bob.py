@@ -22,7 +22,7 @@ __all__ = ["bob"]
     help="A folder with nli-train.txt of Dialogue NLI, or *_positive.tsv and *_negative.tsv, for the unlikelihood.",
 )  # fmt: skip
 @click.option(
-    "--input", "given", type=click.Choice(["ori", "per"]), default="per", show_default=True,
+    "--input", "input_kind", type=click.Choice(["ori", "per"]), default="per", show_default=True,
     help="What is read: what was said, or the persona with its ties too.",
 )  # fmt: skip
 @click.option(
@@ -34,8 +34,9 @@ __all__ = ["bob"]
     "--beta", type=click.FloatRange(0, 1), metavar="SHARE", help="Share of what is entailed against what contradicts."
 )
 def bob(
-    data: Path, pairs: Path | None, given: str, base: str | None, personas: str, condition: str, alpha: float | None,
-    beta: float | None, out: Path, seed: int, device: str, fresh: bool, as_json: bool, **options: Any,
+    data: Path, pairs: Path | None, input_kind: str, base: str | None, personas: str, condition: str,
+    alpha: float | None, beta: float | None, out: Path, seed: int, device: str, fresh: bool, as_json: bool,
+    **options: Any,
 ) -> None:  # fmt: skip
     """BERT over BERT: an encoder and two decoders. The second holds what the first would say against the persona.
 
@@ -51,7 +52,7 @@ def bob(
     from understudy.training.pretrained import base_folder
 
     weights: dict[str, Any] = {name: value for name, value in (("alpha", alpha), ("beta", beta)) if value is not None}
-    settings = BobSettings(input=given, **weights, **chosen(options))
+    settings = BobSettings(input=input_kind, **weights, **chosen(options))
     with training_bar("bob") as progress:
         model = training.train(
             "bob", data, out, settings=settings, personas=personas, condition=condition, seed=seed, device=device,

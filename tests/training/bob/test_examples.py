@@ -29,7 +29,7 @@ def sessions(folder: Path, count: int) -> Path:
 
 def test_personachat_is_read_from_both_chairs(tmp_path: Path) -> None:
     split = read_replies(tiny_data(tmp_path, dialogues=12), "original", "self", 0.2, 0)
-    assert split.dialogues < 12 and split.held
+    assert split.dialogues < 12 and split.held_out
     assert len(split.training) == 4 * split.dialogues
     assert all(len(reply.context.own) == 2 and not reply.context.theirs for reply in split.training)
     assert {len(reply.context.turns) for reply in split.training} == {0, 1, 2, 3}
@@ -39,7 +39,7 @@ def test_personachat_is_read_from_both_chairs(tmp_path: Path) -> None:
 
 def test_sessions_of_hpd_are_read_as_their_owner_answers(tmp_path: Path) -> None:
     split = read_replies(sessions(tmp_path, 5), "original", "self", 0.2, 0)
-    assert (split.dialogues, len(split.training), len(split.held)) == (4, 8, 2)
+    assert (split.dialogues, len(split.training), len(split.held_out)) == (4, 8, 2)
     first, second = split.training[:2]
     assert (first.text, second.text) == ("In my pocket.", "No.")
     assert second.context.turns == (
@@ -73,6 +73,6 @@ def test_what_cannot_be_learnt_from_says_so(tmp_path: Path) -> None:
 
 def test_the_public_data_are_read() -> None:
     split = read_replies(realdata.folder("personachat"), "original", "self", 0.05, 0)
-    assert len(split.training) > 15_000 and len(split.held) > 300
+    assert len(split.training) > 15_000 and len(split.held_out) > 300
     pairs = read_nli(realdata.folder("dnli"))
     assert (len(pairs.entailed), len(pairs.contradicted)) == (2 * 2718 + 100, 2 * 2924 + 100)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context, read_sequence_format
-from understudy.agents.bob.network import CONSISTENCY, DECODERS, RESPONSE, BertOverBert, Memory, padded
+from understudy.agents.bob.network import CONSISTENCY, DECODERS, RESPONSE, AttentionMemory, BertOverBert, padded
 from understudy.agents.bob.search import Hypothesis, beam_search
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.encoding import Context
@@ -75,8 +75,8 @@ class BobAgent:
         layers, heads = (folder.integer("network", name, low=1, high=1024) for name in ("layers", "heads"))
         self._network = BertOverBert(parameters, layers, heads, folder.number("network", "epsilon", low=0, high=1))
         words = folder.integer("network", "words", low=1, high=10_000_000)
-        given = str(self.card.get("input"))
-        self._sequencer = DialogueSequencer(read_sequence_format(folder, words), model / TOKENIZER, words, given)
+        input_kind = str(self.card.get("input"))
+        self._sequencer = DialogueSequencer(read_sequence_format(folder, words), model / TOKENIZER, words, input_kind)
         try:
             log_probs = self._log_probs([Context()], [""], [0])[0]
         except (KeyError, RuntimeError) as error:  # a tensor that is missing, or of another shape
@@ -162,12 +162,12 @@ class BobAgent:
                 REPLY_TOKENS,
             )  # fmt: skip
 
-    def _memories(self, contexts: Sequence[Context]) -> tuple[Memory, Memory]:
+    def _memories(self, contexts: Sequence[Context]) -> tuple[AttentionMemory, AttentionMemory]:
         read = padded(self._sequencer.contexts(contexts), self._device)
         personas = padded(self._sequencer.personas(contexts), self._device)
         return self._network.encode(read), self._network.persona(personas)
 
-    def _states(self, replies: Tensor, context: Memory, persona: Memory) -> Tensor:
+    def _states(self, replies: Tensor, context: AttentionMemory, persona: AttentionMemory) -> Tensor:
         response = self._network.response(replies, context)
         return response if self._decoder == RESPONSE else self._network.consistency(replies, persona, response)
 

@@ -66,11 +66,11 @@ def read_sequence_format(model: ModelFolder, words: int) -> SequenceFormat:
 class DialogueSequencer:
     """Token ids of contexts, personas and replies for the input `ori` or `per`; replies from token ids."""
 
-    def __init__(self, sequence_format: SequenceFormat, tokenizer: Path, words: int, given: str) -> None:
-        if given not in INPUTS:
-            raise InputError(f"there is no input '{given}': choose from {', '.join(INPUTS)}")
+    def __init__(self, sequence_format: SequenceFormat, tokenizer: Path, words: int, input_kind: str) -> None:
+        if input_kind not in INPUTS:
+            raise InputError(f"there is no input '{input_kind}': choose from {', '.join(INPUTS)}")
         self.first, self.last = sequence_format.first, sequence_format.last
-        self._given = given
+        self._input_kind = input_kind
         self._tokenizer = _read_tokenizer(tokenizer)
         self._contexts, self._personas = (
             Sequencer(
@@ -110,7 +110,7 @@ class DialogueSequencer:
         return capitalised.strip()
 
     def _shown(self, context: Context) -> Context:
-        return context if self._given == PER else Context(turns=context.turns)
+        return context if self._input_kind == PER else Context(turns=context.turns)
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]

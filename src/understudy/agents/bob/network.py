@@ -30,8 +30,8 @@ __all__ = [
     "ENCODER",
     "HEAD",
     "RESPONSE",
+    "AttentionMemory",
     "BertOverBert",
-    "Memory",
     "PaddedBatch",
     "cross_attention_tensors",
     "head_tensors",
@@ -53,16 +53,16 @@ class PaddedBatch(NamedTuple):
     real: Tensor
 
 
-class Memory(NamedTuple):
+class AttentionMemory(NamedTuple):
     """The keys and values that a decoder's layers attend to, and which of them each query may see."""
 
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
     visible: Tensor
 
-    def rows(self, index: Tensor) -> Memory:
+    def rows(self, index: Tensor) -> AttentionMemory:
         """The memory of these rows of the batch, in this order."""
-        return Memory(
+        return AttentionMemory(
             tuple(key[index] for key in self.keys), tuple(value[index] for value in self.values), self.visible[index]
         )
 
@@ -90,7 +90,7 @@ class BertOverBert:
         """The same network over other parameters."""
         return replace(self, parameters=parameters, dropout=dropout)
 
-    def encode(self, contexts: PaddedBatch) -> Memory:
+    def encode(self, contexts: PaddedBatch) -> AttentionMemory:
         """H, as what the response decoder attends to."""
         visible = contexts.real[:, None, None, :]
         state = self._embed(ENCODER, contexts.ids)
@@ -99,17 +99,17 @@ class BertOverBert:
             state = self._feed_forward(ENCODER, layer, state)
         return self._memory(RESPONSE, "context", state, visible)
 
-    def persona(self, personas: PaddedBatch) -> Memory:
+    def persona(self, personas: PaddedBatch) -> AttentionMemory:
         """P, as what the consistency decoder attends to."""
         return self._memory(
             CONSISTENCY, "persona", self._embed(CONSISTENCY, personas.ids), personas.real[:, None, None]
         )
 
-    def response(self, replies: Tensor, context: Memory) -> Tensor:
+    def response(self, replies: Tensor, context: AttentionMemory) -> Tensor:
         """R1: the response decoder's last state of every token."""
         return self._decode(RESPONSE, replies, {"context": context})
 
-    def consistency(self, replies: Tensor, persona: Memory, response: Tensor | None) -> Tensor:
+    def consistency(self, replies: Tensor, persona: AttentionMemory, response: Tensor | None) -> Tensor:
         """R2: the consistency decoder's last state of every token; `response` is R1, None for a pair of sentences."""
         memories = {"persona": persona}
         if response is not None:
@@ -124,7 +124,7 @@ class BertOverBert:
         transformed = self._norm(f"{prefix}.transform", gelu(self._linear(f"{prefix}.transform", states)))
         return linear(transformed, self.parameters[f"{decoder}.{WORDS}"], self.parameters[f"{prefix}.bias"])
 
-    def _decode(self, decoder: str, replies: Tensor, memories: Mapping[str, Memory]) -> Tensor:
+    def _decode(self, decoder: str, replies: Tensor, memories: Mapping[str, AttentionMemory]) -> Tensor:
         visible, state = _causal(replies), self._embed(decoder, replies)
         for layer in range(self.layers):
             state = self._attend_to_itself(decoder, layer, state, visible)
@@ -137,13 +137,13 @@ class BertOverBert:
             state = self._feed_forward(decoder, layer, state)
         return state
 
-    def _memory(self, decoder: str, name: str, states: Tensor, visible: Tensor) -> Memory:
+    def _memory(self, decoder: str, name: str, states: Tensor, visible: Tensor) -> AttentionMemory:
         prefixes = [f"cross.{decoder}.{name}.{layer}" for layer in range(self.layers)]
         keys, values = (
             tuple(self._split_heads(self._linear(f"{prefix}.{part}", states)) for prefix in prefixes)
             for part in ("key", "value")
         )
-        return Memory(keys, values, visible)
+        return AttentionMemory(keys, values, visible)
 
     def _embed(self, bert: str, ids: Tensor) -> Tensor:
         from torch.nn.functional import embedding

@@ -32,9 +32,15 @@ class BestEpoch:
     """
 
     def __init__(
-        self, network: BertOverBert, held: ReplySequences, on: device, checkpoint: Checkpoint, patience: int
+        self, network: BertOverBert, held_out: ReplySequences, on: device, checkpoint: Checkpoint, patience: int
     ) -> None:
-        self._network, self._held, self._on, self._checkpoint, self._patience = network, held, on, checkpoint, patience
+        self._network, self._held_out, self._on, self._checkpoint, self._patience = (
+            network,
+            held_out,
+            on,
+            checkpoint,
+            patience,
+        )
         _, state = checkpoint.load() or (0, {})
         self._losses: list[list[float]] = np.array(state.get(VALUES, np.zeros((0, 2)))).tolist()
         self.parameters: Tensors = {name: np.array(tensor) for name, tensor in state.items() if name != VALUES}
@@ -59,11 +65,11 @@ class BestEpoch:
         """Perplexities of held-back replies after the best epoch; empty where none were held back."""
         if not self._losses:
             return {}
-        tokens, words = self._held.tokens, self._held.words
+        tokens, words = self._held_out.tokens, self._held_out.words
         best = dict(zip(DECODERS, self._losses[self._best]))
         return {
             "of": "replies held back",
-            "replies": len(self._held),
+            "replies": len(self._held_out),
             "perplexity": {name: round(math.exp(loss * tokens / words), 3) for name, loss in best.items()},
             "perplexity_per_token": {name: round(math.exp(loss), 3) for name, loss in best.items()},
             "epochs": self._best + 1,
@@ -77,9 +83,9 @@ class BestEpoch:
         network = self._network.with_parameters(parameters, dropout=0.0)
         totals = np.zeros(2)
         with torch.no_grad(), precision(self._on):
-            for start in range(0, len(self._held), BATCH):
-                batch = self._held.batch(range(start, min(start + BATCH, len(self._held))), self._on)
+            for start in range(0, len(self._held_out), BATCH):
+                batch = self._held_out.batch(range(start, min(start + BATCH, len(self._held_out))), self._on)
                 tokens = int(batch.replies.real[:, 1:].sum())
                 totals += [tokens * float(loss) for loss in reply_losses(network, batch)]
-        means = totals / self._held.tokens
+        means = totals / self._held_out.tokens
         return [float(mean) if np.isfinite(mean) else math.inf for mean in means]  # a training that has diverged

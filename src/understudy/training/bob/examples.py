@@ -54,7 +54,7 @@ class ReplySplit:
     """Replies to learn from, replies held back, and the files they come from with their digests."""
 
     training: list[LearntReply]
-    held: list[LearntReply]
+    held_out: list[LearntReply]
     files: dict[str, str]
     dialogues: int
 
@@ -99,14 +99,14 @@ def _session_files(data: Path) -> list[Path]:
 def _session_replies(paths: Sequence[Path], share: float, seed: int) -> ReplySplit:
     sessions = [list(examples) for path in paths for examples in _by_session(hpd.dialogue_examples(SourceFile(path)))]
     rng = random.Random(seed)  # noqa: S311 - not for secrets
-    held = frozenset(rng.sample(range(len(sessions)), round(len(sessions) * share)))
+    held_out = frozenset(rng.sample(range(len(sessions)), round(len(sessions) * share)))
     parts: tuple[list[LearntReply], list[LearntReply]] = ([], [])
     for index, examples in enumerate(sessions):
-        parts[index in held].extend(
+        parts[index in held_out].extend(
             LearntReply(conditioned_context(example.situation, example.history), example.candidates[0])
             for example in examples
         )
-    return ReplySplit(*parts, {path.name: sha256_of(path) for path in paths}, len(sessions) - len(held))
+    return ReplySplit(*parts, {path.name: sha256_of(path) for path in paths}, len(sessions) - len(held_out))
 
 
 def _by_session(examples: Iterator[Example]) -> Iterator[Iterator[Example]]:

@@ -118,17 +118,17 @@ def train(task: TrainingTask[BobSettings], progress: Progress) -> ModelFolder:
     shape = base.shape
     sequencer = DialogueSequencer(base.form, base.tokenizer, shape.words, settings.input)
     network = BertOverBert({}, shape.layers, shape.heads, shape.epsilon)
-    drawn = np.random.default_rng(task.seed).permutation(len(split.held))[:HELD_REPLIES]
-    held = ReplySequences([split.held[index] for index in drawn.tolist()], sequencer)
-    best = BestEpoch(network, held, on, Checkpoint(checkpoint.folder / "best", plan), settings.patience)
+    drawn = np.random.default_rng(task.seed).permutation(len(split.held_out))[:HELD_REPLIES]
+    held_out = ReplySequences([split.held_out[index] for index in drawn.tolist()], sequencer)
+    best = BestEpoch(network, held_out, on, Checkpoint(checkpoint.folder / "best", plan), settings.patience)
     learnt: Tensors = best.parameters
     if not best.is_over:
         loss = _loss(network, ReplySequences(split.training, sequencer), pairs, sequencer, settings, task.seed, on)
         last = fit(
             initial_weights(base, task.seed), loss, len(split.training), settings.optimization, task.seed, on,
-            checkpoint, progress, CHECKPOINTS * task.every, best if len(held) else None,
+            checkpoint, progress, CHECKPOINTS * task.every, best if len(held_out) else None,
         )  # fmt: skip
-        learnt = best.parameters if len(held) else last
+        learnt = best.parameters if len(held_out) else last
     card = {
         **plan,
         "device": on.type,
