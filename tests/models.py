@@ -60,6 +60,8 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
         return tiny_causal(folder, **told)
     if agent in ("seq2seq", "generative-memory"):
         return tiny_lstm(agent, folder, **told)
+    if agent == "bob":
+        return tiny_bob(folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -129,6 +131,24 @@ def tiny_causal(folder: Path, **told: Any) -> Path:
     spoken = "About Ines: Tomas: I am a harbour pilot. says: Where is the brass key? In my pocket. You boat lost it"
     tiny_language_model(folder, "causal", spoken.split())
     write_card(folder, {"agent": "causal", "format": FORMAT, "speakers": "names", "trained_on": "original", **told})
+    return folder
+
+
+def tiny_bob(folder: Path, **told: Any) -> Path:
+    """BERT over BERT with random weights, and a mind to end what it says."""
+    from understudy.agents.bob.agent import write_bob
+    from understudy.training.bob.trainer import initial_weights, network_card
+
+    base = load_base(tiny_base(folder.with_name(f"{folder.name} base"), width=16))
+    weights = initial_weights(base, seed=1)
+    rng = np.random.default_rng(1)
+    for name in weights:
+        if name.startswith(("cross.", "head.")) and name.endswith("weight") and "LayerNorm" not in name:
+            weights[name] = rng.normal(0, 0.3, weights[name].shape).astype(np.float32)
+        if name.startswith("head.") and name.endswith("y.bias"):
+            weights[name][base.form.last] = 4
+    card = {"agent": "bob", "format": FORMAT, "input": "per", "seed": 0, **network_card(base), **told}
+    write_bob(folder, card, weights, base.tokenizer)
     return folder
 
 

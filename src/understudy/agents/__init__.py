@@ -39,6 +39,7 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
             "generative-memory", Imported("understudy.agents.generative_memory", "GenerativeMemory"), WRITING_MODEL
         ),
         RegistryEntry("cross-encoder", Imported("understudy.agents.cross_encoder", "CrossEncoder"), FROM_MODEL),
+        RegistryEntry("bob", Imported("understudy.agents.bob.agent", "BobAgent"), Need.MODEL | Need.TORCH),
     )
 }
 
@@ -109,7 +110,7 @@ def _folder_agent(folder: Path, **extra: Candidates) -> Agent:
     name = read_agent_name(folder)
     if name not in AGENTS:
         raise AgentError(f"{folder} is a model for '{name}', an agent that this version does not have")
-    return AGENTS[name](model=folder, **extra)
+    return AGENTS[name](model=folder, **(extra if Need.CANDIDATES in AGENTS[name].needs else {}))
 
 
 def _checked_agent(spec: str, factory: Callable[..., Any]) -> object:

@@ -47,6 +47,7 @@ from understudy.cli.serve import serve
 from understudy.cli.show import clean
 from understudy.cli.stats import stats
 from understudy.cli.train import train
+from understudy.cli.train_bob import bob
 from understudy.cli.train_causal import causal
 from understudy.cli.train_guesser import guesser
 from understudy.cli.train_lstm import generative_memory, glove, seq2seq
@@ -121,7 +122,7 @@ def understudy() -> None:
 
 
 draft.add_command(review)
-for trainer in (causal, guesser, seq2seq, generative_memory, glove):
+for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
     train.add_command(trainer)
 bench.add_command(talk)
 bench.add_command(guard)

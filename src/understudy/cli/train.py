@@ -104,8 +104,8 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder, cross-encoder, seq2seq,
     generative-memory and causal learn from dialogues; voice and addressee from novels; writer from both; contradiction
-    from pairs of sentences; causal and masked also learn a character's lines; guesser learns who is speaking in scenes
-    of shows or of a story; glove trains word vectors on any text.
+    from pairs of sentences, and bob from these and dialogues; causal and masked also learn a character's lines; guesser
+    learns who is speaking in scenes of shows or of a story; glove trains word vectors on any text.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -119,6 +119,7 @@ def train() -> None:
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
         understudy train seq2seq --data pc/ --out my-seq2seq --device cuda
         understudy train glove --data pc/ -o vectors.txt
+        understudy train bob --data pc/ --nli dnli/ --out my-bob --device cuda
         understudy train voice --data data/personaclr --out my-voice
         understudy train writer --data pc/ --novels pdnc/ --out my-writer
         understudy train causal --data pc/ --data pdnc/ --out my-talker

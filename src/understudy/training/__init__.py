@@ -54,6 +54,7 @@ TRAINERS: dict[str, Trainer] = {
         ),
         _trainer("encoder", "encoder", "train", "EncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("cross-encoder", "cross_encoder", "train", "CrossEncoderSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer("bob", "bob.trainer", "train", "BobSettings", Need.DIALOGUES | Need.PAIRS | Need.TORCH),
         _trainer("voice", "voice", "train", "VoiceSettings", Need.NOVELS | Need.TORCH),
         _trainer("contradiction", "contradiction", "train", "ContradictionSettings", Need.PAIRS | Need.TORCH),
         _trainer("addressee", "addressee", "train", "AddresseeSettings", Need.NOVELS),
@@ -82,6 +83,7 @@ def train(
     base: Path | None = None,
     embeddings: Path | None = None,
     novels: Path | None = None,
+    pairs: Path | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> ModelFolder:
@@ -91,8 +93,8 @@ def train(
     `settings` are of the trainer's own settings class; `personas` are those of the training file to show, `condition`
     whose ('none', 'self', 'their', 'both'; the transformers mix them); `origin` is the model that kv-memory takes its
     weights from, or the encoder that the cross-encoder stands beside; `base` the initial weights of a transformer;
-    `embeddings` a file of initial word vectors; `novels` the folder of those that the writer learns from; `fresh`
-    starts over and replaces what is there.
+    `embeddings` a file of initial word vectors; `novels` the folder of those that the writer learns from; `pairs`
+    that of the pairs of sentences that bob learns from; `fresh` starts over and replaces what is there.
     """
     from understudy.training.dialogues import CONDITIONS, PERSONAS
     from understudy.training.task import TrainingTask
@@ -112,6 +114,18 @@ def train(
     if not isinstance(chosen, trainer.settings.load()):
         raise InputError(f"'{agent}' is trained with {trainer.settings.attribute}, not with {type(chosen).__name__}")
     task = TrainingTask(
-        data, out, chosen, personas, condition, seed, device, origin, base, embeddings, fresh, novels=novels
+        data,
+        out,
+        chosen,
+        personas,
+        condition,
+        seed,
+        device,
+        origin,
+        base,
+        embeddings,
+        fresh,
+        novels=novels,
+        pairs=pairs,
     )
     return trainer(task, progress)

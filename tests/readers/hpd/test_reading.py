@@ -22,7 +22,7 @@ from understudy.readers.events import (
     Speech,
     Unread,
 )
-from understudy.readers.hpd.reading import READER, examples
+from understudy.readers.hpd.reading import READER, dialogue_examples, examples
 from understudy.readers.source import SourceFile
 from understudy.story import Fact, Relation
 
@@ -219,6 +219,20 @@ def test_an_example_is_put_to_the_owner_of_the_relations(tmp_path: Path) -> None
         ("friend", None),
     }
     assert [(turn.speaker, turn.text) for turn in earlier.history] == [("Wren", "May I?"), ("Moss", "Ask properly.")]
+
+
+def test_every_line_of_the_owner_is_a_question_of_the_dialogue(tmp_path: Path) -> None:
+    path = tmp_path / "train.json"
+    lines = ("Wren: Good day.", "Moss: You again.", "(A pause.)", "Wren: The key, please.", "Moss: No.", "Wren: Why?")
+    talk = session("Book1-chapter2", *lines)
+    del talk["positive_response"], talk["negative_response"]
+    path.write_text(json.dumps({"Session-1": talk}))
+    asked = list(dialogue_examples(SourceFile(path)))
+    assert [example.candidates for example in asked] == [("The key, please.",), ("Why?",)]
+    assert [turn.text for turn in asked[1].history] == ["Good day.", "You again.", "The key, please.", "No."]
+    assert asked[0].situation.faced is not None and asked[0].situation.faced.name == "Moss"
+    assert asked[0].situation.persona.relations and asked[0].gold == frozenset({0})
+    assert [example.name for example in asked] == ["Session-1.2", "Session-1.4"]
 
 
 def test_a_file_without_questions_says_so(tmp_path: Path) -> None:
