@@ -179,8 +179,8 @@ def test_what_cannot_be_trained_says_why(story: Story, bases: dict[str, Path], t
 def test_a_checkpoint_of_other_lines_is_refused(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         TRAINERS[CAUSAL](task(story, bases[CAUSAL], tmp_path / "model"), stopped_at(8))
+    his = SpokenLines.of_story(story, "Tobias", "2")
     with pytest.raises(InputError, match="belongs to another training"):
-        his = SpokenLines.of_story(story, "Tobias", "2")
         TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], tmp_path / "model"), lines=his))
 
 

@@ -34,7 +34,16 @@ from understudy.training.task import CHECKPOINT_EVERY, Checkpoint, check_output,
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["LineSettings", "LineTask", "SpokenLines", "causal_loss", "masked_loss", "train_causal", "train_masked"]
+__all__ = [
+    "LineSettings",
+    "LineTask",
+    "SpokenLines",
+    "causal_loss",
+    "masked_loss",
+    "train_causal",
+    "train_masked",
+    "weights_digest",
+]
 
 FEWEST = 20  # lines
 VALUES = "held_back_surprise"  # how surprising held-back lines were, epoch by epoch
@@ -120,7 +129,7 @@ def _train(kind: str, task: LineTask, progress: Progress) -> ModelFolder:
     plan: dict[str, Any] = {
         "agent": kind,
         "what": f"How {lines.name} talks: a {kind} language model for uppl",
-        "base": {"name": Path(task.base).name, "sha256": _digest(start)},
+        "base": {"name": Path(task.base).name, "sha256": weights_digest(start)},
         "story": lines.source,
         "character": lines.name,
         "moment": lines.moment,
@@ -235,7 +244,7 @@ def _write(out: Path, model: Transformer, learnt: Tensors, card: Mapping[str, An
         write_card(folder, card)
 
 
-def _digest(tensors: Mapping[str, NDArray[np.float32]]) -> str:
+def weights_digest(tensors: Mapping[str, NDArray[np.float32]]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
         digest.update(name.encode() + np.ascontiguousarray(tensors[name]).tobytes())
