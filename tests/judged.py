@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -77,6 +78,51 @@ class Blind:
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
         return [0.0] * len(candidates)
+
+
+class Chimes:
+    """A generative agent: a word of clocks has the probability 1/2, any other word 1/8, the end of a reply 1/2."""
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        return Reply(f"i mend clocks , {len(history)} of them .")
+
+    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:
+        return [math.log(1 / 2 if "clock" in word else 1 / 8) for word in text.split()] + [math.log(1 / 2)]
+
+    def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
+        every = [self.log_probs(situation, history, text) for text in candidates]
+        return [sum(values) / len(values) for values in every]
+
+
+class ManyChimes(Chimes):
+    """The same, many questions at once; it can be stopped after so many."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.asked: list[int] = []
+        self.stop_after = stop_after
+
+    def log_probs_many(
+        self, questions: Sequence[tuple[Situation, Sequence[Turn], Sequence[str]]]
+    ) -> list[list[list[float]]]:
+        self._count(len(questions))
+        return [[self.log_probs(situation, history, text) for text in texts] for situation, history, texts in questions]
+
+    def reply_many(self, questions: Sequence[tuple[Situation, Sequence[Turn]]]) -> list[Reply]:
+        self._count(len(questions))
+        return [self.reply(*question) for question in questions]
+
+    def _count(self, questions: int) -> None:
+        if self.stop_after is not None and sum(self.asked) + questions > self.stop_after:
+            raise KeyboardInterrupt
+        self.asked.append(questions)
+
+
+def chimes() -> Chimes:
+    return Chimes()
+
+
+def many_chimes() -> ManyChimes:
+    return ManyChimes()
 
 
 def clock() -> Clock:

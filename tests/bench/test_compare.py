@@ -65,6 +65,19 @@ def test_only_common_items_count_in_any_order(tmp_path: Path) -> None:
         compare_runs(first, apart)
 
 
+def test_items_without_a_mark_are_left_out_of_that_metric(tmp_path: Path) -> None:
+    names = ["1.1", "1.2", "2.1"]
+    runs = []
+    for number, marks in enumerate(([0.1, None, 0.5], [0.3, 0.9, None])):
+        runs.append(tmp_path / f"{number}.json")
+        judged = {"agent": "x", "condition": "none"}
+        write_items(runs[-1], [Items(judged, names, [1, 1, 2], {"f1": marks, "rep": [None] * 3})], {"seed": 0})
+    rows = {row["metric"]: row for row in compare_runs(runs[0], runs[1])["rows"]}
+    assert (rows["f1"]["n"], rows["f1"]["value"]) == (1, pytest.approx(0.2))
+    assert (rows["hits@1"]["n"], rows["hits@1"]["value"]) == (3, 0)
+    assert "rep" not in rows
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -51,10 +51,24 @@ def test_personachat_as_a_table_a_document_and_a_report(run: Run, data: Path) ->
         assert told in shown, told
     assert "<svg" in Path("out.html").read_text(encoding="utf-8")
     saved = json.loads(Path("out.json").read_text(encoding="utf-8"))
-    assert {row["metric"] for row in saved["rows"]} == {"hits@1", "hits@5", "mrr"}
+    assert {row["metric"] for row in saved["rows"] if row["value"] is not None} >= {"hits@1", "hits@5", "mrr", "f1"}
     asked = document(run(*command, "--conditions", "none", "--limit", "2", "--seed", "3", "--json"))
     assert {row["condition"] for row in asked["rows"]} == {"none"}
-    assert {row["n"] for row in asked["rows"]} == {2}
+    assert {row["n"] for row in asked["rows"] if row["value"] is not None} == {2}
+
+
+def test_generative_agents_have_perplexity_and_f1_in_every_view(run: Run, data: Path) -> None:
+    command = ("bench", "personachat", "--data", data, "--agents", "judged:chimes,judged:many_chimes")
+    shown = run(*command, "--report", "out.html", "--items", "a.json", "--replies", "3", "--cache", "answers").stdout
+    for told in ("perplexity", "per token", "f1", "dist-1", "log_prob_per_word, agents two by two", "f1, agents two"):
+        assert told in shown, told
+    assert f"{2 ** (74 / 28):.2f}" in shown
+    report = Path("out.html").read_text(encoding="utf-8")
+    for told in ("perplexity_per_token", "Replies in their own words", "i mend clocks , 1 of them ."):
+        assert told in report, told
+    compared = document(run("compare", "a.json", "a.json", "--json"))["rows"]
+    metrics = {row["metric"]: row for row in compared if row["condition"] == "self_original"}
+    assert (metrics["f1"]["value"], metrics["f1"]["n"], metrics["log_prob_per_word"]["n"]) == (0, 3, 4)
 
 
 def test_runs_are_compared(run: Run, data: Path) -> None:

@@ -95,6 +95,41 @@ def test_text_from_data_is_escaped_everywhere() -> None:
     parsed(html)
 
 
+def test_several_figures_of_the_paper_stand_each_below_ours() -> None:
+    rows = [
+        row("seq2seq", "none", "hits@1", 0.08, paper=0.092),
+        row("seq2seq", "none", "perplexity", 41.2, paper=38.08),
+        row("tfidf", "none", "hits@1", 0.259, paper=0.214),
+        row("tfidf", "none", "perplexity", None, reason="no log-probabilities"),
+        row("tfidf", "none", "bleu", None, reason="no replies"),
+    ]
+    html = html_report(document(rows=rows), "A title")
+    parsed(html)
+    assert "paper 38.0800" in html
+    assert "paper 0.2140" in html
+    assert "no log-probabilities; no replies" in html
+    assert "<th class=number>bleu" not in html  # nobody has it
+
+
+def test_replies_and_prompts_have_sections_of_their_own() -> None:
+    samples = [
+        {"agent": "llm", "condition": "none", "item": "1.1", "persona": ["i sail."], "partner": [], "speaker": "B",
+         "history": [], "gold": "yes", "reply": NASTY, "f1": 0.25},
+    ]  # fmt: skip
+    content = document(reply_samples=samples)
+    content["manifest"]["agents"] = {
+        "tfidf": None,
+        "llm": {"prompt": [{"role": "system", "content": f"You are B.\n{NASTY}"}]},
+    }
+    html = html_report(content, "A title")
+    parsed(html)
+    assert "Replies in their own words" in html
+    assert "F1 0.250" in html
+    assert "<pre>You are B.\n&lt;script&gt;" in html
+    assert html.count("You are B.") == 1
+    assert "<script" not in html
+
+
 @pytest.mark.parametrize("missing", ["comparisons", "mistakes"])
 def test_a_bench_without_some_parts_has_a_report_too(missing: str) -> None:
     content = document()

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from understudy.bench.items import Items, groups_of, load_items
+from understudy.bench.items import Items, Marks, groups_of, load_items
 from understudy.errors import InputError
 from understudy.metrics.statistics import holm, interval, paired_p
 
@@ -48,12 +49,14 @@ def compare_runs(
         groups = groups_of(ours.names)
         before, after = ours.values(), theirs.values()
         for metric in before:
-            if metric in after:
-                difference = interval(after[metric] - before[metric], groups, seed)
+            if metric in after and (known := _known(before[metric], after[metric])).any():
+                was, now = before[metric][known], after[metric][known]
+                of_groups = [group for group, both in zip(groups, known) if both]
+                difference = interval(now - was, of_groups, seed)
                 row = {**what, "metric": metric, "value": difference.value, "low": difference.low}
-                row |= {"high": difference.high, "n": len(groups), "paper": None, "unpaired": alone}
-                row |= {"first": float(before[metric].mean()), "second": float(after[metric].mean())}
-                rows.append(row | {"p_value": paired_p(after[metric], before[metric], groups, seed)})
+                row |= {"high": difference.high, "n": len(of_groups), "paper": None, "unpaired": alone}
+                row |= {"first": float(was.mean()), "second": float(now.mean())}
+                rows.append(row | {"p_value": paired_p(now, was, of_groups, seed)})
         moved += [
             {**what, "item": name, "first_rank": was, "second_rank": now}
             for name, was, now in zip(ours.names, ours.ranks, theirs.ranks)
@@ -64,7 +67,7 @@ def compare_runs(
             for metric in before
             if metric in after and not ours.ranks
             for name, was, now in zip(ours.names, before[metric], after[metric])
-            if was != now
+            if was != now and not np.isnan(was - now)
         ]
     for metric in {row["metric"] for row in rows}:
         family = [row for row in rows if row["metric"] == metric]
@@ -73,6 +76,12 @@ def compare_runs(
     moved.sort(key=_distance, reverse=True)
     manifest = {"bench": "compare", "first": str(first), "second": str(second), "seed": seed}
     return {"rows": rows, "differ_most": moved[:shown], "differ": len(moved), "manifest": manifest}
+
+
+def _known(ours: Marks, theirs: Marks) -> NDArray[np.bool_]:
+    """Which items have a value in both."""
+    known: NDArray[np.bool_] = ~np.isnan(ours) & ~np.isnan(theirs)
+    return known
 
 
 def _distance(item: Row) -> float:
@@ -126,15 +135,29 @@ def _picked(items: Items, order: Sequence[str]) -> Items:
 
 
 def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int = 0) -> list[Row]:
-    """Differences of those judged `on` the same thing; p values are adjusted over all comparisons of a metric."""
+    """Differences of those judged `on` the same thing; p values are adjusted over all comparisons of a metric.
+
+    Only items that both have a value of count; two that share none are not compared.
+    """
     values = [item.values() for item in items]
     rows: list[Row] = []
     for metric in metrics:
         family: list[Row] = []
-        for (first_index, first), (second_index, second) in combinations(enumerate(items), 2):
-            if first.judged[on] != second.judged[on] or list(first.names) != list(second.names):
+        having = [index for index in range(len(items)) if metric in values[index]]
+        for first_index, second_index in combinations(having, 2):
+            first, second = items[first_index], items[second_index]
+            if first.judged[on] != second.judged[on]:
                 continue
-            groups, ours, theirs = groups_of(first.names), values[first_index][metric], values[second_index][metric]
+            at_second = {name: position for position, name in enumerate(second.names)}
+            shared = [position for position, name in enumerate(first.names) if name in at_second]
+            names = [first.names[position] for position in shared]
+            ours = values[first_index][metric][shared]
+            theirs = values[second_index][metric][[at_second[name] for name in names]]
+            known = _known(ours, theirs)
+            if not known.any():
+                continue
+            groups = [group for group, both in zip(groups_of(names), known) if both]
+            ours, theirs = ours[known], theirs[known]
             difference = interval(ours - theirs, groups, seed)
             family.append(
                 {

@@ -2,7 +2,8 @@
 
 A document is `{"items": [{"judged": {"agent": ..., "condition": ...}, "names": [...], "ranks": [...]}], "manifest"}`:
 for each thing judged, the items' names and the place of the right answer in each ranking (1 is best); `marks` may hold
-further marks of each item by metric. The part of a name before its first dot is the group (a dialogue) it belongs to.
+further marks of each item by metric, null where an item has none. The part of a name before its first dot is the group
+(a dialogue) it belongs to.
 
 The manifest says what the figures were made from: version, data, seed, settings, machine.
 """
@@ -39,10 +40,10 @@ class Items:
     judged: Mapping[str, str]
     names: Sequence[str]
     ranks: Sequence[int]
-    marks: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    marks: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
     def values(self) -> dict[str, Marks]:
-        """Each metric's value for each item."""
+        """Each metric's value for each item; NaN where there is none."""
         ranks = [(rank,) for rank in self.ranks]
         values_by_metric = {metric: per_item(ranks, metric) for metric in RANKING} if ranks else {}
         return values_by_metric | {metric: np.asarray(marks, dtype=np.float64) for metric, marks in self.marks.items()}
@@ -84,13 +85,15 @@ def _read(record: Any, number: int, path: Path) -> Items:
     if not whole or not named or (ranks and len(ranks) != len(names)):
         raise InputError(f"run {number} needs a name and a rank from 1 for each item, and no name twice", path)
     if not isinstance(marks, dict) or any(not _marks_of(names, values) for values in marks.values()):
-        raise InputError(f"run {number} needs one mark for each item of each metric", path)
+        raise InputError(f"run {number} needs one mark, a number or null, for each item of each metric", path)
     return Items({str(key): str(value) for key, value in judged.items()}, names, ranks, marks)
 
 
 def _marks_of(names: Sequence[str], values: Any) -> bool:
     return (
-        isinstance(values, list) and len(values) == len(names) and all(isinstance(mark, int | float) for mark in values)
+        isinstance(values, list)
+        and len(values) == len(names)
+        and all(mark is None or isinstance(mark, int | float) for mark in values)
     )
 
 

@@ -26,7 +26,16 @@ from understudy.progress import Progress, ignore_progress
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
 
-__all__ = ["BY_REPLY", "JudgedAgent", "ManyRanker", "RankingQuestion", "judged_agent", "scores_of"]
+__all__ = [
+    "BY_REPLY",
+    "JudgedAgent",
+    "ManyRanker",
+    "RankingQuestion",
+    "fingerprint",
+    "judged_agent",
+    "reply_scores",
+    "scores_of",
+]
 
 BATCH = 256
 BY_REPLY = "unigram F1 with the agent's reply"
@@ -81,7 +90,7 @@ def scores_of(
     With `cache` they are kept in that folder, by agent and questions, and not asked for again. What an agent of
     yours would now say is not known to it: empty the folder when you change the agent.
     """
-    cached = None if cache is None else cache / f"{_fingerprint(judged, questions, data)}.npz"
+    cached = None if cache is None else cache / f"{fingerprint(judged, questions, data)}.npz"
     if cached is not None and cached.is_file():
         return _unpacked(cached)
     scores: Scores = []
@@ -104,8 +113,12 @@ def _asked(agent: object, batch: Sequence[Example]) -> Iterator[Sequence[float]]
             yield agent.score(example.situation, example.history, example.candidates)
     else:
         for example in batch:
-            said = cast(Agent, agent).reply(example.situation, example.history).text
-            yield [unigram_f1(said, text, example.situation.persona.language) for text in example.candidates]
+            yield reply_scores(example, cast(Agent, agent).reply(example.situation, example.history).text)
+
+
+def reply_scores(example: Example, reply: str) -> list[float]:
+    """The candidates' scores by what an agent that only replies said."""
+    return [unigram_f1(reply, text, example.situation.persona.language) for text in example.candidates]
 
 
 def _checked(name: str, example: Example, scores: Sequence[float]) -> list[float]:
@@ -124,11 +137,22 @@ def _newest(example: Example) -> list[str]:
     return [*(turn.text for turn in example.history[-1:] if turn.speaker != own), reply]
 
 
-def _fingerprint(judged: JudgedAgent, questions: Sequence[Example], data: Path | None) -> str:
-    payload = [[example.name, example.situation.persona.profile, example.candidates] for example in questions]
+def fingerprint(judged: JudgedAgent, questions: Sequence[Example], data: Path | None) -> str:
+    """What names the answers of an agent to some questions in a cache: another agent or question changes it."""
+    payload = [[example.name, _told(example.situation), example.history, example.candidates] for example in questions]
     card = getattr(judged.agent, "card", None)
     text = json.dumps([judged.name, card, payload, data and sha256(data)], default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _told(situation: Situation) -> list[object]:
+    """What an agent is told, but for a story's past, which its moment stands for."""
+    persona, faced = situation.persona, situation.faced
+    about = [persona.name, persona.profile, persona.attributes, persona.feelings(), persona.story, persona.moment]
+    others = [
+        [other.name, other.profile, other.relations] for other in (*([faced] if faced else ()), *situation.present)
+    ]
+    return [about, situation.setting, others]
 
 
 def _pack(path: Path, scores: Scores) -> None:

@@ -29,12 +29,12 @@ __all__ = [
     "PROFILE_ERRORS",
     "PROFILE_ERRORS_BY_LENGTH",
     "add_paper",
-    "hits_at_1",
     "paper_accuracy",
     "paper_character",
     "paper_figure",
     "paper_overall",
     "paper_scene",
+    "personachat_figure",
 ]
 
 CONDITIONS = (
@@ -60,6 +60,20 @@ HITS_AT_1 = {
 }
 """By model and the wording of the personas it was trained on, in the order of CONDITIONS."""
 
+GENERATIVE: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "seq2seq": {
+        "perplexity": (38.08, 40.53, 40.65, 41.48, 41.95, 40.14, 40.53),
+        "hits@1": (0.092, 0.084, 0.082, 0.075, 0.074, 0.084, 0.082),
+        "f1": (0.168, 0.172, 0.171, 0.168, 0.168, 0.169, 0.166),
+    },
+    "generative-memory": {
+        "perplexity": (38.08, 34.54, 38.21, 36.42, 37.75, 35.27, 38.48),
+        "hits@1": (0.092, 0.125, 0.108, 0.105, 0.103, 0.115, 0.106),
+        "f1": (0.168, 0.172, 0.170, 0.167, 0.167, 0.171, 0.168),
+    },
+}
+"""By model and metric, in the order of CONDITIONS; the paper does not say which wording these were trained on."""
+
 PROFILE_ERRORS = {"profile": 0.057, "sentences": 0.173}
 """A person's own profile from what that person says, talking with a person (the KV Profile model's dialogues)."""
 
@@ -67,9 +81,10 @@ PROFILE_ERRORS_BY_LENGTH = (0.76, 0.47, 0.35, 0.29, 0.23, 0.19, 0.17, 0.17)
 """The same by the number of utterances, 1 to 8."""
 
 
-def hits_at_1(model: str, trained_on: str | None, condition: str) -> float | None:
+def personachat_figure(model: str, trained_on: str | None, condition: str, metric: str) -> float | None:
     """The paper's figure for a model, or None where it has none."""
-    figures = HITS_AT_1.get((model, trained_on))
+    ranking = HITS_AT_1.get((model, trained_on)) if metric == "hits@1" else None
+    figures = ranking or GENERATIVE.get(model, {}).get(metric)
     return None if figures is None else figures[CONDITIONS.index(condition)]
 
 

@@ -91,7 +91,12 @@ def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_js
 @limit_option
 @seed_option
 @items_option
-@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), help="Keep scores here, to go on later.")
+@click.option(
+    "--replies", type=click.IntRange(min=0), metavar="N",
+    help="Questions of a condition to answer in words, for F1, BLEU and MAUVE. Default: all of agents that write, none "
+    "of agents that rank.",
+)  # fmt: skip
+@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), help="Keep answers here, to go on later.")
 @output_option
 @report_option
 @json_option
@@ -103,26 +108,32 @@ def personachat(
     limit: int | None,
     seed: int,
     items: Path | None,
+    replies: int | None,
     cache: Path | None,
     output: Path | None,
     report: Path | None,
     as_json: bool,
 ) -> None:
-    """How often an agent finds the right reply among 20, with and without personas, beside the paper's figures.
+    """How well an agent predicts the next reply, with and without personas, beside the paper's figures.
+
+    Does it find the right reply among 20? How probable does it find it (perplexity), if it is a language model? How
+    near to it is what it says itself (F1, BLEU, MAUVE), and how varied?
 
     \b
     Examples:
         understudy bench personachat --data data/personachat --report out.html
         understudy bench personachat --data pc/ --agents tfidf,mine:agent
+        understudy bench personachat --data pc/ --agents seq2seq-model --cache pc-answers
+        understudy bench personachat --data pc/ --agents llm --limit 200 --conditions self_original
     """
     from understudy.bench.personachat.bench import bench_personachat
 
     places_checked(items, output, report)
     with watching() as watch:
         document = bench_personachat(
-            data, split, listed(agents), listed(conditions) or None, limit, seed, watch, items, cache
+            data, split, listed(agents), listed(conditions) or None, limit, seed, watch, items, cache, replies
         )
-    deliver(document, "PersonaChat: finding the right reply", output, report, as_json, print_personachat)
+    deliver(document, "PersonaChat: the next reply", output, report, as_json, print_personachat)
 
 
 @bench.command()

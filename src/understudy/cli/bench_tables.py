@@ -78,6 +78,15 @@ def _figure(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
 
 
+PERSONACHAT_TABLES = (
+    ("hits@1", ("hits@5", "mrr")),
+    ("perplexity", ("perplexity_per_token", "hits@1_per_token", "delta-p")),
+    ("f1", ("bleu", "dist-1", "dist-2", "rep", "mauve", "p_f1", "contradiction")),
+)
+"""The metric that has its interval and the paper's figure beside it, and those that have not."""
+HEADS = {"perplexity_per_token": "per token", "hits@1_per_token": "hits@1 per token"}
+
+
 def print_personachat(document: Document) -> None:
     rows, out = document["rows"], screen()
     for agent in dict.fromkeys(row["agent"] for row in rows):
@@ -86,20 +95,34 @@ def print_personachat(document: Document) -> None:
         out.print(heading(agent + (f", trained on {trained} personas" if trained else "")))
         if "judged_by" in of_agent[0]:
             out.print(f"  judged by {of_agent[0]['judged_by']}")
-        columns: list[Column] = [("condition", {"no_wrap": True}), ("hits@1", RIGHT), ("95%", RIGHT), ("paper", RIGHT)]
-        columns += [("hits@5", RIGHT), ("mrr", RIGHT), ("n", RIGHT)]
-        lines = []
-        for condition in dict.fromkeys(row["condition"] for row in of_agent):
-            by_metric = {row["metric"]: row for row in of_agent if row["condition"] == condition}
-            first = by_metric["hits@1"]
-            figures = (_share(by_metric["hits@5"]["value"]), _share(by_metric["mrr"]["value"]), f"{first['n']:,}")
-            lines.append((condition, _share(first["value"]), _range(first), _share(first["paper"]), *figures))
-        print_table(out, columns, lines)
-        out.print()
+        for first, others in PERSONACHAT_TABLES:
+            if any(row["metric"] == first and row["value"] is not None for row in of_agent):
+                _print_conditions(out, of_agent, first, others)
+        for row in of_agent:
+            if row["metric"] == "errors":
+                out.print(f"  {row['condition']}: no reply to {_share(row['value'])} of {row['n']:,} ({row['reason']})")
     if any(row["paper"] is not None for row in rows):
         settings = document["manifest"]["settings"]
         out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
-    _print_comparisons(document["comparisons"], "condition")
+    comparisons = document["comparisons"]
+    for metric in ("hits@1", "log_prob_per_word", "f1"):
+        _print_comparisons([row for row in comparisons if row["metric"] == metric], "condition")
+
+
+def _print_conditions(out: Screen, rows: Sequence[Document], first: str, others: Sequence[str]) -> None:
+    """A line for each condition: a metric with its interval and the paper's figure, and other metrics."""
+    columns: list[Column] = [("condition", {"no_wrap": True}), (first, RIGHT), ("95%", RIGHT), ("paper", RIGHT)]
+    columns += [*((HEADS.get(metric, metric), RIGHT) for metric in others), ("n", RIGHT)]
+    form = ".2f" if first == "perplexity" else ".3f"
+    lines = []
+    for condition in dict.fromkeys(row["condition"] for row in rows):
+        by_metric = {row["metric"]: row for row in rows if row["condition"] == condition}
+        main = by_metric[first]
+        beside = [_share(by_metric[metric]["value"]) for metric in others]
+        line = (condition, _share(main["value"], form), _range(main, form), _share(main["paper"], form))
+        lines.append((*line, *beside, f"{main['n']:,}"))
+    print_table(out, columns, lines)
+    out.print()
 
 
 def _print_comparisons(comparisons: Sequence[Document], on: str) -> None:
@@ -241,11 +264,13 @@ def print_agreement(document: Document) -> None:
     print_table(screen(), columns, lines)
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _share(value: float | None, form: str = ".3f") -> str:
+    return "-" if value is None else f"{value:{form}}"
 
 
 def _range(row: Document, form: str = ".3f") -> str:
+    if row["low"] is None:
+        return "-"
     return f"{row['low']:{form}}..{row['high']:{form}}"
 
 

@@ -2,7 +2,7 @@
 
 from understudy.encoding.background import BACKGROUND, TextVectors, encoding_at_once
 from understudy.encoding.cache import EncodingCache
-from understudy.encoding.encoder import SentenceEncoder, shipped_model
+from understudy.encoding.encoder import SentenceEncoder, shared_encoder, shipped_model
 from understudy.encoding.index import ExactIndex, GraphIndex, Index, build_index, search_exactly
 from understudy.encoding.multilingual import MultilingualEncoder
 from understudy.encoding.sequences import Context, Encoder, Floats
@@ -22,5 +22,6 @@ __all__ = [
     "build_index",
     "encoding_at_once",
     "search_exactly",
+    "shared_encoder",
     "shipped_model",
 ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
@@ -40,6 +40,7 @@ __all__ = [
     "load_tokenizer",
     "parse_sequence_format",
     "read_encoder_card",
+    "shared_encoder",
     "shipped_model",
 ]
 
@@ -59,6 +60,12 @@ CACHED_AT_ONCE = 512  # texts that are encoded before they are written to the ca
 def shipped_model() -> Path:
     """The model folder that comes with the package."""
     return Path(str(files("understudy"))) / "models" / "encoder"
+
+
+@cache
+def shared_encoder() -> SentenceEncoder:
+    """The encoder that comes with the package, loaded once."""
+    return SentenceEncoder()
 
 
 class SentenceEncoder:

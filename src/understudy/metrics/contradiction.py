@@ -24,7 +24,7 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from understudy.encoding import Encoder, Floats, SentenceEncoder
+from understudy.encoding import Encoder, Floats, shared_encoder
 from understudy.lexical import Lines
 from understudy.lexical.rows import Reals
 from understudy.metrics.line_metric import LineMetric
@@ -97,11 +97,6 @@ def shipped_contradiction_model() -> ContradictionModel:
         return ContradictionModel.of(read_model(folder, "contradiction"))
 
 
-@cache
-def _shipped_encoder() -> SentenceEncoder:
-    return SentenceEncoder()
-
-
 def contradiction(
     samples: Samples, persona: Persona, encoder: Encoder | None = None, model: ContradictionModel | None = None
 ) -> LineMetric:
@@ -128,7 +123,7 @@ class Contradiction(LineMetric):
         self._about = tuple(_name_pattern(name) for _, name in statements)
         self._cache: dict[str, tuple[float, str, str]] = {}
         if not missing:
-            self._encoder = encoder or _shipped_encoder()
+            self._encoder = encoder or shared_encoder()
             self._model = model or shipped_contradiction_model()
             self._profile = self._encoder.encode(self._statements, ROLE)
 

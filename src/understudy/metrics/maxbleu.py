@@ -16,6 +16,7 @@ import numpy as np
 
 from understudy.lexical import Lines, Rows
 from understudy.lexical.rows import Ints, Reals, index_ranges, segment_sums
+from understudy.metrics.generation import bleu_of_counts
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 
@@ -148,10 +149,8 @@ def _shared(pairs: LinePairs, ours: Rows, theirs: Rows) -> Reals:
 
 
 def _bleu(shared: list[Reals], lengths: Ints, theirs: Ints) -> Reals:
-    product = np.ones(len(lengths))
-    for n, common in enumerate(shared, 1):
-        product *= common / (lengths - n + 1)
-    return np.minimum(1.0, np.exp(1 - theirs / lengths)) * product ** (1 / len(shared))
+    own = lengths.astype(np.float64)
+    return bleu_of_counts(shared, [own - n + 1 for n in range(1, len(shared) + 1)], own, theirs.astype(np.float64))
 
 
 def _first_best(groups: Ints, scores: Reals) -> Ints:

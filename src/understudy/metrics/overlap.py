@@ -33,7 +33,7 @@ from understudy.metrics.samples import Samples
 from understudy.text import stop_words, tokenizer
 from understudy.text import words as words_of
 
-__all__ = ["copying", "glove_ranks", "p_cover", "p_f1", "unigram_f1"]
+__all__ = ["bag_f1", "copying", "glove_ranks", "p_cover", "p_f1", "unigram_f1"]
 
 NO_DESCRIPTION = "no description of the persona"
 
@@ -205,7 +205,11 @@ class Copying(LineMetric):
 
 
 def unigram_f1(said: str, meant: str, language: str = "en") -> float:
+    """`bag_f1` of two texts' words."""
+    return bag_f1(words_of(said, language), words_of(meant, language))
+
+
+def bag_f1(said: Sequence[str], meant: Sequence[str]) -> float:
     """F1 = 2 * shared / (|said| + |meant|), over words, a word counting as often as both have it; 0 without words."""
-    ours, theirs = Counter(words_of(said, language)), Counter(words_of(meant, language))
-    total = ours.total() + theirs.total()
-    return 2 * (ours & theirs).total() / total if total else 0.0
+    total = len(said) + len(meant)
+    return 2 * (Counter(said) & Counter(meant)).total() / total if total else 0.0

@@ -11,7 +11,8 @@ ECE    sum over tenths of (share of items in it) * |mean probability - share tha
 Intervals are bootstraps, and significance tests pair two agents judged on the same items. Items of one dialogue
 resemble each other, so whole groups of items (dialogues) are resampled; by default every item is a group of its own.
 
-    interval   2.5th and 97.5th percentile of the mean over groups drawn with replacement (bootstrap)
+    interval   2.5th and 97.5th percentile of the mean over groups drawn with replacement (bootstrap); of any function
+               of sums over items (a ratio of two sums, a corpus BLEU) likewise
     paired p   (1 + |{r : |d_r| >= |d|}|) / (1 + R),  d the summed difference of the two agents, d_r the same with
                the agents swapped in a random half of the groups (paired randomisation test, two-sided)
     Holm       p_(i) * (m - i + 1) for the i-th smallest of m p values, never below the one before, at most 1
@@ -20,8 +21,8 @@ resemble each other, so whole groups of items (dialogues) are resampled; by defa
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +42,7 @@ __all__ = [
     "ranks",
     "spearman",
     "spearman_p",
+    "totals_interval",
     "wilson",
 ]
 
@@ -149,16 +151,32 @@ def interval(
     values: ArrayLike, groups: Sequence[Hashable] | None = None, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
     """The mean of the values and its 95% bootstrap interval."""
-    sums, sizes = _grouped(values, groups)
-    if not len(sums):
+    numbers = np.asarray(values, dtype=np.float64)
+    columns = np.stack([numbers, np.ones(len(numbers))], axis=1)
+    return totals_interval(columns, lambda totals: totals[..., 0] / totals[..., 1], groups, seed, resamples)
+
+
+def totals_interval(
+    columns: ArrayLike,
+    statistic: Callable[[Reals], Reals],
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """A statistic of the items' totals and its 95% bootstrap interval: a ratio of sums, a corpus BLEU.
+
+    `columns` has a row for each item; `statistic` takes the sums of the columns, on the last axis, to its value.
+    """
+    totals = _grouped(columns, groups)
+    if not len(totals):
         raise ValueError("no values: there is no mean of nothing")
     rng = np.random.default_rng(seed)
-    means = []
+    drawn_values = []
     for size in _chunks(resamples):
-        drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size)
-        means.append((drawn @ sums) / (drawn @ sizes))
-    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
-    return Interval(float(sums.sum() / sizes.sum()), float(low), float(high))
+        drawn = rng.multinomial(len(totals), np.full(len(totals), 1 / len(totals)), size)
+        drawn_values.append(statistic(drawn @ totals))
+    low, high = np.percentile(np.concatenate(drawn_values), [2.5, 97.5])
+    return Interval(float(statistic(totals.sum(axis=0))), float(low), float(high))
 
 
 def wilson(share: float, n: int) -> Interval:
@@ -181,7 +199,7 @@ def paired_p(
 ) -> float:
     """How probable a difference at least this large is if it does not matter which of the two an item came from."""
     differences = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
-    sums, _ = _grouped(differences, groups)
+    sums = _grouped(differences, groups)
     sums = sums[np.abs(sums) > EQUAL_SUMS]  # swapping what is equal changes nothing
     if not len(sums):
         return 1.0
@@ -204,17 +222,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _grouped(values: ArrayLike, groups: Sequence[Hashable] | None) -> tuple[Reals, Reals]:
-    """For each group, the sum of its values and how many there are."""
-    numbers: NDArray[Any] = np.asarray(values, dtype=np.float64)
+def _grouped(columns: ArrayLike, groups: Sequence[Hashable] | None) -> Reals:
+    """For each group, the sums of the columns over its items."""
+    numbers: Reals = np.asarray(columns, dtype=np.float64)
     if groups is None:
-        return numbers, np.ones(len(numbers))
+        return numbers
     if len(groups) != len(numbers):
         raise ValueError(f"{len(numbers)} values and {len(groups)} groups: name a group for each value")
     known: dict[Hashable, int] = {}
     group_ids = np.array([known.setdefault(group, len(known)) for group in groups], dtype=np.int64)
-    sums = np.bincount(group_ids, numbers, len(known)).astype(np.float64)
-    return sums, np.bincount(group_ids, minlength=len(known)).astype(np.float64)
+    sums: Reals = np.zeros((len(known), *numbers.shape[1:]))
+    np.add.at(sums, group_ids, numbers)
+    return sums
 
 
 def _chunks(total: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""A bench's document as one HTML file: figures with intervals, significance, the worst mistakes, the manifest.
+"""A bench's document as one HTML file: figures with intervals, significance, mistakes, replies, prompts, manifest.
 
 The file needs nothing from anywhere: plots are inline SVG, styles are inline, there is no script. Whatever came from
 data is escaped. It follows the reader's light or dark setting and is made for a phone's width as well.
@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from understudy.report.charts import Bar, curves_section, learning_section, panel
+from understudy.report.generation import prompts_section, question, samples_section
 from understudy.report.guessing import confusions_section, flows_section
 from understudy.report.page import legend, page, table
 
@@ -47,8 +48,8 @@ SIGNIFICANT = 0.05
 
 
 def html_report(document: Mapping[str, Any], title: str) -> str:
-    """The report of a bench's document (`rows` and `manifest`; `curves`, `confusions`, `flows`, `comparisons` and
-    `mistakes` where it has them)."""
+    """The report of a bench's document (`rows` and `manifest`; `curves`, `confusions`, `flows`, `comparisons`,
+    `mistakes` and `reply_samples` where it has them)."""
     rows: Sequence[Row] = document["rows"]
     manifest: Mapping[str, Any] = document["manifest"]
     parts = [
@@ -61,6 +62,8 @@ def html_report(document: Mapping[str, Any], title: str) -> str:
         _figures(rows),
         _comparisons(document.get("comparisons", ())),
         _mistakes(document.get("mistakes", ())),
+        samples_section(document.get("reply_samples", ())),
+        prompts_section(manifest.get("agents") or {}),
         _manifest(manifest),
     ]
     return page(title, parts)
@@ -130,29 +133,40 @@ def _figures(rows: Sequence[Row]) -> str:
 
 
 def _figures_table(rows: Sequence[Row]) -> str:
-    """A line for each agent on each thing judged, a column for each metric."""
-    metrics = list(dict.fromkeys(str(row["metric"]) for row in rows))
-    lines = []
-    for judged, of_it in _by(rows, _judged):
-        for index, (agent, group) in enumerate(_by(of_it, _agent)):
-            by_metric = {row["metric"]: row for row in group}
-            papers = [f"{_number(row['paper'])}" for row in group if row.get("paper") is not None]
-            note = group[0].get("reason") or group[0].get("judged_by") or ""
-            trained = group[0].get("trained_on")
-            line = ["" if index else _text(judged), _text(agent + (f" (trained on {trained})" if trained else ""))]
-            line += [_cell(by_metric.get(metric)) for metric in metrics]
-            lines.append([*line, _text(f"{group[0]['n']:,}"), _text(", ".join(papers)), _text(note)])
+    """A line for each agent on each thing judged, a column for each metric that somebody has a value of.
+
+    The paper's figure stands in a column of its own, or below ours where a line has several.
+    """
+    valued = list(dict.fromkeys(str(row["metric"]) for row in rows if row["value"] is not None))
+    metrics = valued or list(dict.fromkeys(str(row["metric"]) for row in rows))
+    groups = [(judged, agent, group) for judged, of_it in _by(rows, _judged) for agent, group in _by(of_it, _agent)]
+    papers = [[row for row in group if row.get("paper") is not None] for _, _, group in groups]
+    below = max(map(len, papers), default=0) > 1
+    lines, last = [], ""
+    for (judged, agent, group), with_paper in zip(groups, papers):
+        by_metric = {row["metric"]: row for row in group}
+        notes = dict.fromkeys(str(note) for row in group if (note := row.get("reason") or row.get("judged_by")))
+        trained = group[0].get("trained_on")
+        line = [
+            "" if judged == last else _text(judged),
+            _text(agent + (f" (trained on {trained})" if trained else "")),
+        ]
+        line += [_cell(by_metric.get(metric), below) for metric in metrics]
+        theirs = "" if below else ", ".join(_number(row["paper"]) for row in with_paper)
+        lines.append([*line, _text(f"{group[0]['n']:,}"), _text(theirs), _text("; ".join(notes))])
+        last = judged
     heads = ("judged on", "agent", *metrics, "items", "paper", "")
     filled = [index for index in range(len(heads)) if any(line[index] for line in lines)]
     numbers = [index for index, column in enumerate(filled) if 1 < column < len(metrics) + 4]
     return table([heads[index] for index in filled], [[line[index] for index in filled] for line in lines], numbers)
 
 
-def _cell(row: Row | None) -> str:
+def _cell(row: Row | None, with_paper: bool = False) -> str:
     if row is None or row["value"] is None:
         return "–"
     spread = "" if row.get("low") is None else f"<br><small>{_number(row['low'])} – {_number(row['high'])}</small>"
-    return f"{_number(row['value'])}{spread}"
+    paper = f"<br><small>paper {_number(row['paper'])}</small>" if with_paper and row.get("paper") is not None else ""
+    return f"{_number(row['value'])}{spread}{paper}"
 
 
 def _comparisons(comparisons: Sequence[Row]) -> str:
@@ -194,26 +208,21 @@ def _mistakes(mistakes: Sequence[Row]) -> str:
 
 
 def _mistake(row: Row) -> str:
-    profiles = "".join(
-        f"<p class='who'>{escape(who)}</p><ul>{''.join(f'<li>{escape(text)}</li>' for text in row[key])}</ul>"
-        for who, key in ((f"{row['speaker']} is told to be", "persona"), ("and faces somebody who is", "partner"))
-        if row.get(key)
-    )
-    turns = "".join(
-        f"<p class='{'own' if speaker == row['speaker'] else 'turn'}'><b>{escape(speaker)}</b> {escape(text)}</p>"
-        for speaker, text in row["history"]
-    )
     return (
         f"<article><h3>{escape(row['item'])} <small>{escape(row['condition'])}, the right reply came "
-        f"{row['gold_rank']} of {row['candidates']}</small></h3>{profiles}"
-        f"<div class='talk'>{turns or '<p class=turn><i>nothing has been said yet</i></p>'}</div>"
+        f"{row['gold_rank']} of {row['candidates']}</small></h3>{question(row)}"
         f"<p class='right'><b>right</b> {escape(row['gold'])} <small>{row['gold_score']:.4g}</small></p>"
         f"<p class='wrong'><b>chosen</b> {escape(row['chosen'])} <small>{row['chosen_score']:.4g}</small></p></article>"
     )
 
 
 def _manifest(manifest: Mapping[str, Any]) -> str:
-    shown = table(("what", "value"), _flat(manifest))
+    """All of it but prompts, which have a section of their own."""
+    agents = {
+        name: {key: value for key, value in card.items() if key != "prompt"} if isinstance(card, Mapping) else card
+        for name, card in (manifest.get("agents") or {}).items()
+    }
+    shown = table(("what", "value"), _flat({**manifest, **({"agents": agents} if agents else {})}))
     return f"<section class='manifest'><h2>Manifest</h2>{shown}</section>\n"
 
 

@@ -44,6 +44,9 @@ article ul {{ padding-left: 1.2rem; }}
 .talk b {{ color: var(--soft); font-weight: 600; font-size: .8125rem; }}
 .own b {{ color: var(--c0); }}
 .right b {{ color: var(--right); }}
+.said b {{ color: var(--c0); }}
+pre {{ background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .75rem; margin: .2rem 0;
+  white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8125rem; }}
 .wrong b {{ color: var(--wrong); }}
 small {{ color: var(--soft); }}
 .scroll {{ overflow-x: auto; }}
