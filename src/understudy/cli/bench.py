@@ -140,6 +140,10 @@ def personachat(
 @data_option
 @click.option("--split", default="valid", show_default=True, help="Which file: the one that begins with it.")
 @click.option("--scorers", metavar="NAME,...", multiple=True, help="tfidf, words, links, encoder, or some joined by +.")
+@click.option(
+    "--chats", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE", multiple=True,
+    help="Judge these chats too: a file of `self-chat`, or ConvAI2's chats of volunteers; may be repeated.",
+)  # fmt: skip
 @limit_option
 @seed_option
 @items_option
@@ -150,6 +154,7 @@ def profiles(
     data: Path,
     split: str,
     scorers: tuple[str, ...],
+    chats: tuple[Path, ...],
     limit: int | None,
     seed: int,
     items: Path | None,
@@ -159,15 +164,18 @@ def profiles(
 ) -> None:
     """How often somebody's profile is told wrongly, among 100 others, from what was said.
 
+    With --chats also from what people said to models, and models to people or to each other.
+
     \b
-    Example:
+    Examples:
         understudy bench profiles --data data/personachat
+        understudy bench profiles --data data/personachat --chats chats.jsonl
     """
     from understudy.bench.personachat.profiles import bench_profiles
 
     places_checked(items, output, report)
     with watching() as watch:
-        document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items)
+        document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items, chats)
     deliver(document, "PersonaChat: telling profiles", output, report, as_json, print_profiles)
 
 

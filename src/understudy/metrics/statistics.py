@@ -40,8 +40,10 @@ __all__ = [
     "paired_p",
     "precision_recall",
     "ranks",
+    "resampled_interval",
     "spearman",
     "spearman_p",
+    "spearman_p_values",
     "totals_interval",
     "wilson",
 ]
@@ -76,14 +78,22 @@ def spearman(ours: ArrayLike, theirs: ArrayLike) -> float:
 
 def spearman_p(ours: ArrayLike, theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES) -> float:
     """How probable a correlation at least this far from 0 is, if the two have nothing to do with each other."""
-    a, b = (_centred(ranks(values)) for values in (ours, theirs))
-    observed = abs(float(a @ b))
+    return spearman_p_values([ours], theirs, seed, shuffles)[0]
+
+
+def spearman_p_values(
+    columns: Sequence[ArrayLike], theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES
+) -> list[float]:
+    """The same for each of several columns with the same `theirs`, which is shuffled once for all of them."""
+    a, b = np.stack([_centred(ranks(values)) for values in columns]), _centred(ranks(theirs))
+    observed = np.abs(a @ b)
+    floor = observed - EQUAL * np.maximum(observed, 1.0)
     rng = np.random.default_rng(seed)
-    extreme = 0
+    extreme = np.zeros(len(a), np.int64)
     for first in range(0, shuffles, CHUNK):
         shuffled = rng.permuted(np.tile(b, (min(CHUNK, shuffles - first), 1)), axis=1)
-        extreme += int(np.count_nonzero(np.abs(shuffled @ a) >= observed - EQUAL * max(observed, 1.0)))
-    return (1 + extreme) / (1 + shuffles)
+        extreme += np.count_nonzero(np.abs(shuffled @ a.T) >= floor, axis=0)
+    return [(1 + int(count)) / (1 + shuffles) for count in extreme]
 
 
 def precision_recall(scores: ArrayLike, labels: ArrayLike) -> tuple[Reals, Reals]:
@@ -177,6 +187,32 @@ def totals_interval(
         drawn_values.append(statistic(drawn @ totals))
     low, high = np.percentile(np.concatenate(drawn_values), [2.5, 97.5])
     return Interval(float(statistic(totals.sum(axis=0))), float(low), float(high))
+
+
+def resampled_interval(
+    statistic: Callable[[NDArray[np.int64]], float],
+    groups: Sequence[Hashable],
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """A statistic of some items, by their indices, and its 95% interval over groups drawn with replacement.
+
+    For what is no function of sums, as a correlation of ranks. Resamples without a value are left out.
+    """
+    members: dict[Hashable, list[int]] = {}
+    for index, group in enumerate(groups):
+        members.setdefault(group, []).append(index)
+    blocks = [np.array(some, dtype=np.int64) for some in members.values()]
+    rng = np.random.default_rng(seed)
+    drawn = [
+        statistic(np.concatenate([blocks[number] for number in rng.integers(0, len(blocks), len(blocks))]))
+        for _ in range(resamples)
+    ]
+    value = statistic(np.arange(len(groups)))
+    if np.isnan(drawn).all():
+        return Interval(value, math.nan, math.nan)
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return Interval(value, float(low), float(high))
 
 
 def wilson(share: float, n: int) -> Interval:
