@@ -32,6 +32,7 @@ __all__ = [
     "SWAPS",
     "Interval",
     "auc",
+    "auc_interval",
     "average_precision",
     "calibration_error",
     "cohens_kappa",
@@ -40,8 +41,8 @@ __all__ = [
     "paired_p",
     "precision_recall",
     "ranks",
-    "resampled_interval",
     "spearman",
+    "spearman_interval",
     "spearman_p",
     "spearman_p_values",
     "totals_interval",
@@ -189,30 +190,83 @@ def totals_interval(
     return Interval(float(statistic(totals.sum(axis=0))), float(low), float(high))
 
 
-def resampled_interval(
-    statistic: Callable[[NDArray[np.int64]], float],
-    groups: Sequence[Hashable],
+def spearman_interval(
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    groups: Sequence[Hashable] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """A statistic of some items, by their indices, and its 95% interval over groups drawn with replacement.
+    """r_s and its 95% interval over groups drawn with replacement; ranks are taken anew in each resample."""
+    a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
 
-    For what is no function of sums, as a correlation of ranks. Resamples without a value are left out.
-    """
-    members: dict[Hashable, list[int]] = {}
-    for index, group in enumerate(groups):
-        members.setdefault(group, []).append(index)
-    blocks = [np.array(some, dtype=np.int64) for some in members.values()]
+    def correlation(weights: Reals) -> Reals:
+        x, y = (_centred_by(_weighted_ranks(values, weights), weights) for values in (a, b))
+        products = ((weights * first * second).sum(axis=1) for first, second in ((x, y), (x, x), (y, y)))
+        together, own, other = products
+        lengths = np.sqrt(own * other)
+        return np.where(lengths > EQUAL, together / np.where(lengths > EQUAL, lengths, 1.0), np.nan)
+
+    return _percentiles(spearman(a, b), correlation, len(a), groups, seed, resamples)
+
+
+def auc_interval(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """AUC and its 95% interval over groups drawn with replacement."""
+    score, positive = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.bool_)
+
+    def area(weights: Reals) -> Reals:
+        hits = weights[:, positive].sum(axis=1)
+        pairs = hits * (weights.sum(axis=1) - hits)
+        above = (weights * _weighted_ranks(score, weights))[:, positive].sum(axis=1) - hits * (hits + 1) / 2
+        return np.where(pairs > 0, above / np.where(pairs > 0, pairs, 1.0), np.nan)
+
+    return _percentiles(auc(score, positive), area, len(score), groups, seed, resamples)
+
+
+def _percentiles(
+    value: float,
+    statistic: Callable[[Reals], Reals],
+    size: int,
+    groups: Sequence[Hashable] | None,
+    seed: int,
+    resamples: int,
+) -> Interval:
+    """The interval of a statistic of how often each item was drawn; resamples without a value are left out."""
+    known: dict[Hashable, int] = {}
+    group_ids = np.array([known.setdefault(group, len(known)) for group in (range(size) if groups is None else groups)])
     rng = np.random.default_rng(seed)
-    drawn = [
-        statistic(np.concatenate([blocks[number] for number in rng.integers(0, len(blocks), len(blocks))]))
-        for _ in range(resamples)
-    ]
-    value = statistic(np.arange(len(groups)))
-    if np.isnan(drawn).all():
+    drawn = []
+    for count in _chunks(resamples):
+        times = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), count)
+        drawn.append(statistic(times[:, group_ids].astype(np.float64)))
+    values = np.concatenate(drawn)
+    if np.isnan(values).all():
         return Interval(value, math.nan, math.nan)
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    low, high = np.nanpercentile(values, [2.5, 97.5])
     return Interval(value, float(low), float(high))
+
+
+def _weighted_ranks(values: Reals, weights: Reals) -> Reals:
+    """The rank of each item where it stands as often as a row of weights says, equal values sharing the mean."""
+    order = np.argsort(values, kind="stable")
+    last = np.flatnonzero(np.diff(values[order], append=np.nan) != 0)  # of each run of equal values
+    upto = np.cumsum(weights[:, order], axis=1)[:, last]
+    before = np.concatenate([np.zeros((len(weights), 1)), upto[:, :-1]], axis=1)
+    run = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
+    ranked = np.empty_like(weights)
+    ranked[:, order] = ((before + upto + 1) / 2)[:, run]
+    return ranked
+
+
+def _centred_by(values: Reals, weights: Reals) -> Reals:
+    centred: Reals = values - (weights * values).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
+    return centred
 
 
 def wilson(share: float, n: int) -> Interval:

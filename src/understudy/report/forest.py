@@ -13,8 +13,8 @@ __all__ = ["forest_section"]
 
 Row = Mapping[str, Any]
 
-WIDTH = 520
-LEFT, RIGHT, TOP, BOTTOM = 176, 52, 30, 24
+WIDTH = 400
+LEFT, RIGHT, TOP, BOTTOM = 150, 42, 30, 24
 STEP = 18
 SIGNIFICANT = 0.05
 NOTE = (
@@ -72,5 +72,5 @@ def _line(row: Row, y: float, sides: Sequence[str], x: Any) -> str:
         f'<path style="stroke:{colour};stroke-width:1.6;fill:none" d="M{x(row["low"])} {y}H{x(row["high"])}"/>'
         f'<circle cx="{x(row["value"])}" cy="{y}" r="4" style="fill:{fill};stroke:{colour};stroke-width:1.6">'
         f"<title>{escape(name)}: {row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})</title></circle>"
-        f'<text class="value" x="{WIDTH - 4}" y="{y + 4}" text-anchor="end">{row["value"]:.2f}</text>'
+        f'<text class="value" x="{WIDTH - 4}" y="{y + 4}" text-anchor="end">{round(row["value"], 2) + 0.0:.2f}</text>'
     )

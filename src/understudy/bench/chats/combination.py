@@ -39,27 +39,26 @@ def out_of_fold(features: Reals, target: Reals, groups: Sequence[Hashable], seed
     """A prediction for each chat by weights that were learnt from the chats of other people."""
     predicted = np.zeros(len(target))
     for learnt, judged in folds_of(groups, FOLDS, seed):
-        own_groups = [groups[index] for index in learnt]
-        penalty = _best_penalty(features[learnt], target[learnt], own_groups, seed)
-        predicted[judged] = _predict(features[learnt], target[learnt], features[judged], penalty)
+        penalty = _best_penalty(features[learnt], target[learnt], [groups[index] for index in learnt], seed)
+        scaled, asked = _scaled(features[learnt], features[learnt]), _scaled(features[learnt], features[judged])
+        predicted[judged] = _predict(scaled, target[learnt], asked, penalty)
     return predicted
 
 
 def _best_penalty(features: Reals, target: Reals, groups: Sequence[Hashable], seed: int) -> float:
-    inner = folds_of(groups, INNER_FOLDS, seed)
+    """The one whose predictions within the training chats agree best."""
+    folds = folds_of(groups, INNER_FOLDS, seed)
+    if len(folds) < 2:
+        return PENALTIES[-1]
+    predicted = {penalty: np.zeros(len(target)) for penalty in PENALTIES}
+    for learnt, judged in folds:
+        scaled, asked = _scaled(features[learnt], features[learnt]), _scaled(features[learnt], features[judged])
+        for penalty, column in predicted.items():
+            column[judged] = _predict(scaled, target[learnt], asked, penalty)
+    return max(PENALTIES, key=lambda penalty: np.nan_to_num(spearman(predicted[penalty], target), nan=-1.0))
 
-    def agreement(penalty: float) -> float:
-        predicted = np.zeros(len(target))
-        for learnt, judged in inner:
-            predicted[judged] = _predict(features[learnt], target[learnt], features[judged], penalty)
-        value = spearman(predicted, target)
-        return -1.0 if np.isnan(value) else value
 
-    return max(PENALTIES, key=agreement) if len(inner) > 1 else PENALTIES[-1]
-
-
-def _predict(learnt: Reals, target: Reals, judged: Reals, penalty: float) -> Reals:
-    scaled, asked = _scaled(learnt, learnt), _scaled(learnt, judged)
+def _predict(scaled: Reals, target: Reals, asked: Reals, penalty: float) -> Reals:
     mean = target.mean()
     weights = np.linalg.solve(scaled.T @ scaled + penalty * np.eye(scaled.shape[1]), scaled.T @ (target - mean))
     predicted: Reals = mean + asked @ weights

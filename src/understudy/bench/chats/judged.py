@@ -30,8 +30,7 @@ from understudy.lexical.rows import Reals
 from understudy.metrics.statistics import (
     RESAMPLES,
     holm,
-    resampled_interval,
-    spearman,
+    spearman_interval,
     spearman_p_values,
 )
 from understudy.progress import Progress, ignore_progress
@@ -146,9 +145,7 @@ def _agreement(column: Reals, scores: Reals, people: Sequence[str], seed: int) -
     if len(there) < FEWEST:
         return {**row, "reason": f"fewer than {FEWEST} chats have it"}
     ours, theirs = column[there], scores[there]
-    figure = resampled_interval(
-        lambda drawn: spearman(ours[drawn], theirs[drawn]), [people[int(index)] for index in there], seed
-    )
+    figure = spearman_interval(ours, theirs, [people[int(index)] for index in there], seed)
     if np.isnan(figure.value):
         return {**row, "reason": "all chats have the same value"}
     return {**row, "value": figure.value, "low": figure.low, "high": figure.high}

@@ -29,7 +29,7 @@ from understudy.bench.personachat.scorers import Matrix, Training, scorer_named
 from understudy.bench.published import PERSONA_DETECTION
 from understudy.lexical.logistic import fit_binary
 from understudy.lexical.rows import Reals
-from understudy.metrics.statistics import Interval, auc, interval, resampled_interval
+from understudy.metrics.statistics import Interval, auc_interval, interval
 from understudy.progress import Progress, ignore_progress
 
 __all__ = ["CHOICE", "COMBINED", "PEOPLE", "TRUE", "Wins", "match_rows", "profile_wins"]
@@ -128,17 +128,12 @@ def match_rows(chats: Sequence[JudgedChat], wins: Wins, which: str, kept: Sequen
         alike = np.where(people > 0, shares, 1 - shares)
         for target, values in ((TRUE, shares), (CHOICE, alike)):
             rows.append(_row({**what, "target": target}, "accuracy", interval(values, groups, seed), len(kept)))
-        figure = resampled_interval(_area(shares, people), groups, seed)
+        if 0 < people.sum() < len(people):
+            figure = auc_interval(shares, people > 0, groups, seed)
+        else:
+            figure = Interval(np.nan, np.nan, np.nan)
         rows.append(_row({**what, "target": CHOICE}, "auc", figure, len(kept)))
     return rows
-
-
-def _area(shares: Reals, people: Reals) -> Callable[[np.ndarray[Any, np.dtype[np.int64]]], float]:
-    def area(indices: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-        some = people[indices]
-        return auc(shares[indices], some) if 0 < some.sum() < len(some) else float("nan")
-
-    return area
 
 
 def _row(what: Row, metric: str, figure: Interval, n: int) -> Row:
