@@ -33,7 +33,6 @@ SPECIAL = {
 WORDS = 8000
 POSITIONS = 96
 RATES = (1e-4, 3e-4, 1e-3)
-TRIED_ON = 4  # characters of the validation novels
 ENOUGH = 120  # lines that such a character has
 
 
@@ -62,7 +61,7 @@ def fresh_bert(folder: Path, texts: list[str], width: int, layers: int) -> Path:
     return folder
 
 
-def best_rate(base: Path, characters: dict[str, list[str]], out: Path) -> float:
+def best_rate(base: Path, characters: dict[str, list[str]], out: Path, tried_on: int) -> float:
     """The rate that makes held-back lines of other characters least surprising."""
     chosen = sorted(
         (name for name in characters if len(characters[name]) >= ENOUGH), key=lambda name: len(characters[name])
@@ -70,7 +69,7 @@ def best_rate(base: Path, characters: dict[str, list[str]], out: Path) -> float:
     means = {}
     for rate in RATES:
         after = []
-        for number, name in enumerate(chosen[:TRIED_ON]):
+        for number, name in enumerate(chosen[:tried_on]):
             lines = SpokenLines(name, characters[name], "ja", "validation novels")
             task = LineTask(lines, str(base), out / f"{rate}-{number}", LineSettings(rate=rate), fresh=True)
             after.append(train_masked(task).card["figures"]["perplexity"]["after"])
@@ -86,6 +85,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--tried-on", type=int, default=4, help="characters that the rate is chosen on")
     parser.add_argument("--limit", type=int, help="learn the base from so many lines only")
     arguments = parser.parse_args()
     began = time.perf_counter()
@@ -98,7 +98,7 @@ def main() -> None:
         lines = SpokenLines("everybody", texts, "ja", "training novels")
         card = train_masked(LineTask(lines, str(start), out / "base", settings, every=2000)).card
         print(f"base: {card['data']}, {card['figures']}, {time.perf_counter() - began:.0f} s", flush=True)
-    rate = best_rate(out / "base", lines_of(arguments.data / "NaroU" / "valid"), out / "rates")
+    rate = best_rate(out / "base", lines_of(arguments.data / "NaroU" / "valid"), out / "rates", arguments.tried_on)
     print(f"{time.perf_counter() - began:.0f} s", flush=True)
     tuning = PersonaTuning(str(out / "base"), out / "tuned", LineSettings(rate=rate))
     document = bench_voice(arguments.data, scorers=["uppl-masked"], tuning=tuning)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TRADES", "chat", "volunteers"]
+__all__ = ["TRADES", "chat", "profile", "volunteers"]
 
 TRADES = "clocks bread boats roses wine glass saddles kites bells maps lenses rugs".split()
 
