@@ -108,10 +108,10 @@ def test_consistency_and_profiles_as_tables(run: Run, data: Path, tmp_path: Path
     assert "havenot" in shown
     (data / "valid_both_original.txt").write_text(judged.SELF, encoding="utf-8")
     shown = run("bench", "profiles", "--data", data, "--scorers", "words").stdout
-    assert "own profile" in " ".join(shown.split())
+    assert "whose heard error 95% pairs 95% paper" in " ".join(shown.split())
     assert "0.057" in shown
     told = document(run("bench", "profiles", "--data", data, "--scorers", "words", "--json"))
-    assert {row["metric"] for row in told["rows"]} == {"error_rate"}
+    assert {row["metric"] for row in told["rows"]} == {"error_rate", "pairwise_error"}
 
 
 def test_a_profile_is_shown_with_what_gave_it_away(run: Run, data: Path) -> None:

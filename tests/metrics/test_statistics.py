@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from understudy.metrics.statistics import (
     auc,
+    auc_interval,
     average_precision,
     calibration_error,
     cohens_kappa,
@@ -18,7 +19,9 @@ from understudy.metrics.statistics import (
     precision_recall,
     ranks,
     spearman,
+    spearman_interval,
     spearman_p,
+    spearman_p_values,
     wilson,
 )
 
@@ -138,6 +141,33 @@ def test_p_values_against_the_exact_ones() -> None:
     rng = np.random.default_rng(3)
     assert paired_p(rng.random(500) + 0.5, rng.random(500)) < 0.001
     assert paired_p(rng.random(500) < 0.5, rng.random(500) < 0.5) > 0.01
+
+
+def test_resampled_ranks_are_those_of_the_resample() -> None:
+    """An interval of a correlation or an area is what drawing the items one by one gives."""
+    rng = np.random.default_rng(5)
+    ours, theirs = rng.integers(0, 6, 60).astype(float), rng.integers(1, 4, 60).astype(float)
+    theirs += ours > 3
+    groups = [str(index // 3) for index in range(60)]
+    times = np.random.default_rng(0).multinomial(20, np.full(20, 1 / 20), 200)
+    drawn = [np.repeat(np.arange(60), np.repeat(row, 3)) for row in times]
+    by_hand = np.percentile([spearman(ours[some], theirs[some]) for some in drawn], [2.5, 97.5])
+    figure = spearman_interval(ours, theirs, groups, resamples=200)
+    assert (figure.low, figure.high) == pytest.approx(tuple(by_hand))
+    assert figure.value == pytest.approx(spearman(ours, theirs))
+    liked = theirs > 2
+    by_hand = np.percentile([auc(ours[some], liked[some]) for some in drawn], [2.5, 97.5])
+    assert auc_interval(ours, liked, groups, resamples=200)[1:] == pytest.approx(tuple(by_hand))
+    assert math.isnan(spearman_interval(np.ones(9), np.arange(9.0)).low)
+
+
+def test_several_columns_are_tested_as_if_alone() -> None:
+    rng = np.random.default_rng(2)
+    theirs = rng.normal(size=50)
+    columns = [rng.normal(size=50), theirs + rng.normal(size=50), -theirs]
+    alone = [spearman_p(column, theirs, shuffles=2000) for column in columns]
+    assert spearman_p_values(columns, theirs, shuffles=2000) == pytest.approx(alone)
+    assert alone[0] > 0.05 > alone[1] > alone[2] - 1e-9
 
 
 def test_holm_by_hand() -> None:

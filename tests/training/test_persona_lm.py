@@ -20,7 +20,7 @@ from understudy.persona import persona_at
 from understudy.readers import read
 from understudy.storyfile import Story
 from understudy.training import TRAINERS
-from understudy.training.persona_lm import LineSettings, LineTask
+from understudy.training.persona_lm import LineSettings, LineTask, SpokenLines
 from understudy.training.task import checkpoint_folder
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
@@ -68,9 +68,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory, story: Story, bases: dict[
     return {kind: folder / kind for kind in KINDS}
 
 
-def task(story: Story, base: Path, out: Path, **options: Any) -> LineTask:
+def task(story: Story, base: Path, out: Path, at: str = "2", **options: Any) -> LineTask:
     arguments = {"settings": SETTINGS, "device": "cpu", "every": 3, **options}
-    return LineTask(story, "Ines", "2", str(base), out, **arguments)
+    return LineTask(SpokenLines.of_story(story, "Ines", at), str(base), out, **arguments)
 
 
 def weights(model: Path) -> str:
@@ -169,7 +169,7 @@ def test_what_cannot_be_trained_says_why(story: Story, bases: dict[str, Path], t
     with pytest.raises(InputError, match="is a masked model: train it with 'understudy train masked'"):
         TRAINERS[CAUSAL](task(story, bases[MASKED], out))
     with pytest.raises(InputError, match="Ines has 1 different lines before this moment, and at least 20"):
-        TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], out), at="1.1.2"))
+        TRAINERS[CAUSAL](task(story, bases[CAUSAL], out, at="1.1.2"))
     out.mkdir()
     (out / "mine.txt").write_text("precious")
     with pytest.raises(InputError, match="no model folder"):
@@ -179,8 +179,20 @@ def test_what_cannot_be_trained_says_why(story: Story, bases: dict[str, Path], t
 def test_a_checkpoint_of_other_lines_is_refused(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         TRAINERS[CAUSAL](task(story, bases[CAUSAL], tmp_path / "model"), stopped_at(8))
+    his = SpokenLines.of_story(story, "Tobias", "2")
     with pytest.raises(InputError, match="belongs to another training"):
-        TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], tmp_path / "model"), name="Tobias"))
+        TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], tmp_path / "model"), lines=his))
+
+
+def test_lines_of_no_story_are_learnt_alike(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
+    few = replace(SETTINGS, epochs=2)
+    loose = SpokenLines("Ines", INES[:50], "en", "keys.json")
+    own = TRAINERS[MASKED](task(story, bases[MASKED], tmp_path / "story", settings=few))
+    given = TRAINERS[MASKED](LineTask(loose, str(bases[MASKED]), tmp_path / "lines", few, device="cpu"))
+    assert weights(tmp_path / "story") == weights(tmp_path / "lines")
+    assert (given.card["story"], given.card["moment"], given.card["data"]) == ("keys.json", "", own.card["data"])
+    with pytest.raises(InputError, match="Ines has 3 different lines, and at least 20 are needed: choose somebody"):
+        TRAINERS[MASKED](LineTask(replace(loose, texts=INES[:3]), str(bases[MASKED]), tmp_path / "few", few))
 
 
 def test_a_missing_extra_is_named(

@@ -30,8 +30,7 @@ __all__ = [
     "PAPER_RECALL",
     "PAPER_SCORERS",
     "PEOPLE",
-    "PROFILE_ERRORS",
-    "PROFILE_ERRORS_BY_LENGTH",
+    "PERSONA_DETECTION",
     "add_paper",
     "hpd_generation_figure",
     "hpd_paper_rows",
@@ -41,6 +40,7 @@ __all__ = [
     "paper_overall",
     "paper_scene",
     "personachat_figure",
+    "profile_error",
 ]
 
 CONDITIONS = (
@@ -80,11 +80,40 @@ GENERATIVE: Mapping[str, Mapping[str, tuple[float, ...]]] = {
 }
 """By model and metric, in the order of CONDITIONS; the paper does not say which wording these were trained on."""
 
-PROFILE_ERRORS = {"profile": 0.057, "sentences": 0.173}
-"""A person's own profile from what that person says, talking with a person (the KV Profile model's dialogues)."""
+PROFILE_ERRORS: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "human -> human": {"profile": (0.057, 0.017), "sentences": (0.173, 0.141)},
+    "human -> model": {"profile": (0.234, 0.491), "sentences": (0.431, 0.518)},
+    "model -> human": {"profile": (0.254, 0.112), "sentences": (0.431, 0.349)},
+    "model -> model": {"profile": (0.011, 0.512), "sentences": (0.246, 0.530)},
+}
+"""By 'whose words -> whose profile', all in chats of people with a model: the Key-Value Profile Memory, and the same
+model without profiles."""
 
-PROFILE_ERRORS_BY_LENGTH = (0.76, 0.47, 0.35, 0.29, 0.23, 0.19, 0.17, 0.17)
-"""The same by the number of utterances, 1 to 8."""
+PROFILE_ERRORS_BY_LENGTH = {
+    "human -> human": (0.76, 0.47, 0.35, 0.29, 0.23, 0.19, 0.17, 0.17),
+    "human -> model": (0.51, 0.39, 0.32, 0.29, 0.27, 0.27, 0.25, 0.25),
+    "model -> human": (0.57, 0.52, 0.48, 0.46, 0.45, 0.43, 0.43, 0.43),
+    "model -> model": (0.81, 0.58, 0.48, 0.47, 0.45, 0.44, 0.43, 0.43),
+}
+"""Of the Key-Value Profile Memory's chats, by the number of utterances heard, 1 to 8."""
+
+PERSONA_DETECTION = {
+    "human": 0.95,
+    "Seq2Seq": 0.51,
+    "Profile Memory": 0.72,
+    "KV Memory": 0.59,
+    "KV Profile Memory": 0.81,
+}
+"""How often a person who had chatted with it told its profile from another one."""
+
+
+def profile_error(direction: str, unit: str, length: int | None = None, with_profile: bool = True) -> float | None:
+    """The paper's error rate of telling a profile ('profile') or its sentences; `length` utterances, or all."""
+    if length is not None:
+        known = PROFILE_ERRORS_BY_LENGTH.get(direction, ()) if unit == "profile" and with_profile else ()
+        return known[length - 1] if 0 < length <= len(known) else None
+    figures = PROFILE_ERRORS.get(direction, {}).get(unit)
+    return None if figures is None else figures[not with_profile]
 
 
 def personachat_figure(model: str, trained_on: str | None, condition: str, metric: str) -> float | None:

@@ -14,17 +14,22 @@ Beside it, can the speakers be told apart at all? Every tenth line is held back:
 
 Characters count alike, however many lines they have, so both are 1 / characters by chance.
 
+Two more kinds of scorer need more than sample lines: `p_f1` and `p_cover` descriptions of the characters (the paper's
+appendix A), `uppl-masked` or `uppl-causal` a transformer to fine-tune on each character's lines (`persona_models`).
+
 The replies that people have judged lie in a folder:
 
 DIR/*.json          a character each: {"what the user said<TAB>the reply": how many of five said 'likely'}
 DIR/names.json      {file: [novel file, character]}, novel files as they lie in the data folder
+
+Descriptions are one file {character: [sentences]}, with every judged character.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -32,12 +37,13 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.items import manifest_of
+from understudy.bench.persona_models import PersonaTuning, fine_tune, fine_tuned_scorer, line_perplexities
 from understudy.bench.published import paper_figure
 from understudy.errors import InputError
-from understudy.lexical import Lines
 from understudy.lexical.logistic import balanced_weights
 from understudy.lexical.rows import Reals
-from understudy.metrics import Samples, Speakers, maxbleu, psprob, ptsal, uppl
+from understudy.metrics import Samples, Speakers, maxbleu, p_cover, p_f1, psprob, ptsal, uppl
+from understudy.metrics.samples import load_lines
 from understudy.metrics.statistics import (
     RESAMPLES,
     average_precision,
@@ -51,7 +57,17 @@ from understudy.metrics.statistics import (
 from understudy.metrics.voice import VoiceCast, voice
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["SCORERS", "UNFIT", "JudgedReplies", "bench_voice", "classifier_rows", "cross_rows", "judged_in"]
+__all__ = [
+    "DESCRIBED",
+    "SCORERS",
+    "UNFIT",
+    "JudgedReplies",
+    "bench_voice",
+    "classifier_rows",
+    "cross_rows",
+    "descriptions_in",
+    "judged_in",
+]
 
 NAMES = "names.json"
 UNFIT = 1  # a reply that at most so many found likely
@@ -59,6 +75,8 @@ UNFIT = 1  # a reply that at most so many found likely
 Row = dict[str, Any]
 Scores = dict[str, Reals]
 SCORERS = ("voice", "psprob", "ptsal", "uppl", "maxbleu", "length")
+DESCRIBED = ("p_f1", "p_cover")
+Descriptions = Mapping[str, Sequence[str]]
 MEAN = "mean of all"
 HELD_BACK = 10  # every tenth line
 NONE = {"precision": "no line was given to it", "recall": "it has too few lines to hold one back"}
@@ -120,52 +138,116 @@ def _is_number(score: object) -> bool:
     return isinstance(score, int | float) and not isinstance(score, bool)
 
 
+def descriptions_in(path: Path, judged: Sequence[JudgedReplies]) -> Descriptions:
+    """The sentences that describe each judged character."""
+    described = load_lines(path)
+    for replies in judged:
+        if not described.get(replies.character):
+            raise InputError(f"has no sentences about {replies.character}, a character that is judged", path)
+    return described
+
+
 def bench_voice(
-    data: Path, judge: Path | None = None, seed: int = 0, progress: Progress = ignore_progress
+    data: Path,
+    judge: Path | None = None,
+    seed: int = 0,
+    progress: Progress = ignore_progress,
+    scorers: Sequence[str] | None = None,
+    descriptions: Path | None = None,
+    tuning: PersonaTuning | None = None,
 ) -> dict[str, Any]:
-    """Rows, precision-recall curves, comparisons and manifest."""
+    """Rows, precision-recall curves, comparisons and manifest; without a wish every scorer that can be had."""
     judged = sorted(judged_in(judge or data / "evaluation", data), key=lambda replies: (replies.novel, replies.file))
-    scored: list[tuple[JudgedReplies, Scores]] = []
+    tuned = () if tuning is None else (fine_tuned_scorer(tuning),)
+    scorers = _chosen(scorers, (*SCORERS, *(() if descriptions is None else DESCRIBED), *tuned))
+    described = {} if descriptions is None else descriptions_in(descriptions, judged)
+    scored: list[tuple[JudgedReplies, Scores]] = [(replies, {}) for replies in judged]
     rows: list[Row] = []
-    done = 0
-    for novel, group in groupby(judged, key=lambda replies: replies.novel):
-        samples, members = Samples.load(novel), list(group)
-        cast = VoiceCast(samples) if samples.language == "ja" else None
-        for replies in members:
-            scored.append((replies, _scores(samples, replies, cast)))
-            done += 1
-            progress("Judging", done, len(judged))
-        rows += classifier_rows(samples, [replies.character for replies in members], novel.name)
-    rows = [*_judged_rows(scored, seed), *rows, *cross_rows(judged)]
-    settings = {
-        "scorers": list(SCORERS),
+    of_samples = [scorer for scorer in scorers if scorer not in tuned]
+    if of_samples:
+        done = 0
+        for novel, group in groupby(scored, key=lambda pair: pair[0].novel):
+            samples, members = Samples.load(novel), list(group)
+            cast = VoiceCast(samples) if "voice" in scorers and samples.language == "ja" else None
+            for replies, scores in members:
+                scores |= _scores(samples, replies, cast, of_samples, described.get(replies.character, ()))
+                done += 1
+                progress("Judging", done, len(judged))
+            rows += classifier_rows(samples, [replies.character for replies, _ in members], novel.name)
+        rows += cross_rows(judged)
+    for scorer in tuned:
+        if tuning is not None and scorer in scorers:
+            rows += _fine_tuned(scorer, tuning, scored, progress)
+    rows = [*_judged_rows(scored, scorers, seed), *rows]
+    settings: Row = {
+        "scorers": list(scorers),
         "unfit": UNFIT,
         "resamples": RESAMPLES,
         "shuffles": SHUFFLES,
         "paper": "other characters",
     }
+    if tuning is not None:
+        settings["fine_tuning"] = {"base": Path(tuning.base).name, **asdict(tuning.settings)}
     files = [*{replies.novel for replies in judged}, *(replies.file for replies in judged)]
     return {
         "rows": rows,
-        "curves": [_curve(replies, scorer, scores[scorer]) for replies, scores in scored for scorer in SCORERS],
-        "comparisons": _comparisons(rows, seed),
-        "manifest": manifest_of("voice", files, seed, None, settings),
+        "curves": [_curve(replies, scorer, scores[scorer]) for replies, scores in scored for scorer in scorers],
+        "comparisons": _comparisons(rows, scorers, seed),
+        "manifest": manifest_of("voice", [*files, *([descriptions] if descriptions else [])], seed, None, settings),
     }
 
 
-def _scores(samples: Samples, judged: JudgedReplies, cast: VoiceCast | None) -> Scores:
+def _chosen(wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """The scorers asked for, in the order of those there are."""
+    unknown = [name for name in wanted or () if name not in known]
+    if unknown:
+        raise InputError(
+            f"there is no scorer '{unknown[0]}' here: choose from {', '.join(known)}; {', '.join(DESCRIBED)} need "
+            "descriptions of the characters, uppl-masked and uppl-causal a model to fine-tune"
+        )
+    return tuple(name for name in known if not wanted or name in wanted)
+
+
+def _scores(
+    samples: Samples,
+    judged: JudgedReplies,
+    cast: VoiceCast | None,
+    names: Sequence[str],
+    description: Sequence[str],
+) -> Scores:
     """For each scorer a value for each reply, the larger the closer."""
     lines = samples.tokenize(judged.replies)
     name = judged.character
-    scorers: Mapping[str, Callable[[Lines], Reals]] = {
-        "voice": voice(samples, name, cast).values,
-        "psprob": psprob(samples, name).values,
-        "ptsal": ptsal(samples, name).values,
-        "uppl": lambda lines: -uppl(samples, name).values(lines),
-        "maxbleu": maxbleu(samples, name).values,
-        "length": lambda lines: -lines.plain.lengths.astype(np.float64),
+    scorers: Mapping[str, Callable[[], Reals]] = {
+        "voice": lambda: voice(samples, name, cast).values(lines),
+        "psprob": lambda: psprob(samples, name).values(lines),
+        "ptsal": lambda: ptsal(samples, name).values(lines),
+        "uppl": lambda: -uppl(samples, name).values(lines),
+        "maxbleu": lambda: maxbleu(samples, name).values(lines),
+        "length": lambda: -lines.plain.lengths.astype(np.float64),
+        "p_f1": lambda: p_f1(samples, description).values(lines),
+        "p_cover": lambda: p_cover(samples, description).values(lines),
     }
-    return {scorer: _filled(scorers[scorer](lines)) for scorer in SCORERS}
+    return {scorer: _filled(scorers[scorer]()) for scorer in names}
+
+
+def _fine_tuned(
+    scorer: str, tuning: PersonaTuning, scored: Sequence[tuple[JudgedReplies, Scores]], progress: Progress
+) -> list[Row]:
+    """Adds each character's scores by a model of its lines; rows of what each model thinks of everybody's lines."""
+    parted = {
+        replies.file: _parted([line for line in load_lines(replies.novel)[replies.character] if line.strip()])
+        for replies, _ in scored
+    }
+    rows: list[Row] = []
+    for done, (replies, scores) in enumerate(scored, 1):
+        model = fine_tune(tuning, replies.character, parted[replies.file][0], replies.novel.name)
+        scores[scorer] = _filled(-line_perplexities(model, replies.replies))
+        for reference, _ in scored:
+            values = line_perplexities(model, parted[reference.file][1])
+            rows.append(_cross_row(scorer, reference.character, replies.character, values))
+        progress("Fine-tuning", done, len(scored))
+    return rows
 
 
 def _filled(values: Reals) -> Reals:
@@ -174,9 +256,9 @@ def _filled(values: Reals) -> Reals:
     return np.where(missing, 0.0 if missing.all() else np.nanmin(values), values) if missing.any() else values
 
 
-def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], seed: int) -> list[Row]:
+def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], scorers: Sequence[str], seed: int) -> list[Row]:
     rows: list[Row] = []
-    for scorer in SCORERS:
+    for scorer in scorers:
         drawn: dict[str, list[Reals]] = {"spearman": [], "aupr": []}
         for judged, scores in scored:
             for metric, figure in (("spearman", _spearman), ("aupr", _aupr)):
@@ -239,7 +321,7 @@ def _curve(judged: JudgedReplies, scorer: str, scores: Reals) -> Row:
     return {**keys, "precision": precision.round(4).tolist(), "recall": recall.round(4).tolist()}
 
 
-def _comparisons(rows: Sequence[Row], seed: int) -> list[Row]:
+def _comparisons(rows: Sequence[Row], scorers: Sequence[str], seed: int) -> list[Row]:
     """`voice` with each other scorer, over the characters."""
     comparisons: list[Row] = []
     for metric in ("spearman", "aupr"):
@@ -248,7 +330,7 @@ def _comparisons(rows: Sequence[Row], seed: int) -> list[Row]:
             if row["metric"] == metric and row["character"] != MEAN and row["value"] is not None:
                 figures.setdefault(row["scorer"], {})[row["character"]] = row["value"]
         compared: list[Row] = []
-        for scorer in SCORERS[1:]:
+        for scorer in scorers[1:]:
             both = [name for name in figures.get("voice", {}) if name in figures.get(scorer, {})]
             if len(both) < 2:
                 continue
@@ -307,11 +389,13 @@ def cross_rows(judged: Sequence[JudgedReplies]) -> list[Row]:
         model = uppl(learned, replies.character)
         for reference in judged:
             values = model.values(learned.tokenize(parted[reference.character][1]))
-            rows.append(
-                {"scorer": "uppl", "character": reference.character, "under": replies.character, "metric": "uppl",
-                 "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}
-            )  # fmt: skip
+            rows.append(_cross_row("uppl", reference.character, replies.character, values))
     return rows
+
+
+def _cross_row(scorer: str, character: str, under: str, values: Reals) -> Row:
+    keys: Row = {"scorer": scorer, "character": character, "under": under, "metric": "uppl"}
+    return {**keys, "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}
 
 
 def _parted(lines: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -20,6 +20,7 @@ import click
 
 from understudy import __version__
 from understudy.cli.bench import bench
+from understudy.cli.bench_chats import judged_chats
 from understudy.cli.bench_people import people
 from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
@@ -43,6 +44,7 @@ from understudy.cli.prompt import prompt
 from understudy.cli.questions import questions
 from understudy.cli.read import read
 from understudy.cli.score import score
+from understudy.cli.self_chat import self_chat
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
 from understudy.cli.stats import stats
@@ -127,6 +129,7 @@ for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
 bench.add_command(talk)
 bench.add_command(guard)
 bench.add_command(people)
+bench.add_command(judged_chats)
 for command in (
     demo,
     read,
@@ -147,6 +150,7 @@ for command in (
     export,
     card,
     train,
+    self_chat,
     bench,
     compare,
     questions,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -138,6 +140,10 @@ def personachat(
 @data_option
 @click.option("--split", default="valid", show_default=True, help="Which file: the one that begins with it.")
 @click.option("--scorers", metavar="NAME,...", multiple=True, help="tfidf, words, links, encoder, or some joined by +.")
+@click.option(
+    "--chats", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE", multiple=True,
+    help="Judge these chats too: a file of `self-chat`, or ConvAI2's chats of volunteers; may be repeated.",
+)  # fmt: skip
 @limit_option
 @seed_option
 @items_option
@@ -148,6 +154,7 @@ def profiles(
     data: Path,
     split: str,
     scorers: tuple[str, ...],
+    chats: tuple[Path, ...],
     limit: int | None,
     seed: int,
     items: Path | None,
@@ -157,15 +164,18 @@ def profiles(
 ) -> None:
     """How often somebody's profile is told wrongly, among 100 others, from what was said.
 
+    With --chats also from what people said to models, and models to people or to each other.
+
     \b
-    Example:
+    Examples:
         understudy bench profiles --data data/personachat
+        understudy bench profiles --data data/personachat --chats chats.jsonl
     """
     from understudy.bench.personachat.profiles import bench_profiles
 
     places_checked(items, output, report)
     with watching() as watch:
-        document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items)
+        document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items, chats)
     deliver(document, "PersonaChat: telling profiles", output, report, as_json, print_profiles)
 
 
@@ -211,13 +221,30 @@ def consistency(
 @click.option("--story", metavar="STORY", help="Judge on a story instead: who says its later lines?")
 @click.option("--from", "since", metavar="MOMENT", help="Where the later lines of --story begin.")
 @click.option("--people", type=click.IntRange(2, 50), default=6, show_default=True, help="Told apart in --story.")
+@click.option("--scorers", metavar="NAME,...", multiple=True, help="voice, psprob, ptsal, ...; all by default.")
+@click.option(
+    "--descriptions", type=FILE, metavar="FILE.json", help="{character: [sentences]}: judge p_f1 and p_cover too."
+)
+@click.option(
+    "--uppl-model", metavar="MODEL",
+    help="Judge uppl by this masked or causal language model too, fine-tuned on each character's lines.",
+)  # fmt: skip
+@click.option(
+    "--uppl-rate", type=click.FloatRange(0, 1, min_open=True), default=5e-5, show_default=True,
+    help="The learning rate of --uppl-model.",
+)  # fmt: skip
+@click.option(
+    "--uppl-models", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep the fine-tuned models here, to go on later.",
+)  # fmt: skip
 @seed_option
 @output_option
 @report_option
 @json_option
 def voice(
-    data: Path | None, judge: Path | None, story: str | None, since: str | None, people: int, seed: int,
-    output: Path | None, report: Path | None, as_json: bool,
+    data: Path | None, judge: Path | None, story: str | None, since: str | None, people: int,
+    scorers: tuple[str, ...], descriptions: Path | None, uppl_model: str | None, uppl_rate: float,
+    uppl_models: Path | None, seed: int, output: Path | None, report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """How well scores agree with people on whether a reply sounds like a character.
 
@@ -227,6 +254,7 @@ def voice(
     Examples:
         understudy bench voice --data data/personaclr --report out.html
         understudy bench voice --data data/personaclr --judge mine/
+        understudy bench voice --data data/personaclr --uppl-model BERT/ --uppl-models tuned/
         understudy bench voice --story friends.story --from S08E01
     """
     places_checked(output, report)
@@ -244,8 +272,16 @@ def voice(
         raise click.UsageError("say what to judge on: --data DIR, or --story STORY")
     from understudy.bench.voice import bench_voice
 
-    with watching() as watch:
-        document = bench_voice(data, judge, seed, watch)
+    with ExitStack() as stack:
+        tuning = None
+        if uppl_model is not None:
+            from understudy.bench.persona_models import PersonaTuning
+            from understudy.training.persona_lm import LineSettings
+
+            models = uppl_models or Path(stack.enter_context(TemporaryDirectory(prefix="understudy-")))
+            tuning = PersonaTuning(uppl_model, models, LineSettings(rate=uppl_rate), seed)
+        watch = stack.enter_context(watching())
+        document = bench_voice(data, judge, seed, watch, listed(scorers) or None, descriptions, tuning)
     deliver(document, "Voice: agreement with people", output, report, as_json, print_voice)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
 from rich.table import Table
-from rich.text import Text
 
 from understudy.cli.show import Column, Screen, heading, indented, print_table, screen, table
 
@@ -21,6 +20,7 @@ __all__ = [
     "print_profiles",
     "print_readers",
     "print_voice",
+    "starred",
 ]
 
 Document = dict[str, Any]
@@ -142,22 +142,44 @@ def _print_comparisons(comparisons: Sequence[Document], on: str) -> None:
 
 def print_profiles(document: Document) -> None:
     rows, out = document["rows"], screen()
+    spoken = {"both": "either", "A": "first speaker", "B": "second speaker"}
     for scorer in dict.fromkeys(row["scorer"] for row in rows):
+        of_scorer = [row for row in rows if row["scorer"] == scorer]
         out.print(heading(scorer))
-        columns: list[Column] = [("told from", {}), ("whose", {}), ("of what is said", {}), ("error", RIGHT)]
-        columns += [("95%", RIGHT), ("paper", RIGHT), ("n", RIGHT)]
-        lines: list[tuple[str | Text, ...]] = []
-        for row in rows:
-            if row["scorer"] == scorer:
-                whose = f"{row['profile']} {'profile' if row['unit'] == 'profile' else 'sentences'}"
-                span = "the whole" if row["length"] == "whole" else f"the first {row['length']}"
-                speaker = {"both": "either", "A": "first speaker", "B": "second speaker"}[row["speaker"]]
-                error = (_share(row["value"]), _range(row), _share(row["paper"]))
-                lines.append((speaker, whose, span, *error, f"{row['n']:,}"))
-        print_table(out, columns, lines)
-        out.print()
+        dialogues = [row for row in of_scorer if "chats" not in row]
+        _print_told(out, "told from", dialogues, lambda row: spoken[row["speaker"]])
+        chats = [row for row in of_scorer if "chats" in row and row["length"] == "whole"]
+        for source, given in dict.fromkeys((row["chats"], row["given"]) for row in chats):
+            out.print(heading(f"{scorer}, {source} (profiles shown: {given})"))
+            some = [row for row in chats if (row["chats"], row["given"]) == (source, given)]
+            _print_told(out, "words -> profile", some, lambda row: str(row["told"]))
     settings = document["manifest"]["settings"]
-    out.print(f"Ours: {settings['split']} split. The paper's: {settings['paper']}.")
+    out.print(
+        f"error: not first among {settings['others']} others; pairs: another one is before it (chance .5), as the "
+        f"paper counts. Ours: {settings['split']} split. The paper's: {settings['paper']}, people chatting with the "
+        "Key-Value Profile Memory."
+    )
+
+
+def _print_told(out: Screen, head: str, rows: Sequence[Document], who: Callable[[Document], str]) -> None:
+    """A line for each thing told, with both error rates."""
+    columns: list[Column] = [(head, {"no_wrap": True}), ("whose", {"no_wrap": True}), ("heard", {"no_wrap": True})]
+    columns += [("error", RIGHT), ("95%", RIGHT), ("pairs", RIGHT), ("95%", RIGHT), ("paper", RIGHT), ("n", RIGHT)]
+    grouped: dict[tuple[str, str, str], dict[str, Document]] = {}
+    for row in rows:
+        whose = row["profile"] if row["unit"] == "profile" else f"{row['profile']}, sentences"
+        grouped.setdefault((who(row), whose, str(row["length"])), {})[row["metric"]] = row
+    lines = []
+    for key, by_metric in grouped.items():
+        first, pairs = by_metric["error_rate"], by_metric["pairwise_error"]
+        cells = [cell for row in (first, pairs) for cell in (_share(row["value"]), _spread_of(row))]
+        lines.append((*key, *cells, _share(pairs["paper"]), f"{first['n']:,}"))
+    print_table(out, columns, lines)
+    out.print()
+
+
+def _spread_of(row: Document) -> str:
+    return "-" if row["low"] is None else f"{row['low']:.2f}..{row['high']:.2f}"
 
 
 def print_consistency(document: Document) -> None:
@@ -202,7 +224,7 @@ def _print_matrix(out: Screen, rows: Sequence[Document]) -> None:
     columns: list[Column] = ["character", *((scorer, RIGHT) for scorer in scorers)]
     by_cell = {(row["character"], row["scorer"]): row for row in rows}
     characters = list(dict.fromkeys(row["character"] for row in rows))
-    lines = ((name, *(_starred(by_cell.get((name, scorer))) for scorer in scorers)) for name in characters)
+    lines = ((name, *(starred(by_cell.get((name, scorer))) for scorer in scorers)) for name in characters)
     print_table(out, columns, lines)
 
 
@@ -215,7 +237,8 @@ def _spread(rows: Sequence[Document]) -> str:
     return "by character: " + ", ".join(f"{name} {min(span):.2f} to {max(span):.2f}" for name, span in spans.items())
 
 
-def _starred(row: Document | None) -> str:
+def starred(row: Document | None) -> str:
+    """A correlation with a star for each level that its adjusted p value is below."""
     if row is None or row["value"] is None:
         return "-"
     p = row.get("p_adjusted", 1.0)

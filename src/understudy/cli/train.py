@@ -298,10 +298,11 @@ def _train_on_lines(
     kind: str, story: str, name: str, at: str, base: str, out: Path, seed: int, device: str, fresh: bool,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    from understudy.training.persona_lm import LineTask
+    from understudy.training.persona_lm import LineTask, SpokenLines
 
     trainer = TRAINERS[kind]
-    task = LineTask(read_showing(story), name, at, base, out, trainer.settings(**chosen(options)), seed, device, fresh)
+    lines = SpokenLines.of_story(read_showing(story), name, at)
+    task = LineTask(lines, base, out, trainer.settings(**chosen(options)), seed, device, fresh)
     with training_bar(kind) as progress:
         card = trainer(task, progress).card
     if as_json:

@@ -14,8 +14,10 @@ for those lines only, from the corpus's size up, and their n-grams the id -1. Wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.lexical.rows import Ints, Reals, Rows
 from understudy.lexical.tokenization import is_mark, tokenize_all
@@ -47,6 +49,11 @@ class Corpus:
     def known(self) -> Sequence[str]:
         """All words in the order of their ids."""
         return self._words
+
+    @cached_property
+    def is_mark(self) -> NDArray[np.bool_]:
+        """For every word: is it a mark?"""
+        return np.array([is_mark(word[:1]) for word in self._words], dtype=np.bool_)
 
     def word(self, number: int) -> str:
         return self._words[number]
@@ -182,8 +189,8 @@ class Lines:
         if not self.corpus.marks:
             return self
         if self._plain is None:
-            marks = np.array([is_mark(word[:1]) for word in (*self.corpus.known, *self._new_words)], dtype=np.bool_)
-            words = ~marks[self.ids]
+            new_marks = np.array([is_mark(word[:1]) for word in self._new_words], dtype=np.bool_)
+            words = ~np.concatenate([self.corpus.is_mark, new_marks])[self.ids]
             before = np.concatenate(([0], np.cumsum(words)))
             self._plain = Lines(self.corpus, self.texts, self.ids[words], before[self.starts], self._new)
             self._plain._plain = self._plain

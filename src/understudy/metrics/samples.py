@@ -21,7 +21,7 @@ from understudy.story import Moment
 from understudy.storyfile import Story
 from understudy.text import guess_language
 
-__all__ = ["Samples"]
+__all__ = ["Samples", "load_lines"]
 
 HEARD_FROM = 5  # lines that a character must have to count among those who use a term or do not
 UNCOUNTED = -1
@@ -59,15 +59,8 @@ class Samples:
     @classmethod
     def load(cls, path: Path, language: str | None = None) -> Samples:
         """From a JSON file {character: [lines]}; by default the language is guessed."""
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise InputError("no such file", path) from error
-        except ValueError as error:  # not UTF-8, or not JSON
-            raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
-        if not isinstance(document, dict) or not all(_is_lines(said) for said in document.values()):
-            raise InputError("is not {character: [lines]}: an object with a list of lines for each character", path)
-        return cls(document, language or guess_language(" ".join(line for said in document.values() for line in said)))
+        lines = load_lines(path)
+        return cls(lines, language or guess_language(" ".join(line for said in lines.values() for line in said)))
 
     @property
     def language(self) -> str:
@@ -128,6 +121,19 @@ class Samples:
     def tokenize(self, lines: Sequence[str]) -> Lines:
         """Lines to be scored, tokenized once for all metrics."""
         return self.corpus.tokenize(lines)
+
+
+def load_lines(path: Path) -> dict[str, list[str]]:
+    """The lines of each character, from a JSON file {character: [lines]}."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError("no such file", path) from error
+    except ValueError as error:  # not UTF-8, or not JSON
+        raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+    if not isinstance(document, dict) or not all(_is_lines(said) for said in document.values()):
+        raise InputError("is not {character: [lines]}: an object with a list of lines for each character", path)
+    return document
 
 
 def _is_lines(said: object) -> bool:

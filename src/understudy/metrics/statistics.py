@@ -32,6 +32,7 @@ __all__ = [
     "SWAPS",
     "Interval",
     "auc",
+    "auc_interval",
     "average_precision",
     "calibration_error",
     "cohens_kappa",
@@ -41,7 +42,9 @@ __all__ = [
     "precision_recall",
     "ranks",
     "spearman",
+    "spearman_interval",
     "spearman_p",
+    "spearman_p_values",
     "totals_interval",
     "wilson",
 ]
@@ -76,14 +79,22 @@ def spearman(ours: ArrayLike, theirs: ArrayLike) -> float:
 
 def spearman_p(ours: ArrayLike, theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES) -> float:
     """How probable a correlation at least this far from 0 is, if the two have nothing to do with each other."""
-    a, b = (_centred(ranks(values)) for values in (ours, theirs))
-    observed = abs(float(a @ b))
+    return spearman_p_values([ours], theirs, seed, shuffles)[0]
+
+
+def spearman_p_values(
+    columns: Sequence[ArrayLike], theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES
+) -> list[float]:
+    """The same for each of several columns with the same `theirs`, which is shuffled once for all of them."""
+    a, b = np.stack([_centred(ranks(values)) for values in columns]), _centred(ranks(theirs))
+    observed = np.abs(a @ b)
+    floor = observed - EQUAL * np.maximum(observed, 1.0)
     rng = np.random.default_rng(seed)
-    extreme = 0
+    extreme = np.zeros(len(a), np.int64)
     for first in range(0, shuffles, CHUNK):
         shuffled = rng.permuted(np.tile(b, (min(CHUNK, shuffles - first), 1)), axis=1)
-        extreme += int(np.count_nonzero(np.abs(shuffled @ a) >= observed - EQUAL * max(observed, 1.0)))
-    return (1 + extreme) / (1 + shuffles)
+        extreme += np.count_nonzero(np.abs(shuffled @ a.T) >= floor, axis=0)
+    return [(1 + int(count)) / (1 + shuffles) for count in extreme]
 
 
 def precision_recall(scores: ArrayLike, labels: ArrayLike) -> tuple[Reals, Reals]:
@@ -177,6 +188,85 @@ def totals_interval(
         drawn_values.append(statistic(drawn @ totals))
     low, high = np.percentile(np.concatenate(drawn_values), [2.5, 97.5])
     return Interval(float(statistic(totals.sum(axis=0))), float(low), float(high))
+
+
+def spearman_interval(
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """r_s and its 95% interval over groups drawn with replacement; ranks are taken anew in each resample."""
+    a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
+
+    def correlation(weights: Reals) -> Reals:
+        x, y = (_centred_by(_weighted_ranks(values, weights), weights) for values in (a, b))
+        products = ((weights * first * second).sum(axis=1) for first, second in ((x, y), (x, x), (y, y)))
+        together, own, other = products
+        lengths = np.sqrt(own * other)
+        return np.where(lengths > EQUAL, together / np.where(lengths > EQUAL, lengths, 1.0), np.nan)
+
+    return _percentiles(spearman(a, b), correlation, len(a), groups, seed, resamples)
+
+
+def auc_interval(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """AUC and its 95% interval over groups drawn with replacement."""
+    score, positive = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.bool_)
+
+    def area(weights: Reals) -> Reals:
+        hits = weights[:, positive].sum(axis=1)
+        pairs = hits * (weights.sum(axis=1) - hits)
+        above = (weights * _weighted_ranks(score, weights))[:, positive].sum(axis=1) - hits * (hits + 1) / 2
+        return np.where(pairs > 0, above / np.where(pairs > 0, pairs, 1.0), np.nan)
+
+    return _percentiles(auc(score, positive), area, len(score), groups, seed, resamples)
+
+
+def _percentiles(
+    value: float,
+    statistic: Callable[[Reals], Reals],
+    size: int,
+    groups: Sequence[Hashable] | None,
+    seed: int,
+    resamples: int,
+) -> Interval:
+    """The interval of a statistic of how often each item was drawn; resamples without a value are left out."""
+    known: dict[Hashable, int] = {}
+    group_ids = np.array([known.setdefault(group, len(known)) for group in (range(size) if groups is None else groups)])
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for count in _chunks(resamples):
+        times = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), count)
+        drawn.append(statistic(times[:, group_ids].astype(np.float64)))
+    values = np.concatenate(drawn)
+    if np.isnan(values).all():
+        return Interval(value, math.nan, math.nan)
+    low, high = np.nanpercentile(values, [2.5, 97.5])
+    return Interval(value, float(low), float(high))
+
+
+def _weighted_ranks(values: Reals, weights: Reals) -> Reals:
+    """The rank of each item where it stands as often as a row of weights says, equal values sharing the mean."""
+    order = np.argsort(values, kind="stable")
+    last = np.flatnonzero(np.diff(values[order], append=np.nan) != 0)  # of each run of equal values
+    upto = np.cumsum(weights[:, order], axis=1)[:, last]
+    before = np.concatenate([np.zeros((len(weights), 1)), upto[:, :-1]], axis=1)
+    run = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
+    ranked = np.empty_like(weights)
+    ranked[:, order] = ((before + upto + 1) / 2)[:, run]
+    return ranked
+
+
+def _centred_by(values: Reals, weights: Reals) -> Reals:
+    centred: Reals = values - (weights * values).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
+    return centred
 
 
 def wilson(share: float, n: int) -> Interval:

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from understudy.report.charts import Bar, curves_section, learning_section, panel
+from understudy.report.forest import forest_section
 from understudy.report.generation import FAMILIES, prompts_section, question, samples_section
 from understudy.report.guessing import confusions_section, flows_section
 from understudy.report.page import legend, page, table
@@ -26,6 +27,7 @@ BESIDES = (
     "scorer",
     "reader",
     "model",
+    "measure",
     "without",
     "split",
     "trained_on",
@@ -55,7 +57,8 @@ def html_report(document: Mapping[str, Any], title: str) -> str:
     manifest: Mapping[str, Any] = document["manifest"]
     parts = [
         _opening(title, rows, manifest),
-        _plots(rows),
+        forest_section(rows),
+        _plots([row for row in rows if "measure" not in row]),
         curves_section(document.get("curves", ())),
         learning_section(document.get("learning", ())),
         confusions_section(document.get("confusions", ())),
@@ -267,7 +270,7 @@ def _text(what: object) -> str:
 
 
 def _agent(row: Row) -> str:
-    return str(row.get("agent") or row.get("scorer") or row.get("reader") or row.get("model") or "")
+    return str(next((row[key] for key in ("agent", "scorer", "reader", "model", "measure") if row.get(key)), ""))
 
 
 def _judged(row: Row) -> str:

@@ -4,10 +4,10 @@
     masked    loss = - mean over masked tokens w_i of ln P(w_i | the tokens that are not masked)
 
 A seventh of a masked model's tokens is masked, drawn anew each time, at least one, always by the mask token: that is
-how the model is asked afterwards. Only lines before a moment are used, and some are held back. The epoch with the
-lowest perplexity on those is kept, and training stops when it has not improved for a while (early stopping). The model
-folder is in Hugging Face's layout, with our card beside: `understudy score --metrics uppl --model` opens it, and so
-does anything else that opens such folders.
+how the model is asked afterwards. Lines are those a character of a story has said before a moment, or any others. Some
+are held back. The epoch with the lowest perplexity on those is kept, and training stops when it has not improved for a
+while (early stopping). The model folder is in Hugging Face's layout, with our card beside: `understudy score --metrics
+uppl --model` opens it, and so does anything else that opens such folders.
 """
 
 from __future__ import annotations
@@ -34,7 +34,16 @@ from understudy.training.task import CHECKPOINT_EVERY, Checkpoint, check_output,
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["LineSettings", "LineTask", "causal_loss", "masked_loss", "train_causal", "train_masked"]
+__all__ = [
+    "LineSettings",
+    "LineTask",
+    "SpokenLines",
+    "causal_loss",
+    "masked_loss",
+    "train_causal",
+    "train_masked",
+    "weights_digest",
+]
 
 FEWEST = 20  # lines
 VALUES = "held_back_surprise"  # how surprising held-back lines were, epoch by epoch
@@ -66,12 +75,28 @@ class LineSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class LineTask:
-    """Whose lines to learn, before which moment, from which base (a folder, a .gguf file, a name), and where to."""
+class SpokenLines:
+    """Lines to learn, and whose they are; `moment` is the one they were said before, blank where there is none."""
 
-    story: Story
     name: str
-    at: str
+    texts: Sequence[str]
+    language: str
+    source: str
+    moment: str = ""
+
+    @classmethod
+    def of_story(cls, story: Story, name: str, at: str) -> SpokenLines:
+        """What a character has said before a moment; nothing that comes later is used."""
+        persona = persona_at(story, name, at)
+        texts = [line.text for line in persona.past.lines()]
+        return cls(persona.name, texts, persona.language, story.title, persona.moment.dotted)
+
+
+@dataclass(frozen=True, slots=True)
+class LineTask:
+    """Which lines to learn, from which base (a folder, a .gguf file, a name), and where to."""
+
+    lines: SpokenLines
     base: str
     out: Path
     settings: LineSettings
@@ -95,20 +120,20 @@ def _train(kind: str, task: LineTask, progress: Progress) -> ModelFolder:
     check_output(task.out, task.fresh)
     on = select_device(task.device)
     begun = time.perf_counter()
-    persona = persona_at(task.story, task.name, task.at)
-    training, held_out = _split([line.text for line in persona.past.lines()], task, persona.name)
+    lines = task.lines
+    training, held_out = _split(task)
     model = open_transformer(task.base, on.type)
     if model.kind != kind:
         raise InputError(f"is a {model.kind} model: train it with 'understudy train {model.kind}'", task.base)
     start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.network.named_parameters()}
     plan: dict[str, Any] = {
         "agent": kind,
-        "what": f"How {persona.name} talks: a {kind} language model for uppl",
-        "base": {"name": Path(task.base).name, "sha256": _digest(start)},
-        "story": task.story.title,
-        "character": persona.name,
-        "moment": persona.moment.dotted,
-        "language": persona.language,
+        "what": f"How {lines.name} talks: a {kind} language model for uppl",
+        "base": {"name": Path(task.base).name, "sha256": weights_digest(start)},
+        "story": lines.source,
+        "character": lines.name,
+        "moment": lines.moment,
+        "language": lines.language,
         "data": {"lines": len(training), "held_back": len(held_out), "sha256": _lines_digest(training, held_out)},
         "settings": asdict(task.settings),
         "seed": task.seed,
@@ -181,13 +206,14 @@ class BestWeights:
         return mean if np.isfinite(mean) else np.inf  # a training that has diverged
 
 
-def _split(texts: Sequence[str], task: LineTask, name: str) -> tuple[list[str], list[str]]:
+def _split(task: LineTask) -> tuple[list[str], list[str]]:
     """Lines to learn from, and those held back; the same line is never on both sides."""
-    lines = list(dict.fromkeys(text.strip() for text in texts if text.strip()))
+    lines = list(dict.fromkeys(text.strip() for text in task.lines.texts if text.strip()))
     if len(lines) < FEWEST:
+        when, instead = (" before this moment", "a later moment, or ") if task.lines.moment else ("", "")
         raise InputError(
-            f"{name} has {len(lines)} different lines before this moment, and at least {FEWEST} are needed: choose a "
-            "later moment, or somebody who says more"
+            f"{task.lines.name} has {len(lines)} different lines{when}, and at least {FEWEST} are needed: choose "
+            f"{instead}somebody who says more"
         )
     order = np.random.default_rng(task.seed).permutation(len(lines)).tolist()
     share = task.settings.held_back
@@ -218,7 +244,7 @@ def _write(out: Path, model: Transformer, learnt: Tensors, card: Mapping[str, An
         write_card(folder, card)
 
 
-def _digest(tensors: Mapping[str, NDArray[np.float32]]) -> str:
+def weights_digest(tensors: Mapping[str, NDArray[np.float32]]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
         digest.update(name.encode() + np.ascontiguousarray(tensors[name]).tobytes())

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.bench.personachat.profiles import chairs_of, training_of
+from understudy.bench.personachat.chairs import chairs_of, training_of
 from understudy.bench.personachat.scorers import Training, resemblance_named, stems
 from understudy.errors import InputError
 from understudy.readers import reader_of

@@ -1,0 +1,196 @@
+"""What can be counted of a chat without asking anybody: one number for each chat, of the bot, of the person, of both.
+
+Of a side's messages (a message without words counts in `turns` only):
+
+    turns, words        how many messages; how many words in all
+    message_words       words a message
+    dist-1, dist-2      different words, different pairs of words / all of them, over the side's messages together
+    rep, rep_turn       mean share of repeated 4-grams within a message; share of messages said before, word for word
+    questions           share of messages with a question mark
+    greeting, ending    does the first message greet; does one of the last two say goodbye? 1 or 0
+    complaints          share of messages that say one is not understood, repeated to, bored or talking to a machine
+    p_f1, p_cover, copying      mean over messages against the own profile; p_f1_partner against the other side's
+    persona_similarity  mean over messages of the largest cosine with a sentence of the own profile, by the encoder
+    coherence           mean cosine of a message with what the other side had just said, by the encoder
+    contradiction       mean probability that a message contradicts the own profile, by the shipped classifier
+    ngram_perplexity    exp of the mean surprise of the words under n-grams of training dialogues
+    perplexity          the same by a language model, each message given what came before it
+
+A value that a chat does not have (of a bot that never answered) is NaN.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from understudy.bench.chats.records import ChatRecord
+from understudy.bench.chats.volunteers import BOT_SIDE, HUMAN_SIDE
+from understudy.dialogue import LanguageModel, Situation, Turn
+from understudy.encoding import Floats, shared_encoder, shipped_model
+from understudy.lexical.rows import Reals
+from understudy.metrics import Samples, copying, p_cover, p_f1, uppl
+from understudy.metrics.contradiction import sentences_of, shipped_contradiction_model
+from understudy.metrics.generation import distinct, repeated_share, repeats_turn, tokenize_replies
+from understudy.metrics.overlap import corpus_ranks
+from understudy.persona import Other, Persona
+from understudy.progress import Progress, ignore_progress
+from understudy.text import words
+
+__all__ = ["SIDES", "Measures", "chat_measures"]
+
+Measures = dict[tuple[str, str], Reals]
+"""By measure and whose messages it is of: a value for each chat."""
+
+SIDES = {"bot": (BOT_SIDE,), "human": (HUMAN_SIDE,), "both": (HUMAN_SIDE, BOT_SIDE)}
+NAMES = ("the person", "the bot")
+
+GREETING = re.compile(
+    r"\b(?:hi+|hey+|hello+|hiya|yo|greetings|good (?:morning|afternoon|evening|day))\b", re.IGNORECASE
+)
+ENDING = re.compile(
+    r"\b(?:bye+|goodbye|good night|see (?:you|ya)|talk (?:to you )?later|take care|farewell)\b", re.IGNORECASE
+)
+COMPLAINT = re.compile(
+    r"\b(?:huh|wtf|pardon|makes? no sense|(?:do not|don'?t|didn'?t|did not) (?:understand|get it|make sense)|"
+    r"you (?:already|just) (?:said|asked|told)|stop repeating|repeat\w*|"
+    r"are you (?:a |an )?(?:bot|robot|machine|human|real|ai)|stupid|idiot|boring|nonsense|weird|crazy)\b|"
+    r"^\s*what\s*\?+\s*$|\?\?",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def chat_measures(
+    chats: Sequence[ChatRecord],
+    training: Sequence[str] = (),
+    model: LanguageModel | None = None,
+    progress: Progress = ignore_progress,
+) -> Measures:
+    """Every measure of every side; n-grams and ranks of words are learnt from the utterances of `training`."""
+    values: dict[tuple[str, str], list[float]] = {}
+    samples = Samples({"everybody": training or [turn.text for chat in chats for turn in chat.turns]})
+    ranks = corpus_ranks(samples)
+    surprise = uppl(samples, "everybody") if training else None
+    for done, chat in enumerate(chats, 1):
+        for of, sides in SIDES.items():
+            for name, value in _of_texts(chat, sides):
+                values.setdefault((name, of), []).append(value)
+        for of in ("bot", "human"):
+            side = SIDES[of][0]
+            lines = samples.tokenize(chat.said(side))
+            own, partner = chat.profiles[side], chat.profiles[1 - side]
+            metrics = {"p_f1": p_f1(samples, own), "p_cover": p_cover(samples, own, ranks)}
+            metrics |= {"copying": copying(samples, own), "p_f1_partner": p_f1(samples, partner)}
+            for name, metric in metrics.items():
+                values.setdefault((name, of), []).append(_mean(metric.values(lines)))
+            if surprise is not None:
+                mean = _mean(np.log(surprise.values(lines)))
+                values.setdefault(("ngram_perplexity", of), []).append(float(np.exp(mean)))
+            if model is not None:
+                values.setdefault(("perplexity", of), []).append(_perplexity(model, chat, side))
+        progress("Measuring", done, len(chats))
+    measured = {key: np.array(column) for key, column in values.items()}
+    if (shipped_model() / "model.json").is_file():
+        measured |= _of_meanings(chats)
+    return measured
+
+
+def _of_texts(chat: ChatRecord, sides: Sequence[int]) -> Iterator[tuple[str, float]]:
+    """Measures of the words alone."""
+    texts = [turn.text for turn in chat.turns if turn.side in sides]
+    said = [text for text in texts if words(text)]
+    yield "turns", len(texts)
+    yield "words", sum(len(words(text)) for text in said)
+    tokens = tokenize_replies(said) if said else []
+    for n in (1, 2):
+        yield f"dist-{n}", distinct(tokens, n).value if any(len(some) >= n for some in tokens) else np.nan
+    shares: Mapping[str, Callable[[int, str], float]] = {
+        "message_words": lambda _, text: len(words(text)),
+        "rep": lambda at, _: repeated_share(tokens[at]),
+        "rep_turn": lambda at, text: repeats_turn(text, said[:at]),
+        "questions": lambda _, text: "?" in text,
+        "complaints": lambda _, text: COMPLAINT.search(text) is not None,
+    }
+    for name, share in shares.items():
+        yield name, _mean([share(at, text) for at, text in enumerate(said)])
+    yield "greeting", float(GREETING.search(said[0]) is not None) if said else np.nan
+    yield "ending", float(any(ENDING.search(text) for text in said[-2:])) if said else np.nan
+
+
+def _mean(values: Sequence[float] | Reals) -> float:
+    """The mean of the values there are; NaN where there is none."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    return float(known.mean()) if len(known) else np.nan
+
+
+def _perplexity(model: LanguageModel, chat: ChatRecord, side: int) -> float:
+    """exp of the mean surprise of a token of the side's messages, each after what was said before it."""
+    faced = Other(NAMES[1 - side], chat.profiles[1 - side])
+    situation = Situation(Persona(NAMES[side], profile=chat.profiles[side]), faced=faced, present=(faced,))
+    history: list[Turn] = []
+    log_probs: list[float] = []
+    for turn in chat.turns:
+        if turn.side == side and turn.text.strip():
+            log_probs += model.log_probs(situation, history, turn.text)
+        history.append(Turn(NAMES[turn.side], turn.text))
+    return float(np.exp(-_mean(log_probs)))
+
+
+class _Vectors:
+    """Everything that was said, and every sentence of it and of the profiles, encoded once."""
+
+    def __init__(self, chats: Sequence[ChatRecord]) -> None:
+        said = sorted({turn.text for chat in chats for turn in chat.turns if turn.text.strip()})
+        profiles = sorted({sentence for chat in chats for profile in chat.profiles for sentence in profile})
+        self._statements = {text: sentences_of(text) for text in said}
+        stated = [sentence for some in self._statements.values() for sentence in some]
+        self._reply = self._encoded([*said, *stated, *profiles], "reply")
+        self._heard, self._own = self._encoded(said, "heard"), self._encoded(profiles, "own")
+        self._contradiction = shipped_contradiction_model()
+
+    def coherence(self, message: str, heard: str) -> float:
+        return float(self._reply[message] @ self._heard[heard])
+
+    def persona_similarity(self, message: str, profile: Sequence[str]) -> float:
+        return max(float(self._reply[message] @ self._own[sentence]) for sentence in profile)
+
+    def contradiction(self, message: str, profile: Sequence[str]) -> float:
+        """The largest probability of any of its sentences with any of the profile's."""
+        pairs = [(sentence, other) for sentence in self._statements[message] for other in profile]
+        if not pairs:
+            return 0.0
+        first, second = (np.stack([self._reply[text] for text in side]) for side in zip(*pairs))
+        return float(self._contradiction.probabilities(first, second)[:, 0].max())
+
+    @staticmethod
+    def _encoded(texts: Sequence[str], role: str) -> dict[str, Floats]:
+        distinct_texts = list(dict.fromkeys(texts))
+        return dict(zip(distinct_texts, shared_encoder().encode(distinct_texts, role)))
+
+
+def _of_meanings(chats: Sequence[ChatRecord]) -> Measures:
+    """Measures by the shipped encoder and classifier."""
+    vectors = _Vectors(chats)
+    measured: Measures = {}
+    for of in ("bot", "human"):
+        side = SIDES[of][0]
+        columns: dict[str, list[float]] = {"coherence": [], "persona_similarity": [], "contradiction": []}
+        for chat in chats:
+            profile, said = chat.profiles[side], chat.said(side)
+            answers = [
+                (turn.text, before.text)
+                for before, turn in zip(chat.turns, chat.turns[1:])
+                if turn.side == side != before.side and turn.text.strip() and before.text.strip()
+            ]
+            values = {
+                "coherence": [vectors.coherence(*answer) for answer in answers],
+                "persona_similarity": [vectors.persona_similarity(text, profile) for text in said],
+                "contradiction": [vectors.contradiction(text, profile) for text in said],
+            }
+            for name, column in columns.items():
+                column.append(_mean(values[name]))
+        measured |= {(name, of): np.array(column) for name, column in columns.items()}
+    return measured

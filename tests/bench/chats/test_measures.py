@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from understudy.bench.chats.measures import chat_measures
+from understudy.bench.chats.records import ChatLine, ChatRecord
+from understudy.dialogue import Situation, Turn
+
+PROFILES = ("i keep bees.", "my dog is old."), ("i sail boats.", "i live by the sea.")
+
+
+def record(*turns: tuple[int, str], name: str = "1") -> ChatRecord:
+    return ChatRecord(name, ("human", "bot"), PROFILES, tuple(ChatLine(*turn) for turn in turns))
+
+
+TALK = record(
+    (0, "hello , how are you ?"), (1, "i sail boats by the sea"), (0, "you just said that ."),
+    (1, "i sail boats by the sea"), (0, "ok bye"), (1, "what ?"),
+)  # fmt: skip
+SILENT = record((0, "is anybody there ?"), name="2")
+COPY = record((0, "i keep bees."), (1, "i sail boats."), name="3")
+CHATS = [TALK, SILENT, COPY]
+
+
+class Even:
+    """Every word has the same probability, and the end as well."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[tuple[str, ...], list[str], str]] = []
+
+    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:
+        self.heard.append((situation.persona.profile, [turn.text for turn in history], text))
+        return [math.log(0.25)] * (len(text.split()) + 1)
+
+
+def test_counts_by_hand() -> None:
+    measures = chat_measures(CHATS)
+    assert measures["turns", "bot"].tolist() == [3, 0, 1]
+    assert measures["turns", "both"].tolist() == [6, 1, 2]
+    assert measures["words", "bot"].tolist() == [13, 0, 3]
+    assert measures["message_words", "bot"][0] == pytest.approx(13 / 3)
+    assert measures["rep_turn", "bot"][0] == pytest.approx(1 / 3)
+    assert measures["questions", "bot"][0] == pytest.approx(1 / 3)
+    assert measures["questions", "human"][0] == pytest.approx(1 / 3)
+    assert measures["complaints", "human"][0] == pytest.approx(1 / 3)
+    assert measures["greeting", "human"].tolist() == [1, 0, 0]
+    assert measures["ending", "human"].tolist() == [1, 0, 0]
+    assert measures["dist-1", "bot"][0] == pytest.approx(8 / 14), "i sail boats by the sea what ?"
+    for name in ("dist-1", "rep_turn", "questions", "p_f1", "message_words", "greeting"):
+        assert np.isnan(measures[name, "bot"][1]), name
+
+
+def test_profiles_are_those_of_the_side() -> None:
+    measures = chat_measures(CHATS)
+    assert measures["copying", "bot"][2] == measures["copying", "human"][2] == 1
+    assert measures["p_f1", "bot"][2] == 1 and measures["p_f1_partner", "bot"][2] == 0
+    assert measures["p_f1", "human"][0] == 0
+
+
+def test_meanings_by_the_encoder() -> None:
+    measures = chat_measures(CHATS)
+    assert np.isnan(measures["coherence", "bot"][1]) and np.isnan(measures["coherence", "human"][2])
+    assert measures["persona_similarity", "bot"][2] > measures["persona_similarity", "human"][0]
+    assert 0 <= measures["contradiction", "bot"][2] < 0.5
+
+
+def test_a_model_is_asked_for_each_message_after_what_came_before_it() -> None:
+    model = Even()
+    measures = chat_measures([TALK, SILENT], model=model)
+    assert measures["perplexity", "bot"][0] == pytest.approx(4)
+    assert np.isnan(measures["perplexity", "bot"][1])
+    profile, history, text = model.heard[1]
+    assert (profile, text) == (PROFILES[1], "i sail boats by the sea")
+    assert history == [turn.text for turn in TALK.turns[:3]]
+
+
+def test_words_of_training_are_expected() -> None:
+    training = ["i sail boats by the sea", "i sail boats every day", "hello , how are you ?"] * 5
+    measures = chat_measures([TALK, SILENT, COPY], training)
+    assert measures["ngram_perplexity", "bot"][2] < measures["ngram_perplexity", "human"][2]
+    assert ("ngram_perplexity", "bot") not in chat_measures(CHATS)
