@@ -19,7 +19,7 @@ from understudy.training import TRAINERS
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
-__all__ = ["chosen", "show_lines", "train", "training_bar", "training_options"]
+__all__ = ["chosen", "train", "train_on_lines", "training_bar", "training_options"]
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -270,7 +270,7 @@ def masked(**options: Any) -> None:
         understudy train masked --story friends.story --as Joey --at S05E01 \\
             --base BERT/ --out joey
     """
-    _train_on_lines("masked", **options)
+    train_on_lines("masked", **options)
 
 
 def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options: Any) -> None:
@@ -294,7 +294,7 @@ def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options:
         _show_ranker(out, model.card)
 
 
-def _train_on_lines(
+def train_on_lines(
     kind: str, story: str, name: str, at: str, base: str, out: Path, seed: int, device: str, fresh: bool,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
@@ -308,7 +308,7 @@ def _train_on_lines(
     if as_json:
         print_json({"model": str(out), **card})
     else:
-        show_lines(out, card, story, name)
+        _show_lines(out, card, story, name)
 
 
 def _show_voice(out: Path, card: Mapping[str, Any]) -> None:
@@ -354,7 +354,7 @@ def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:
     show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
 
 
-def show_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
+def _show_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
     show, data, figures = screen(), card["data"], card["figures"]
     when = "" if card["moment"] == "end" else f" before {card['moment']}"
     show.print(f"Trained {card['agent']} on {data['lines']:,} lines of {card['character']}{when}: {out}")

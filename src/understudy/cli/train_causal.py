@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from understudy.cli.progress import read_showing
 from understudy.cli.show import print_json, screen
-from understudy.cli.train import chosen, show_lines, training_bar, training_options
+from understudy.cli.train import chosen, train_on_lines, training_bar, training_options
 from understudy.training import TRAINERS
 
 __all__ = ["causal"]
@@ -103,19 +102,10 @@ def _train_lines(
     options: Mapping[str, Any],
 ) -> None:  # fmt: skip
     from understudy.training.causal.trainer import base_of
-    from understudy.training.persona_lm import LineTask
 
     if unused := [option for option in OF_DIALOGUES if options[option] is not None]:
         raise click.UsageError(f"--{unused[0]} is for dialogues (--data).")
-    trainer = TRAINERS["causal"]
-    settings = trainer.settings(**chosen(options))
-    task = LineTask(read_showing(story), name, at, base_of(base), out, settings, seed, device, fresh)
-    with training_bar("causal") as progress:
-        card = trainer(task, progress).card
-    if as_json:
-        print_json({"model": str(out), **card})
-    else:
-        show_lines(out, card, story, name)
+    train_on_lines("causal", story, name, at, base_of(base), out, seed, device, fresh, as_json, **options)
 
 
 def _show_dialogues(out: Path, card: Mapping[str, Any]) -> None:
