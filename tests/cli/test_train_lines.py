@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from languagemodels import tiny_model, words_of
-from understudy.metrics.transformer_lm import open_transformer
+from understudy.backends.transformer import open_transformer
 from understudy.readers import read
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from languagemodels import tiny_model, words_of
+from understudy.backends.transformer import CAUSAL, MASKED, open_transformer
 from understudy.errors import InputError, MissingExtra
-from understudy.metrics.transformer_lm import CAUSAL, MASKED, open_transformer
 from understudy.model_folder import read_card
 from understudy.persona import persona_at
 from understudy.readers import read

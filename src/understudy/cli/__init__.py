@@ -20,6 +20,7 @@ import click
 
 from understudy import __version__
 from understudy.cli.bench import bench
+from understudy.cli.bench_hpd import hpd
 from understudy.cli.bench_people import people
 from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
@@ -123,6 +124,7 @@ train.add_command(guesser)
 bench.add_command(talk)
 bench.add_command(guard)
 bench.add_command(people)
+bench.add_command(hpd)
 for command in (
     demo,
     read,

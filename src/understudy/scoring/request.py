@@ -55,7 +55,8 @@ def line_metrics(
         if name == "p_cover" and glove is not None:
             return p_cover(context.samples, context.situation.persona.profile, glove_ranks(glove))
         if name == "uppl" and model is not None:
-            from understudy.metrics.transformer_lm import TransformerPerplexity, open_transformer
+            from understudy.backends.transformer import open_transformer
+            from understudy.metrics.transformer_lm import TransformerPerplexity
 
             return TransformerPerplexity(context.samples, open_transformer(model))
         return context.metric(name)

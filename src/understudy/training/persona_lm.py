@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
 from understudy.errors import InputError
-from understudy.metrics.transformer_lm import CAUSAL, MASKED, Transformer, open_transformer, perplexity
+from understudy.metrics.transformer_lm import perplexity
 from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card
 from understudy.persona import persona_at
 from understudy.storyfile import Story

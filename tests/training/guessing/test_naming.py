@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from speakers import CAST, lessons, scene, talk, tiny_reader
+from understudy.backends.transformer import open_transformer
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking
 from understudy.lexical.rows import Ints, Reals
-from understudy.metrics.transformer_lm import open_transformer
 from understudy.persona import Persona
 from understudy.training.guessing.naming import (
     DRAWN,

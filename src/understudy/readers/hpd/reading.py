@@ -43,7 +43,7 @@ from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation
 from understudy.text import guess_language
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["READER", "events", "examples", "recognises"]
+__all__ = ["READER", "Session", "events", "examples", "question_of", "recognises", "sessions"]
 
 LINE = re.compile(r"\s*([^:：]{1,80}?)\s*[:：]\s*(.*)", re.DOTALL)
 POSITION = re.compile(r"\s*book\s*(\d{1,4})\W*chapter\s*(\d{1,4})\s*", re.IGNORECASE)
@@ -190,14 +190,19 @@ def events(source: SourceFile) -> Iterator[Event]:
     yield from states.open_spans()
 
 
+def sessions(source: SourceFile) -> Iterator[Session]:
+    """Every session of a file, checked, in the order of the file."""
+    for location, member in json_members(source):
+        yield session_of(source, location, member)
+
+
 def examples(source: SourceFile) -> Iterator[Example]:
     """A question for every session that has a positive response, in the order of the file."""
     has_questions = False
-    for location, member in json_members(source):
-        session = session_of(source, location, member)
+    for session in sessions(source):
         if session.positive is not None and session.positive.strip():
             has_questions = True
-            yield _example(source, session)
+            yield question_of(source, session)
     if not has_questions:
         raise source.error('no session has a "positive_response": questions are in HPD\'s test sets only')
 
@@ -258,7 +263,8 @@ def _facts(
         yield Fact(who, attribute, (value,), since, until, () if attribute == SECRET else None)
 
 
-def _example(source: SourceFile, session: Session) -> Example:
+def question_of(source: SourceFile, session: Session) -> Example:
+    """The question that a session with replies to choose from puts."""
     moment, owner = Moment(session.chapter, LEVELS), session.owner
     language = guess_language(session.scene + " ".join(session.lines))
     facts = [

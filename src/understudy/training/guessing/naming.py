@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
 from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
 from understudy.guessing.scenes import masks_of
 from understudy.lexical.rows import Ints, Reals
-from understudy.metrics.transformer_lm import CAUSAL, Transformer, open_transformer
 from understudy.model_folder import ModelFolder, read_card
 from understudy.persona import Persona
 from understudy.story import Scene

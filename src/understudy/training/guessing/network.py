@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.backends.transformer import WANTED, first_line, located
 from understudy.errors import InputError, MissingExtra
 from understudy.guessing.assignment import all_assignments, can_list
 from understudy.libraries import import_library
-from understudy.metrics.transformer_lm import WANTED, first_line, located
 from understudy.training.bert import precision
 from understudy.training.guessing.prompt_format import NOBODY, ReaderInput, SceneTokenizer
 from understudy.training.pretrained import PACKAGE, installed_base

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.writer import ADAPTER
+from understudy.backends.transformer import CAUSAL, open_transformer
 from understudy.errors import InputError
-from understudy.metrics.transformer_lm import CAUSAL, open_transformer
 from understudy.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
