@@ -121,6 +121,7 @@ def bench_hpd(
     settings = {"paper": PAPER_HPD, "resamples": RESAMPLES, "swaps": SWAPS, "given": [CANDIDATES, *wanted]}
     settings |= {"train": None if train is None else train.name, "files": results.files}
     manifest = manifest_of("hpd", [*files, *([train] if train else [])], seed, limit, settings)
+    manifest["agents"] = _about_agents(setting, written)
     items = [*results.items, *(item for each in written for item in each.items)]
     if save_items is not None:
         write_items(save_items, items, manifest)
@@ -132,6 +133,13 @@ def bench_hpd(
         "manifest": manifest,
         "items": [item.document() for item in items],
     }
+
+
+def _about_agents(setting: _Setting, written: Sequence[HpdGeneration]) -> dict[str, Any]:
+    """The card of each agent that has one, and the prompt of each that writes from one."""
+    prompts = {name: {"prompt": prompt} for each in written for name, prompt in each.prompts.items()}
+    cards = {spec: getattr(getattr(opened, "agent", None), "card", None) for spec, opened in setting.judged.items()}
+    return {spec: {**(card or {}), **prompts.get(spec, {})} or None for spec, card in cards.items()}
 
 
 def _opened(spec: str) -> JudgedAgent | str:
