@@ -164,6 +164,8 @@ def test_generation_is_judged_where_it_is_asked_for(tmp_path: Path) -> None:
     assert value(document, agent="judged:Chimes", given="dialogue", metric="perplexity") > 1
     assert value(document, agent="judged:Chimes", given="dialogue", metric="mrr") is not None
     assert any(row["agent"] == "GPT-2" for row in document["rows"])
+    (both,) = [item for item in document["items"] if item["judged"]["agent"] == "judged:Chimes"]
+    assert {"mrr", "f1", "log_prob_per_word"} <= set(both["marks"]), "a run has one entry for `compare` to find"
 
 
 def test_the_manifest_keeps_the_prompt_of_an_agent_that_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
