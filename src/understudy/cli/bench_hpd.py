@@ -73,9 +73,9 @@ def hpd(
     \b
     Examples:
         understudy bench hpd --data hpd/ --report out.html
-        understudy bench hpd --data hpd/ --agents encoder,my-model,mine:agent --given dialogue,dialogue+scene
+        understudy bench hpd --data hpd/ --agents encoder --given dialogue
         understudy bench hpd --data hpd/ --train en_train_set.json --json
-        understudy bench hpd --data hpd/ --agents my-model --generation --items run.json
+        understudy bench hpd --data hpd/ --agents my-model --generation
     """
     from understudy.bench.hpd.bench import AGENTS, bench_hpd
     from understudy.bench.hpd.sessions import GIVEN

@@ -18,7 +18,7 @@ FAMILIES = {
     **dict.fromkeys(
         ("f1", "bleu", "dist-1", "dist-2", "rep", "mauve", "delta-m", "errors"), "What the replies are like"
     ),
-    **dict.fromkeys(("rep_turn", "p_f1", "p_cover", "contradiction"), "How the replies fit the talk and the persona"),
+    **dict.fromkeys(("rep_turn", "p_f1", "p_cover", "contradicts"), "How the replies fit the talk and the persona"),
 }
 """Metrics that stand in a table of their own, which has this title: together they would be too wide."""
 
