@@ -68,7 +68,7 @@ def test_an_agent_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("spec", "word"),
     [
-        ("my_own_agents:Nobody", "neither reply nor score"),
+        ("my_own_agents:Nobody", "none of reply, score and log_probs"),
         ("my_own_agents:needs", "without arguments"),
         ("my_own_agents:number", "no function or class 'number'"),
         ("my_own_agents:gone", "no function or class 'gone'"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.dialogue import Agent, Ranker
+from understudy.dialogue import Agent, LanguageModel, Ranker
 from understudy.errors import AgentError
 from understudy.registry import Imported, Need, RegistryEntry, import_factory
 from understudy.text import did_you_mean
@@ -118,6 +118,6 @@ def _checked_agent(spec: str, factory: Callable[..., Any]) -> object:
         agent: object = factory()
     except TypeError as error:
         raise AgentError(f"'{spec}' could not be called without arguments: {error}") from error
-    if not isinstance(agent, Agent | Ranker):
-        raise AgentError(f"what '{spec}' gives has neither reply nor score: an agent needs one of them")
+    if not isinstance(agent, Agent | Ranker | LanguageModel):
+        raise AgentError(f"what '{spec}' gives has none of reply, score and log_probs: an agent needs one of them")
     return agent

@@ -1,7 +1,8 @@
 """Putting questions to an agent: its scores for the candidates, however it gives them.
 
 An agent is asked for the scores of many questions at once if it offers that (`score_many`), else one question at a
-time (`score`). One that only replies is judged by its reply: a candidate's score is then its unigram F1 with it.
+time (`score`). A language model that does neither scores a candidate by the mean log-probability of its tokens. One
+that only replies is judged by its reply: a candidate's score is then its unigram F1 with it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from understudy.agents import AGENTS, agent_named
 from understudy.bench.items import sha256
-from understudy.dialogue import Agent, Example, Ranker, Situation, Turn
+from understudy.dialogue import Agent, BatchLanguageModel, Example, LanguageModel, Ranker, Situation, Turn
 from understudy.errors import AgentError
 from understudy.lexical import TfIdf
 from understudy.metrics.overlap import unigram_f1
@@ -39,6 +41,7 @@ __all__ = [
 
 BATCH = 256
 BY_REPLY = "unigram F1 with the agent's reply"
+BY_LIKELIHOOD = "the mean log-probability of a candidate's tokens"
 
 RankingQuestion = tuple[Situation, Sequence[Turn], Sequence[str]]
 Scores = list[list[float]]
@@ -63,7 +66,9 @@ class JudgedAgent:
     @property
     def judged_by(self) -> str | None:
         """How candidates are scored, where the agent does not do it itself."""
-        return None if isinstance(self.agent, ManyRanker | Ranker) else BY_REPLY
+        if isinstance(self.agent, ManyRanker | Ranker):
+            return None
+        return BY_LIKELIHOOD if isinstance(self.agent, LanguageModel) else BY_REPLY
 
 
 def judged_agent(spec: str, training: Path | None = None) -> JudgedAgent:
@@ -111,6 +116,13 @@ def _asked(agent: object, batch: Sequence[Example]) -> Iterator[Sequence[float]]
     elif isinstance(agent, Ranker):
         for example in batch:
             yield agent.score(example.situation, example.history, example.candidates)
+    elif isinstance(agent, BatchLanguageModel):
+        questions = [(example.situation, example.history, example.candidates) for example in batch]
+        for of_candidates in agent.log_probs_many(questions):
+            yield [fmean(log_probs) for log_probs in of_candidates]
+    elif isinstance(agent, LanguageModel):
+        for example in batch:
+            yield [fmean(agent.log_probs(example.situation, example.history, text)) for text in example.candidates]
     else:
         for example in batch:
             yield reply_scores(example, cast(Agent, agent).reply(example.situation, example.history).text)

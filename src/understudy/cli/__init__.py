@@ -21,6 +21,7 @@ import click
 from understudy import __version__
 from understudy.cli.bench import bench
 from understudy.cli.bench_chats import judged_chats
+from understudy.cli.bench_hpd import hpd
 from understudy.cli.bench_people import people
 from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
@@ -130,6 +131,7 @@ bench.add_command(talk)
 bench.add_command(guard)
 bench.add_command(people)
 bench.add_command(judged_chats)
+bench.add_command(hpd)
 for command in (
     demo,
     read,

@@ -245,7 +245,7 @@ def test_what_cannot_be_judged_is_said(data: Path, tmp_path: Path) -> None:
         bench_personachat(tmp_path)
     with pytest.raises(InputError, match="at least one agent"):
         bench_personachat(data, agents=[])
-    with pytest.raises(AgentError, match="neither reply nor score"):
+    with pytest.raises(AgentError, match="none of reply, score and log_probs"):
         judged_agent("judged:nameless")
     questions = questions_in(files_of(data, "valid")["none"], "none").examples
 

@@ -11,10 +11,10 @@ The paper computes delta-m from all negatives and reports the average. MAUVE gro
 each session gives one negative at a time, and every comparison is of as many texts as there are sessions; its interval
 runs from the smallest to the largest over negatives and seeds of k-means.
 
-Every agent is judged for each thing it is given (`given`: which of scene, attributes and relations). What a part adds
-is told by pairs that differ in it alone, session by session: the difference of the log-probability of a word of the
-right reply, of delta-p and of F1, with intervals and paired p values, Holm-adjusted. A difference d of the first
-divides perplexity by exp(d). An agent that gives no log-probabilities, or no replies, has rows that say so.
+Every agent is judged for each thing it is given (`given`: the dialogue with which of scene, attributes and relations).
+What a part adds is told session by session (`parts`) by the log-probability of a word of the right reply, by delta-p
+and by F1; a difference d of the first divides perplexity by exp(d). An agent that gives no log-probabilities, or no
+replies, has rows that say so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +41,22 @@ from understudy.bench.generation import (
 )
 from understudy.bench.generation.reply_metrics import NO_REPLIES
 from understudy.bench.generation.rows import Figure, Row, figure_row
-from understudy.bench.items import Items, groups_of
+from understudy.bench.hpd.parts import parts_of
+from understudy.bench.items import Items
 from understudy.bench.judged_agents import JudgedAgent
 from understudy.bench.published import hpd_generation_figure
 from understudy.dialogue import Example
 from understudy.encoding import shared_encoder
 from understudy.metrics.mauve import Encode, delta_m
 from understudy.metrics.perplexity import SetLikelihood, delta_p_by_item
-from understudy.metrics.statistics import Interval, holm, interval, paired_p
+from understudy.metrics.statistics import Interval
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["GENERATION", "HpdGeneration", "judge_generation", "parts_of"]
+__all__ = ["GENERATION", "PAIRED", "HpdGeneration", "judge_generation"]
 
 GENERATION = ("perplexity", "perplexity_per_token", "delta-p", "dist-1", "f1", "bleu", "mauve", "delta-m")
-PARTS = frozenset({"scene", "attributes", "relations"})
 PAIRED = ("log_prob_per_word", "delta-p", "f1")
+"""Marks of a session by which it is told what a part adds."""
 FEWEST = 20  # replies: fewer have no distribution
 SHOWN = 10  # replies of each agent
 NOT_ASKED = "the agent ranks, and was asked for no replies: --replies N"
@@ -66,10 +66,9 @@ NO_NEGATIVES = "some session has no negative reply"
 
 @dataclass(slots=True)
 class HpdGeneration:
-    """Rows, what each part adds, sample replies, marks session by session, and prompts of agents that have one."""
+    """Rows, sample replies, marks session by session, and prompts of agents that have one."""
 
     rows: list[Row] = field(default_factory=list)
-    parts: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
     items: list[Items] = field(default_factory=list)
     prompts: dict[str, Any] = field(default_factory=dict)
@@ -112,7 +111,6 @@ def judge_generation(
             result.samples += [what | row for row in _sample(answers)]
         if (prompt := prompt_of(agent.agent, next(iter(questions.values()))[0])) is not None:
             result.prompts[agent.name] = prompt
-    result.parts = _what_parts_add(result.items, seed)
     return result
 
 
@@ -214,38 +212,3 @@ def _sample(answers: _SessionAnswers) -> Iterator[Row]:
         turns = [[turn.speaker, turn.text] for turn in example.history]
         speaker, gold = example.situation.persona.name, right_replies(example)[0]
         yield {"item": example.name, "speaker": speaker, "history": turns, "gold": gold, "reply": reply.text}
-
-
-def _what_parts_add(items: Sequence[Items], seed: int) -> list[Row]:
-    """For two of the same agent that differ in one part: the larger minus the smaller."""
-    rows: list[Row] = []
-    for metric in PAIRED:
-        family: list[Row] = []
-        for fuller, barer in permutations(items, 2):
-            parts, fewer = parts_of(fuller.judged["given"]), parts_of(barer.judged["given"])
-            same_agent = fuller.judged["agent"] == barer.judged["agent"]
-            if same_agent and fewer < parts and len(parts - fewer) == 1:
-                what = {"agent": fuller.judged["agent"], "part": min(parts - fewer), "to": barer.judged["given"]}
-                family += _difference(what, metric, fuller, barer, seed)
-        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-            row["p_adjusted"] = adjusted
-        rows += family
-    return rows
-
-
-def parts_of(given: str) -> frozenset[str]:
-    """Those of scene, attributes and relations that are given."""
-    return frozenset(given.split("+")) & PARTS
-
-
-def _difference(what: Mapping[str, str], metric: str, fuller: Items, barer: Items, seed: int) -> list[Row]:
-    if metric not in fuller.marks or metric not in barer.marks:
-        return []
-    with_part, without = fuller.values()[metric], barer.values()[metric]
-    known = ~np.isnan(with_part) & ~np.isnan(without)
-    if not known.any():
-        return []
-    groups = [group for group, both in zip(groups_of(fuller.names), known) if both]
-    difference = interval((with_part - without)[known], groups, seed)
-    p_value = paired_p(with_part[known], without[known], groups, seed)
-    return [{**what, "metric": metric, **difference._asdict(), "p_value": p_value, "n": len(groups)}]

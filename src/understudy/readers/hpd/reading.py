@@ -43,7 +43,17 @@ from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation
 from understudy.text import guess_language
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["READER", "dialogue_examples", "events", "examples", "recognises", "sessions"]
+__all__ = [
+    "READER",
+    "Session",
+    "dialogue_examples",
+    "events",
+    "examples",
+    "question_of",
+    "recognises",
+    "sessions",
+    "situation_of",
+]
 
 LINE = re.compile(r"\s*([^:：]{1,80}?)\s*[:：]\s*(.*)", re.DOTALL)
 POSITION = re.compile(r"\s*book\s*(\d{1,4})\W*chapter\s*(\d{1,4})\s*", re.IGNORECASE)
@@ -195,22 +205,26 @@ def events(source: SourceFile) -> Iterator[Event]:
     yield from states.open_spans()
 
 
+def sessions(source: SourceFile) -> Iterator[Session]:
+    """Every session of a file, checked, in the order of the file."""
+    for location, member in json_members(source):
+        yield session_of(source, location, member)
+
+
 def examples(source: SourceFile) -> Iterator[Example]:
     """A question for every session that has a positive response, in the order of the file."""
     has_questions = False
-    for location, member in json_members(source):
-        session = session_of(source, location, member)
+    for session in sessions(source):
         if session.positive is not None and session.positive.strip():
             has_questions = True
-            yield _example(source, session, session.said, session.replies, session.key)
+            yield question_of(source, session)
     if not has_questions:
         raise source.error('no session has a "positive_response": questions are in HPD\'s test sets only')
 
 
 def dialogue_examples(source: SourceFile) -> Iterator[Example]:
     """A question for every line that the owner of a session's relations answers with: its only candidate."""
-    for location, member in json_members(source):
-        session = session_of(source, location, member)
+    for session in sessions(source):
         for index, turn in enumerate(session.said):
             if index and turn.speaker == session.owner:
                 yield _example(source, session, session.said[:index], (turn.text,), f"{session.key}.{index}")
@@ -272,11 +286,9 @@ def _facts(
         yield Fact(who, attribute, (value,), since, until, () if attribute == SECRET else None)
 
 
-def sessions(source: SourceFile) -> Iterator[tuple[Situation, tuple[Turn, ...]]]:
-    """Every session as the owner of its relations knows it, and its turns, in the order of the file."""
-    for location, member in json_members(source):
-        session = session_of(source, location, member)
-        yield _situation(source, session, session.said), session.said
+def question_of(source: SourceFile, session: Session) -> Example:
+    """The question that a session with replies to choose from puts."""
+    return _example(source, session, session.said, session.replies, session.key)
 
 
 def _example(
@@ -284,10 +296,11 @@ def _example(
 ) -> Example:
     """The question that a session's annotations, what was said and the replies make; the first reply is right."""
     gold = frozenset(index for index, reply in enumerate(replies) if reply == replies[0])
-    return Example(_situation(source, session, history), history, replies, gold, name)
+    return Example(situation_of(source, session, history), history, replies, gold, name)
 
 
-def _situation(source: SourceFile, session: Session, history: tuple[Turn, ...]) -> Situation:
+def situation_of(source: SourceFile, session: Session, history: tuple[Turn, ...]) -> Situation:
+    """The session as the owner of its relations knows it, after so much was said."""
     moment, owner = Moment(session.chapter, LEVELS), session.owner
     language = guess_language(session.scene + " ".join(session.lines))
     facts = [

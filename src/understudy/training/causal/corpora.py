@@ -20,7 +20,7 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.persona import Other, Persona
 from understudy.readers import read, reader_of
 from understudy.readers.hpd import READER as HPD
-from understudy.readers.hpd import sessions
+from understudy.readers.hpd import sessions, situation_of
 from understudy.readers.source import SourceFile
 from understudy.training.corpus import read_pairs
 from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, training_file
@@ -118,11 +118,11 @@ def _monologues(pairs: Sequence[tuple[str, str]]) -> Iterator[TrainingDialogue]:
 
 
 def _hpd(path: Path) -> Iterator[TrainingDialogue]:
-    for situation, turns in sessions(SourceFile(path)):
-        owner = situation.persona.name
-        learnt = frozenset(index for index, turn in enumerate(turns) if turn.speaker == owner)
+    source = SourceFile(path)
+    for session in sessions(source):
+        learnt = frozenset(index for index, turn in enumerate(session.said) if turn.speaker == session.owner)
         if learnt:
-            yield TrainingDialogue(situation, turns, learnt)
+            yield TrainingDialogue(situation_of(source, session, session.said), session.said, learnt)
 
 
 def _novels(folder: Path) -> Iterator[TrainingDialogue]:

@@ -1,0 +1,276 @@
+"""HPD's tables: agents in Harry's place, given the dialogue with or without scene, attributes and relations.
+
+    rows            map, mrr, p@1, r10@1, r10@5 of every agent for everything it is given, beside the paper's figures;
+                    the same with `adds`: by how much a part of the question makes an agent better (`ranking`)
+    mistakes        for each agent the ten sessions it got most wrong, given all there is
+    items           the marks session by session, for `compare`
+
+Every file has a row that is given the candidates alone: no figure means anything that is not above it. `fitted` and
+`fitted+repeats` learn from sessions (`fitted_ranker`): from those of another file (`train`), or from the judged file
+itself by cross-validation, every session being judged by rankers that have not seen it. With `generation` agents are
+also judged by what they say and how probable they find replies (`generation`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from understudy.bench.generation.rows import Row
+from understudy.bench.hpd.crossvalidation import FEWEST_SCENES, FOLDS, REPEATS, TOO_FEW, scenes_of
+from understudy.bench.hpd.features import FeatureGroup, feature_rows
+from understudy.bench.hpd.fitted_ranker import (
+    FITTED,
+    FITTED_AGENTS,
+    FittingSessions,
+    feature_groups,
+)
+from understudy.bench.hpd.generation import PAIRED, HpdGeneration, judge_generation
+from understudy.bench.hpd.mistakes import worst_sessions
+from understudy.bench.hpd.parts import CANDIDATES, what_parts_add
+from understudy.bench.hpd.ranking import COMPARED, ranking_marks, ranking_rows, unranked_rows
+from understudy.bench.hpd.sessions import (
+    ALL_PARTS,
+    GIVEN,
+    judged_files,
+    load_questions,
+    training_questions,
+    withhold,
+)
+from understudy.bench.items import Items, manifest_of, write_items
+from understudy.bench.judged_agents import JudgedAgent, judged_agent, scores_of
+from understudy.bench.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
+from understudy.dialogue import Example
+from understudy.errors import InputError, MissingExtra
+from understudy.metrics.statistics import RESAMPLES, SWAPS
+from understudy.progress import Progress, ignore_progress
+
+__all__ = ["AGENTS", "bench_hpd"]
+
+AGENTS = ("tfidf", "encoder", *FITTED_AGENTS)
+HELD_OUT = f"cross-validation: {FOLDS} folds of sessions, {REPEATS} times"
+
+Scores = list[list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What all files are judged with."""
+
+    agents: Sequence[str]
+    given: Sequence[str]
+    training: Sequence[Example]
+    """Sessions of another file to fit rankers on; none where they are cross-validated."""
+    fitted_on: str
+    seed: int
+    progress: Progress
+    cache: Path | None
+    groups: Sequence[FeatureGroup]
+    judged: Mapping[str, JudgedAgent | str]
+    """Agents that were not fitted here by name; a reason where one cannot be had."""
+
+
+@dataclass(slots=True)
+class _Results:
+    rows: list[Row] = field(default_factory=list)
+    items: list[Items] = field(default_factory=list)
+    mistakes: list[Row] = field(default_factory=list)
+    files: dict[str, Row] = field(default_factory=dict)
+
+
+def bench_hpd(
+    data: Path,
+    agents: Sequence[str] = AGENTS,
+    given: Sequence[str] = GIVEN,
+    train: Path | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    progress: Progress = ignore_progress,
+    save_items: Path | None = None,
+    cache: Path | None = None,
+    generation: bool = False,
+    replies: int | None = None,
+) -> dict[str, Any]:
+    """Rows, mistakes, items and manifest of all test sets of a folder; `save_items` writes the items too.
+
+    `generation` judges agents by their replies and likelihoods as well, and `replies` says how many sessions an agent
+    answers (see `judge_generation`).
+    """
+    if not agents:
+        raise InputError("name at least one agent to judge")
+    named = list(dict.fromkeys(agents))
+    others = {spec: _opened(spec) for spec in named if spec not in FITTED_AGENTS}
+    wanted = [*dict.fromkeys(text for text in given if text != CANDIDATES)]
+    training = [] if train is None else training_questions(train, seed)
+    fitted_on = HELD_OUT if train is None else f"fitted on {train.name}"
+    setting = _Setting(named, wanted, training, fitted_on, seed, progress, cache, feature_groups(), others)
+    results = _Results()
+    written: list[HpdGeneration] = []
+    files = judged_files(data)
+    for path in files:
+        examples = load_questions(path, limit, seed)
+        _judge_file(setting, path, examples, results)
+        if generation:
+            written.append(_judge_writing(setting, path, examples, replies, results))
+    items = _joined([*results.items, *(item for each in written for item in each.items)])
+    results.rows += what_parts_add(items, (*COMPARED, *PAIRED), seed)
+    paper = hpd_ranking_rows() + (hpd_paper_rows() if generation else [])
+    settings = {"paper": PAPER_HPD, "resamples": RESAMPLES, "swaps": SWAPS, "given": [CANDIDATES, *wanted]}
+    settings |= {"train": None if train is None else train.name, "files": results.files}
+    manifest = manifest_of("hpd", [*files, *([train] if train else [])], seed, limit, settings)
+    manifest["agents"] = _about_agents(setting, written)
+    if save_items is not None:
+        write_items(save_items, items, manifest)
+    return {
+        "rows": [*results.rows, *paper],
+        "mistakes": results.mistakes,
+        "reply_samples": [row for each in written for row in each.samples],
+        "manifest": manifest,
+        "items": [item.document() for item in items],
+    }
+
+
+def _joined(items: Sequence[Items]) -> list[Items]:
+    """The marks of ranking and of writing together, where both are of the same agent, file and given parts."""
+    joined: dict[tuple[tuple[str, str], ...], Items] = {}
+    for item in items:
+        key = tuple(sorted(item.judged.items()))
+        joined[key] = replace(item, marks={**joined[key].marks, **item.marks}) if key in joined else item
+    return list(joined.values())
+
+
+def _about_agents(setting: _Setting, written: Sequence[HpdGeneration]) -> dict[str, Any]:
+    """The card of each agent that has one, and the prompt of each that writes from one."""
+    prompts = {name: {"prompt": prompt} for each in written for name, prompt in each.prompts.items()}
+    cards = {spec: getattr(getattr(opened, "agent", None), "card", None) for spec, opened in setting.judged.items()}
+    return {spec: {**(card or {}), **prompts.get(spec, {})} or None for spec, card in cards.items()}
+
+
+def _opened(spec: str) -> JudgedAgent | str:
+    """The agent, or what it lacks."""
+    try:
+        return judged_agent(spec)
+    except MissingExtra as error:
+        return str(error)
+
+
+def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], results: _Results) -> None:
+    language = examples[0].situation.persona.language
+    sizes = sorted({len(example.candidates) for example in examples})
+    about: Row = {"n": len(examples), "language": language, "candidates": sizes, "seconds": {}}
+    results.files[path.name] = about
+    file = {"file": path.name, "language": language}
+    for given in (CANDIDATES, *setting.given):
+        asked = [withhold(example, given) for example in examples]
+        fitting = _Fitting(setting, examples, asked, given)
+        for agent in setting.agents if given != CANDIDATES else _blind(setting.agents):
+            what: Row = {**file, "agent": agent, "given": given}
+            begun = time.perf_counter()
+            if agent in FITTED_AGENTS:
+                what["judged_by"] = setting.fitted_on
+            scores = fitting.scores(agent) if agent in FITTED_AGENTS else _asked(setting, agent, given, asked)
+            if isinstance(scores, str):
+                results.rows += unranked_rows(what, scores)
+                continue
+            items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, scores))
+            results.items.append(items)
+            results.rows += ranking_rows(what, items, setting.seed)
+            about["seconds"][f"{agent}, {given}"] = round(time.perf_counter() - begun, 2)
+            if given == (ALL_PARTS if ALL_PARTS in setting.given else given):
+                results.mistakes += worst_sessions(what, asked, scores[0])
+        if fitting.weights:
+            about.setdefault("weights", {})[given] = fitting.weights
+
+
+def _blind(agents: Sequence[str]) -> list[str]:
+    """Who is judged on the candidates alone: those that learn from them, and one of them in any case."""
+    return [agent for agent in agents if agent in FITTED_AGENTS] or [FITTED]
+
+
+def _judged(what: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(what[key]) for key in ("file", "agent", "given")}
+
+
+def _asked(setting: _Setting, agent: str, given: str, asked: Sequence[Example]) -> list[Scores] | str:
+    """The agent's scores, or why there are none."""
+    opened = setting.judged[agent]
+    if isinstance(opened, str):
+        return opened
+
+    def watch(doing: str, done: int, total: int) -> None:
+        setting.progress(f"{doing}, {given}", done, total)
+
+    try:
+        return [scores_of(opened, asked, watch, setting.cache)]
+    except MissingExtra as error:
+        return str(error)
+
+
+class _Fitting:
+    """Fits rankers on sessions of which only `given` is shown, and scores the judged ones."""
+
+    def __init__(self, setting: _Setting, examples: Sequence[Example], asked: Sequence[Example], given: str) -> None:
+        self._setting, self._asked, self._given = setting, asked, given
+        self._scenes = scenes_of(examples)  # sessions of one scene, whether it is shown or not
+        self.weights: dict[str, dict[str, float]] = {}
+
+    @cached_property
+    def _sessions(self) -> FittingSessions:
+        return self._prepared(self._asked)
+
+    @cached_property
+    def _training(self) -> FittingSessions:
+        """The sessions of another file."""
+        return self._prepared([withhold(example, self._given) for example in self._setting.training])
+
+    def scores(self, agent: str) -> list[Scores] | str:
+        """Of each repeat where rankers are cross-validated, else of the one ranker; or why there are none."""
+        if not self._setting.training and len(set(self._scenes)) < FEWEST_SCENES:
+            return TOO_FEW
+        remembers, learned = FITTED_AGENTS[agent], self._training if self._setting.training else self._sessions
+        ranker = learned.fit(range(len(learned.examples)), remembers)
+        self.weights[agent] = {name: weight for name, weight in ranker.weights().items() if weight}
+        if not self._setting.training:
+            return self._sessions.held_out_scores(self._scenes, remembers, self._setting.seed)
+        return [[self._sessions.scores(ranker, index) for index in range(len(self._asked))]]
+
+    def _prepared(self, examples: Sequence[Example]) -> FittingSessions:
+        groups = self._setting.groups
+        return FittingSessions(examples, groups, feature_rows(groups, examples, self._watch))
+
+    def _watch(self, doing: str, done: int, total: int) -> None:
+        self._setting.progress(f"{doing}, {self._given}", done, total)
+
+
+def _judge_writing(
+    setting: _Setting, path: Path, examples: Sequence[Example], replies: int | None, results: _Results
+) -> HpdGeneration:
+    """The generation half, its rows named by file and language."""
+    agents = [agent for agent in setting.judged.values() if isinstance(agent, JudgedAgent)]
+    questions = {given: [withhold(example, given) for example in examples] for given in setting.given}
+    written = judge_generation(agents, questions, setting.seed, setting.progress, setting.cache, replies)
+    file = {"file": path.name, "language": examples[0].situation.persona.language}
+    results.rows += [{**file, **row} for row in written.rows]
+    speaker = examples[0].situation.persona.name
+    f1 = {
+        (item.judged["agent"], item.judged["given"], name): value
+        for item in written.items
+        for name, value in zip(item.names, item.marks.get("f1", ()))
+    }
+    written.samples = [
+        {
+            **file,
+            "speaker": speaker,
+            "condition": row["given"],
+            "f1": f1[row["agent"], row["given"], row["item"]],
+            **row,
+        }
+        for row in written.samples
+        if row["reply"] is not None
+    ]
+    written.items = [replace(item, judged={"file": path.name, **item.judged}) for item in written.items]
+    return written

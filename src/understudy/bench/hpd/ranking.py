@@ -1,0 +1,64 @@
+"""The retrieval half of HPD's table: where the right reply stands among the candidates.
+
+    map, mrr, p@1    over all candidates (eleven in HPD's test sets); ties count against the agent (`metrics.ranking`)
+    r10@k            share of the right replies among the first k of ten: the last wrong reply is left out
+
+Marks of a session are the means over repeats where an agent was cross-validated, and the means over sessions are the
+figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from understudy.bench.generation.rows import Row, figure_row
+from understudy.bench.items import Items, groups_of
+from understudy.bench.published import hpd_ranking_figure
+from understudy.dialogue import Example
+from understudy.metrics.ranking import Ranks, gold_ranks, per_item
+from understudy.metrics.statistics import interval
+
+__all__ = ["COMPARED", "METRICS", "ranking_marks", "ranking_rows", "session_ranks", "unranked_rows"]
+
+METRICS = ("map", "mrr", "p@1", "r10@1", "r10@5")
+COMPARED = ("mrr", "p@1")
+TEN = 10
+
+Scores = Sequence[Sequence[float]]
+
+
+def session_ranks(scores: Sequence[float], gold: Collection[int], among: int | None = None) -> Ranks:
+    """Ranks of the right replies; `among` so many candidates, the last wrong ones left out."""
+    wrong = [index for index in range(len(scores)) if index not in gold]
+    left_out = set() if among is None else set(wrong[max(among - len(set(gold)), 0) :])
+    kept = [index for index in range(len(scores)) if index not in left_out]
+    return gold_ranks([scores[index] for index in kept], [kept.index(index) for index in gold])
+
+
+def ranking_marks(examples: Sequence[Example], repeats: Sequence[Scores]) -> dict[str, list[float]]:
+    """The marks of each session by metric: means over repeats of the scores of its candidates."""
+    marks: dict[str, list[Any]] = {metric: [] for metric in METRICS}
+    for scores in repeats:
+        ranks = [session_ranks(row, example.gold) for row, example in zip(scores, examples, strict=True)]
+        of_ten = [session_ranks(row, example.gold, TEN) for row, example in zip(scores, examples, strict=True)]
+        for metric, name in (("map", "map"), ("mrr", "mrr"), ("p@1", "hits@1")):
+            marks[metric].append(per_item(ranks, name))
+        for depth in (1, 5):
+            marks[f"r{TEN}@{depth}"].append([sum(rank <= depth for rank in own) / len(own) for own in of_ten])
+    return {metric: np.mean(values, axis=0).tolist() for metric, values in marks.items()}
+
+
+def ranking_rows(what: Mapping[str, Any], items: Items, seed: int) -> list[Row]:
+    groups, values = groups_of(items.names), items.values()
+    return [
+        figure_row(what, metric, (interval(values[metric], groups, seed), len(groups)), hpd_ranking_figure(metric))
+        for metric in METRICS
+    ]
+
+
+def unranked_rows(what: Mapping[str, Any], reason: str) -> list[Row]:
+    """Rows of what could not be judged."""
+    return [figure_row(what, metric, reason, hpd_ranking_figure(metric)) for metric in METRICS]

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+import hpdsessions
+from understudy.bench.hpd import bench as hpd_bench
+from understudy.bench.hpd.own_text import OWN_TEXT
+from understudy.bench.hpd.shared_words import SHARED_WORDS
+
+Run = Callable[..., Result]
+Document = Callable[..., Any]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(hpd_bench, "feature_groups", lambda: [OWN_TEXT, SHARED_WORDS])
+    return hpdsessions.folder(tmp_path / "hpd")
+
+
+def test_a_table_a_report_and_items(run: Run, data: Path) -> None:
+    arguments = ("--agents", "tfidf,fitted", "--given", "dialogue,dialogue+scene", "--report", "r.html")
+    shown = run("bench", "hpd", "--data", data, *arguments, "--items", "i.json").stdout
+    assert "en_test_set.json" in shown and "zh_test_set.json" in shown
+    assert "candidates" in shown and "dialogue+sce" in shown and "BERT-FP" in shown
+    assert "what the parts add" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "dialogue+scene" in Path("r.html").read_text(encoding="utf-8")
+    assert "r10@5" in Path("i.json").read_text(encoding="utf-8")
+
+
+def test_a_document(document: Document, data: Path) -> None:
+    saved = document("bench", "hpd", "--data", data, "--agent", "fitted", "--given", "dialogue", "--limit", "6")
+    rows = [row for row in saved["rows"] if row.get("file") == "en_test_set.json" and row["metric"] == "r10@1"]
+    assert [(row["agent"], row["given"], row["n"]) for row in rows] == [
+        ("fitted", "candidates", 6),
+        ("fitted", "dialogue", 6),
+    ]
+    assert saved["manifest"]["bench"] == "hpd"
+
+
+def test_generation_comes_with_a_report(run: Run, data: Path) -> None:
+    (data / "zh_test_set.json").unlink()
+    arguments = ("--agents", "judged:Chimes,judged:Baker", "--given", "dialogue", "--generation", "--report", "r.html")
+    shown = run("bench", "hpd", "--data", data, *arguments).stdout
+    assert "perplexity" in shown
+    assert "in their own words" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_given_is_said(run: Run, data: Path) -> None:
+    refused = run("bench", "hpd", "--data", data, "--agents", "tfidf", "--given", "weather", status=1)
+    assert "'weather' cannot be given" in refused.output
