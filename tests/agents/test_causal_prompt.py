@@ -11,7 +11,7 @@ from people import hearing, situation, tie
 from understudy.agents.causal_prompt import DialogueFormat, prompt_text
 from understudy.dialogue import Situation, Turn
 from understudy.persona import Other, Persona
-from understudy.readers.hpd import sessions
+from understudy.readers.hpd import sessions, situation_of
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
 
@@ -42,8 +42,9 @@ def test_a_session_of_hpd_is_scene_attributes_relations_and_who_speaks(tmp_path:
     }
     path = tmp_path / "sessions.json"
     path.write_text(json.dumps({"Session-1": session}))
-    [(told, turns)] = sessions(SourceFile(path))
-    assert prompt_text(told, turns) == (
+    source = SourceFile(path)
+    [read] = sessions(source)
+    assert prompt_text(situation_of(source, read, read.said), read.said) == (
         "Wren asks for the key.\n"
         "About Wren: I am 9.\n"
         "Moss is my friend. I like Moss a good deal.\n"
