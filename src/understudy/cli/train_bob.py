@@ -45,7 +45,7 @@ def bob(
 
     \b
     Example:
-        understudy train bob --data pc/ --nli dnli/ --input per --out my-bob --device cuda
+        understudy train bob --data pc/ --nli dnli/ --input per --out my-bob
     """
     from understudy import training
     from understudy.training.bob.trainer import BobSettings
