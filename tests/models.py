@@ -14,12 +14,15 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.bag_ranker import spelled
-from understudy.model_folder import FORMAT, texts_as_tensor, write_model, write_tensors
+from understudy.agents.generative_memory import rarity_weights
+from understudy.agents.lstm import initial_parameters, parameter_shapes
+from understudy.agents.word_tokens import TokenVocabulary
+from understudy.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
 from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
 
-__all__ = ["TRADES", "tiny_base", "tiny_data", "tiny_model"]
+__all__ = ["TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]
 
 TRADES = {
     "clocks": "mend", "bread": "bake", "boats": "sail", "bees": "keep", "lamps": "light", "rope": "twist",
@@ -53,6 +56,12 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
     """A model folder with a few words, as if it had been trained; `told` stands in the card."""
     if agent == "cross-encoder":
         return tiny_cross_encoder(folder, **told)
+    if agent == "causal":
+        return tiny_causal(folder, **told)
+    if agent in ("seq2seq", "generative-memory"):
+        return tiny_lstm(agent, folder, **told)
+    if agent == "bob":
+        return tiny_bob(folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -69,6 +78,38 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
     return folder
 
 
+def tiny_lstm(agent: str, folder: Path, **told: Any) -> Path:
+    """A model of random weights that writes."""
+    words = [
+        ".",
+        "?",
+        "the",
+        "key",
+        "is",
+        "in",
+        "my",
+        "pocket",
+        "where",
+        "i",
+        "lost",
+        "it",
+        "harbour",
+        "pilot",
+        "brass",
+    ]
+    vocabulary, has_memory = TokenVocabulary(words), agent == "generative-memory"
+    shapes = parameter_shapes(len(vocabulary), 12, 16, has_memory=has_memory)
+    start = initial_parameters(shapes, 16, seed=3)
+    tensors: dict[str, Any] = {name: 4 * tensor for name, tensor in start.items()}
+    tensors["words"] = texts_as_tensor(words)
+    if has_memory:
+        tensors["memory.weights"] = rarity_weights(np.arange(1, len(vocabulary) + 1))
+    settings = {"width": 12, "hidden": 16}
+    card = {"agent": agent, "format": FORMAT, "trained_on": "original", "settings": settings, "seed": 0, **told}
+    write_model(folder, card, tensors)
+    return folder
+
+
 def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
     """A cross-encoder of random weights beside an encoder of random weights."""
     base = load_base(tiny_base(folder / "base"))
@@ -80,6 +121,34 @@ def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
     head["head.2.weight"] = np.random.default_rng(2).normal(0, 1, head["head.2.weight"].shape).astype(np.float32)
     card = {**card, "agent": "cross-encoder", "weight": 2.0, "trained_on": "original", **told}
     write_cross_encoder(folder, {**base.tensors, **head}, base, encoder, card, base.form.longest, {})
+    return folder
+
+
+def tiny_causal(folder: Path, **told: Any) -> Path:
+    """A causal language model of random weights, as one that was trained whole."""
+    from languagemodels import tiny_model as tiny_language_model
+
+    spoken = "About Ines: Tomas: I am a harbour pilot. says: Where is the brass key? In my pocket. You boat lost it"
+    tiny_language_model(folder, "causal", spoken.split())
+    write_card(folder, {"agent": "causal", "format": FORMAT, "speakers": "names", "trained_on": "original", **told})
+    return folder
+
+
+def tiny_bob(folder: Path, **told: Any) -> Path:
+    """BERT over BERT with random weights, and a mind to end what it says."""
+    from understudy.agents.bob.agent import write_bob
+    from understudy.training.bob.trainer import initial_weights, network_card
+
+    base = load_base(tiny_base(folder.with_name(f"{folder.name} base"), width=16))
+    weights = initial_weights(base, seed=1)
+    rng = np.random.default_rng(1)
+    for name in weights:
+        if name.startswith(("cross.", "head.")) and name.endswith("weight") and "LayerNorm" not in name:
+            weights[name] = rng.normal(0, 0.3, weights[name].shape).astype(np.float32)
+        if name.startswith("head.") and name.endswith("y.bias"):
+            weights[name][base.form.last] = 4
+    card = {"agent": "bob", "format": FORMAT, "input": "per", "seed": 0, **network_card(base), **told}
+    write_bob(folder, card, weights, base.tokenizer)
     return folder
 
 

@@ -34,11 +34,14 @@ __all__ = [
     "Persona",
     "Told",
     "acquaintances_of",
+    "attributes_of",
     "died_at",
+    "facts_known_of",
     "false_names",
     "felt_towards",
     "must_be_alive",
     "other_at",
+    "own_facts",
     "persona_at",
     "secrets_at",
     "witnessed",
@@ -143,10 +146,8 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
     """
     at = story.moment(moment) if isinstance(moment, str) else moment
     character = character_at(story, name, at)
-    own = story.facts(character.name)
-    must_be_alive(own, character.name, at)
-    known_facts = witnessed(story, own, character.name, at)
-    holding = [fact for fact in holding_at(known_facts, at) if fact.attribute not in NOT_OF_ONESELF]
+    must_be_alive(story.facts(character.name), character.name, at)
+    holding = own_facts(story, character.name, at)
     shown_as = false_names(story, character.name, at)
     _, known = story.acquaintances(character.name, at)
     facing = known | {character_at(story, other, at).name for other in before}
@@ -169,7 +170,7 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
             for fact in holding
             if fact.found is not None
         },
-        attributes=_attributes(holding),
+        attributes=attributes_of(holding),
         relations=ties,
         past=story.past(character.name, at, shown_as),
         language=story.language,
@@ -177,6 +178,22 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         greetings=card.greetings,
         lore=story.lore(character.name),
     )
+
+
+def own_facts(story: Story, name: str, at: Moment) -> list[Fact]:
+    """What holds of a character at a moment and is known to itself."""
+    known = witnessed(story, story.facts(name), name, at)
+    return [fact for fact in holding_at(known, at) if fact.attribute not in NOT_OF_ONESELF]
+
+
+def facts_known_of(story: Story, name: str, seen_by: Persona) -> list[Fact]:
+    """What holds of somebody else, as far as a persona can tell or has been told."""
+    return [
+        fact
+        for fact in holding_at(witnessed(story, story.facts(name), seen_by.name, seen_by.moment), seen_by.moment)
+        if fact.attribute not in NOT_OF_ONESELF
+        and (seen_by.name in fact.known_to if fact.known_to is not None else _is_plain_to_see(fact))
+    ]
 
 
 def witnessed(story: Story, dated: Iterable[D], who: str, at: Moment) -> list[D]:
@@ -196,7 +213,7 @@ def _known_of(story: Story, item: D, who: str, at: Moment) -> D | None:
     return replace(item, found=Finding(item.found.confidence, said))
 
 
-def _attributes(holding: Sequence[Fact]) -> dict[str, tuple[str, ...]]:
+def attributes_of(holding: Sequence[Fact]) -> dict[str, tuple[str, ...]]:
     """The values of each attribute; those of several secrets together. Whole sentences are in the profile."""
     attributes = dict[str, tuple[str, ...]]()
     for fact in holding:
@@ -211,12 +228,7 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
     at = seen_by.moment
     other = character_at(story, name, at)
     shown = false_names(story, seen_by.name, at).get(other.name, other.name)
-    facts = [
-        fact
-        for fact in holding_at(witnessed(story, story.facts(other.name), seen_by.name, at), at)
-        if fact.attribute not in NOT_OF_ONESELF
-        and (seen_by.name in fact.known_to if fact.known_to is not None else _is_plain_to_see(fact))
-    ]
+    facts = facts_known_of(story, other.name, seen_by)
     return Other(
         shown,
         tuple(about_other(fact, shown, story.language) for fact in facts),

@@ -8,7 +8,7 @@ import pytest
 from understudy.errors import InputError
 from understudy.training.word_vectors import read_embeddings
 
-TEXTS = ["The key, the boat.", "A lamp."]
+WORDS = ("the", "key", "boat", "a", "lamp")
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -18,14 +18,14 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_only_the_words_wanted_are_kept_at_length_1(tmp_path: Path) -> None:
-    vectors = read_embeddings(written(tmp_path, "key 3 4\nzebra 1 1\nboat 0 0\n"), TEXTS)
+    vectors = read_embeddings(written(tmp_path, "key 3 4\nzebra 1 1\nboat 0 0\n"), WORDS)
     assert set(vectors) == {"key", "boat"}
     np.testing.assert_allclose(vectors["key"], [0.6, 0.8])
     np.testing.assert_allclose(vectors["boat"], [0, 0])
 
 
 def test_word2vec_says_its_size_first(tmp_path: Path) -> None:
-    assert set(read_embeddings(written(tmp_path, "2 3\nkey 1 2 3\nlamp 1 0 0\n"), TEXTS)) == {"key", "lamp"}
+    assert set(read_embeddings(written(tmp_path, "2 3\nkey 1 2 3\nlamp 1 0 0\n"), WORDS)) == {"key", "lamp"}
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_word2vec_says_its_size_first(tmp_path: Path) -> None:
 )
 def test_files_that_cannot_be_used(tmp_path: Path, text: str, line: int | None, word: str) -> None:
     with pytest.raises(InputError, match=word) as raised:
-        read_embeddings(written(tmp_path, text), TEXTS)
+        read_embeddings(written(tmp_path, text), WORDS)
     assert raised.value.line == line
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_embeddings(tmp_path / "nowhere.txt", TEXTS)
+        read_embeddings(tmp_path / "nowhere.txt", WORDS)

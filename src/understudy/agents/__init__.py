@@ -19,6 +19,7 @@ __all__ = ["AGENTS", "TRAINED", "WRITING", "agent_named", "draws_on_lines"]
 
 
 FROM_MODEL = Need.MODEL | Need.CANDIDATES
+WRITING_MODEL = Need.MODEL | Need.TORCH
 
 AGENTS: dict[str, RegistryEntry[Agent]] = {
     entry.name: entry
@@ -32,7 +33,13 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
         RegistryEntry("starspace", Imported("understudy.agents.starspace", "Starspace"), FROM_MODEL),
         RegistryEntry("profile-memory", Imported("understudy.agents.profile_memory", "ProfileMemory"), FROM_MODEL),
         RegistryEntry("kv-memory", Imported("understudy.agents.kv_memory", "KeyValueMemory"), FROM_MODEL),
+        RegistryEntry("causal", Imported("understudy.agents.causal", "CausalAgent"), WRITING_MODEL),
+        RegistryEntry("seq2seq", Imported("understudy.agents.seq2seq", "Seq2Seq"), WRITING_MODEL),
+        RegistryEntry(
+            "generative-memory", Imported("understudy.agents.generative_memory", "GenerativeMemory"), WRITING_MODEL
+        ),
         RegistryEntry("cross-encoder", Imported("understudy.agents.cross_encoder", "CrossEncoder"), FROM_MODEL),
+        RegistryEntry("bob", Imported("understudy.agents.bob.agent", "BobAgent"), Need.MODEL | Need.TORCH),
     )
 }
 
@@ -52,7 +59,7 @@ def draws_on_lines(spec: str) -> bool:
         return Need.CANDIDATES in AGENTS[spec].needs
     if spec == "auto" or spec.partition(":")[0] == "guarded":  # see `judging.loading`
         return True
-    return bool(spec) and Path(spec).is_dir()
+    return bool(spec) and Path(spec).is_dir() and _model_draws_on_lines(Path(spec))
 
 
 def agent_named(spec: str, candidates: Candidates | None = None, encoder: EncoderAgent | None = None) -> Any:
@@ -90,13 +97,20 @@ def agent_named(spec: str, candidates: Candidates | None = None, encoder: Encode
     )
 
 
+def _model_draws_on_lines(folder: Path) -> bool:
+    from understudy.model_folder import read_agent_name
+
+    name = read_agent_name(folder)
+    return name not in AGENTS or Need.CANDIDATES in AGENTS[name].needs
+
+
 def _folder_agent(folder: Path, **extra: Candidates) -> Agent:
     from understudy.model_folder import read_agent_name
 
     name = read_agent_name(folder)
     if name not in AGENTS:
         raise AgentError(f"{folder} is a model for '{name}', an agent that this version does not have")
-    return AGENTS[name](model=folder, **extra)
+    return AGENTS[name](model=folder, **(extra if Need.CANDIDATES in AGENTS[name].needs else {}))
 
 
 def _checked_agent(spec: str, factory: Callable[..., Any]) -> object:

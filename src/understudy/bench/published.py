@@ -12,6 +12,8 @@ repeated here.
 **Persona metrics.** By character, and of other characters than those judged here: r_s of the metric with how many of
 five people said 'likely', and AUPR of finding what at most one of them did. A small uPPL is close, so its r_s is
 negated, as ours is. P-F1 and P-Cover are those of its appendix, against descriptions from Wikipedia.
+
+**HPD.** How large it is, and its generation table: of the Chinese version, on all 178 sessions of its test set.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from typing import Any
 
 __all__ = [
     "CONDITIONS",
+    "HPD_HUMAN",
+    "HPD_SIZE",
     "PAPER_AGREEMENT",
     "PAPER_IS",
     "PAPER_RECALL",
@@ -28,6 +32,8 @@ __all__ = [
     "PEOPLE",
     "PERSONA_DETECTION",
     "add_paper",
+    "hpd_generation_figure",
+    "hpd_paper_rows",
     "paper_accuracy",
     "paper_character",
     "paper_figure",
@@ -308,3 +314,71 @@ def _voice_figures(metric: str, scorer: str) -> tuple[Sequence[str], Mapping[str
         return OVERLAP_SCORERS, OVERLAP_SPEARMAN if metric == "spearman" else {}
     known = FINE_TUNED.get(scorer, scorer) in PAPER_SCORERS
     return PAPER_SCORERS, {"spearman": SPEARMAN, "aupr": AUPR}[metric] if known else {}
+
+
+HPD_SIZE: Mapping[str, Mapping[str, float]] = {
+    "train": {"dialogues": 1042, "turns": 13.8, "least_speakers": 2, "most_speakers": 20, "characters": 113},
+    "test": {"dialogues": 178, "turns": 8.6, "least_speakers": 2, "most_speakers": 8, "characters": 113},
+}
+"""By split; the characters are those of the whole set."""
+
+HPD_GENERATION: Mapping[str, Mapping[str, float]] = {
+    "GPT-2": {"dist-1": 0.0986, "perplexity": 18.3, "delta-p": 0.12, "mauve": 0.809, "delta-m": -0.164},
+    "Ori-BOB": {"dist-1": 0.1287, "perplexity": 3.03, "delta-p": 0.21, "mauve": 0.940, "delta-m": -0.011},
+    "Per-BOB": {"dist-1": 0.1325, "perplexity": 2.41, "delta-p": 0.08, "mauve": 0.948, "delta-m": 0.003},
+    "Dialog-GPT": {"dist-1": 0.2301, "perplexity": 37.8, "delta-p": 0.54, "mauve": 0.968, "delta-m": 0.192},
+}
+"""By the paper's model. Perplexity is that of each model's own tokens, of Chinese; the paper has none per word."""
+HPD_GIVEN = {"GPT-2": "scene", "Ori-BOB": "dialogue", "Per-BOB": "dialogue+relations", "Dialog-GPT": "dialogue"}
+"""What the paper's models read; GPT-2 the scene and 'Harry says:'."""
+
+HUMAN = ("fluency", "relevance_scene", "relevance_attributes", "relevance_relations")
+HPD_HUMAN: Mapping[str, tuple[float, ...]] = {
+    "GPT-2": (3.34, 1.68, 1.9, 1.5),
+    "Ori-BOB": (4.01, 1.93, 1.78, 1.9),
+    "Per-BOB": (4.2, 2.01, 2.16, 2.15),
+    "Dialog-GPT": (4.27, 2.38, 2.5, 2.04),
+}
+"""What people gave, from 1 to 5, in the order of HUMAN."""
+CHATGPT = (0.98, 0.86, 0.80, 0.62)
+"""The share of 50 replies that people found fluent, and consistent with scene, attributes and relations."""
+
+
+def hpd_generation_figure(model: str, given: Iterable[str], metric: str) -> float | None:
+    """The paper's figure for the same kind of model given the same parts; None where it has none.
+
+    `given` are those of scene, attributes and relations that the model was shown beside the dialogue. BOB is Per-BOB
+    where it is given relations, and Ori-BOB where it is given nothing; a causal model given the scene alone is GPT-2.
+    """
+    parts = frozenset(given)
+    match model:
+        case "bob" if "relations" in parts and "scene" not in parts:
+            figures = HPD_GENERATION["Per-BOB"]
+        case "bob" if not parts:
+            figures = HPD_GENERATION["Ori-BOB"]
+        case "causal" if parts == {"scene"}:
+            figures = HPD_GENERATION["GPT-2"]
+        case _:
+            return None
+    return figures.get(metric.removesuffix("_per_token"))
+
+
+def hpd_paper_rows() -> list[Row]:
+    """The paper's own rows: its models were not run here, and nobody was asked."""
+    printed = [
+        (model, HPD_GIVEN[model], metric, value)
+        for model, figures in HPD_GENERATION.items()
+        for metric, value in figures.items()
+    ]
+    printed += [
+        (model, HPD_GIVEN[model], metric, value)
+        for model, values in HPD_HUMAN.items()
+        for metric, value in zip(HUMAN, values)
+    ]
+    printed += [("ChatGPT", "dialogue+scene+attributes+relations", f"consistent_{name}", value)
+             for name, value in zip(("fluency", "scene", "attributes", "relations"), CHATGPT)]  # fmt: skip
+    return [
+        {"agent": model, "given": given, "metric": metric, "value": None, "low": None, "high": None, "n": 0,
+         "paper": value, "reason": "told by the paper; not run here"}
+        for model, given, metric, value in printed
+    ]  # fmt: skip

@@ -41,13 +41,18 @@ from understudy.cli.models import models
 from understudy.cli.persona import persona
 from understudy.cli.profile import profile
 from understudy.cli.prompt import prompt
+from understudy.cli.questions import questions
 from understudy.cli.read import read
 from understudy.cli.score import score
 from understudy.cli.self_chat import self_chat
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
+from understudy.cli.stats import stats
 from understudy.cli.train import train
+from understudy.cli.train_bob import bob
+from understudy.cli.train_causal import causal
 from understudy.cli.train_guesser import guesser
+from understudy.cli.train_lstm import generative_memory, glove, seq2seq
 from understudy.cli.utterances import utterances
 from understudy.errors import UnderstudyError
 
@@ -119,7 +124,8 @@ def understudy() -> None:
 
 
 draft.add_command(review)
-train.add_command(guesser)
+for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
+    train.add_command(trainer)
 bench.add_command(talk)
 bench.add_command(guard)
 bench.add_command(people)
@@ -130,6 +136,7 @@ for command in (
     draft,
     cast,
     scenes,
+    stats,
     persona,
     chat,
     memory,
@@ -146,6 +153,7 @@ for command in (
     self_chat,
     bench,
     compare,
+    questions,
     check,
     continuity,
     profile,

@@ -255,7 +255,7 @@ def voice(
     Examples:
         understudy bench voice --data data/personaclr --report out.html
         understudy bench voice --data data/personaclr --judge mine/
-        understudy bench voice --data data/personaclr --uppl-model BERT/ --uppl-models tuned/
+        understudy bench voice --data data/personaclr --uppl-model BERT/
         understudy bench voice --story friends.story --from S08E01
     """
     places_checked(output, report)

@@ -19,7 +19,7 @@ from understudy.training import TRAINERS
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
-__all__ = ["chosen", "train", "training_bar", "training_options"]
+__all__ = ["chosen", "train", "train_on_lines", "training_bar", "training_options"]
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -102,9 +102,10 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
-    """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
-    dialogues; voice and addressee from novels; writer from both; contradiction from pairs of sentences; causal and
-    masked are language models of a character's lines; guesser learns who is speaking in scenes of shows or of a story.
+    """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder, cross-encoder, seq2seq,
+    generative-memory and causal learn from dialogues; voice and addressee from novels; writer from both; contradiction
+    from pairs of sentences, and bob from these and dialogues; causal and masked also learn a character's lines; guesser
+    learns who is speaking in scenes of shows or of a story; glove trains word vectors on any text.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -116,8 +117,12 @@ def train() -> None:
         understudy train kv-memory --from my-memory --data pc/ --out my-kv
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
+        understudy train seq2seq --data pc/ --out my-seq2seq --device cuda
+        understudy train glove --data pc/ -o vectors.txt
+        understudy train bob --data pc/ --nli dnli/ --out my-bob --device cuda
         understudy train voice --data data/personaclr --out my-voice
         understudy train writer --data pc/ --novels pdnc/ --out my-writer
+        understudy train causal --data pc/ --data pdnc/ --out my-talker
         understudy train causal --story friends.story --as Joey --at S05E01 \\
             --base SmolLM2/ --out joey
         understudy train guesser --data tvshowguess --out who --device cuda
@@ -253,21 +258,6 @@ def writer(**options: Any) -> None:
     _train_on_folder("writer", **options)
 
 
-@train.command(short_help="A causal language model of a character.")
-@training_options(*LINE_OPTIONS)
-@character_option
-@model_option
-def causal(**options: Any) -> None:
-    """A causal language model, fine-tuned on the lines a character has said before a moment.
-
-    \b
-    Example:
-        understudy train causal --story friends.story --as Joey --at S05E01 \\
-            --base SmolLM2/ --out joey
-    """
-    _train_on_lines("causal", **options)
-
-
 @train.command(short_help="A masked language model of a character.")
 @training_options(*LINE_OPTIONS)
 @character_option
@@ -280,7 +270,7 @@ def masked(**options: Any) -> None:
         understudy train masked --story friends.story --as Joey --at S05E01 \\
             --base BERT/ --out joey
     """
-    _train_on_lines("masked", **options)
+    train_on_lines("masked", **options)
 
 
 def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options: Any) -> None:
@@ -304,7 +294,7 @@ def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options:
         _show_ranker(out, model.card)
 
 
-def _train_on_lines(
+def train_on_lines(
     kind: str, story: str, name: str, at: str, base: str, out: Path, seed: int, device: str, fresh: bool,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip

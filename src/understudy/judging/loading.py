@@ -33,7 +33,7 @@ from understudy.errors import AgentError
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Stories
 
-__all__ = ["AUTO", "GUARDED", "AgentDrafter", "is_guarded", "load_guarded"]
+__all__ = ["AUTO", "GUARDED", "SHIPPED_WRITER", "AgentDrafter", "can_write", "is_guarded", "load_guarded"]
 
 AUTO, GUARDED = "auto", "guarded"
 BEST_OF = 6  # drafts of a model in this process, which share their prompt
@@ -108,5 +108,9 @@ def _best_writer() -> str:
     """The agent that writes on this machine; blank where none can."""
     if is_set_up():
         return "llm"
-    has_model = installed_model(DEFAULT_MODEL) is not None and find_spec("xllamacpp") is not None
-    return "writer" if has_model else ""
+    return SHIPPED_WRITER if can_write() else ""
+
+
+def can_write() -> bool:
+    """Are the shipped writer's model and what runs it on this machine?"""
+    return installed_model(DEFAULT_MODEL) is not None and find_spec("xllamacpp") is not None

@@ -69,7 +69,7 @@ def glove_ranks(path: Path) -> dict[str, int]:
 
 
 def corpus_ranks(samples: Samples) -> dict[str, int]:
-    """The rank of every word in the sample lines, from the most frequent."""
+    """The rank of every word in the sample lines and their background."""
     corpus = samples.corpus
     counts = np.bincount(corpus.lines.plain.ids, minlength=corpus.size)
     counts[BOUNDARY] = 0

@@ -48,13 +48,19 @@ TRAINERS: dict[str, Trainer] = {
         _trainer("starspace", "bag_rankers", "train_starspace", "BagSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("profile-memory", "bag_rankers", "train_profile_memory", "BagSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("kv-memory", "bag_rankers", "train_kv_memory", "BagSettings", Need.DIALOGUES),
+        _trainer("seq2seq", "seq2seq", "train_seq2seq", "Seq2SeqSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer(
+            "generative-memory", "seq2seq", "train_generative_memory", "Seq2SeqSettings", Need.DIALOGUES | Need.TORCH
+        ),
         _trainer("encoder", "encoder", "train", "EncoderSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("cross-encoder", "cross_encoder", "train", "CrossEncoderSettings", Need.DIALOGUES | Need.TORCH),
+        _trainer("bob", "bob.trainer", "train", "BobSettings", Need.DIALOGUES | Need.PAIRS | Need.TORCH),
         _trainer("voice", "voice", "train", "VoiceSettings", Need.NOVELS | Need.TORCH),
         _trainer("contradiction", "contradiction", "train", "ContradictionSettings", Need.PAIRS | Need.TORCH),
         _trainer("addressee", "addressee", "train", "AddresseeSettings", Need.NOVELS),
         _trainer("writer", "writer.trainer", "train", "WriterSettings", Need.DIALOGUES | Need.NOVELS | Need.TORCH),
         _trainer("causal", "persona_lm", "train_causal", "LineSettings", Need.LINES | Need.TORCH),
+        _trainer("causal-dialogues", "causal.trainer", "train", "CausalSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("masked", "persona_lm", "train_masked", "LineSettings", Need.LINES | Need.TORCH),
         _trainer("guesser", "guessing.readers", "train_reader", "ReaderSettings", Need.SCENES | Need.TORCH),
         _trainer("naming-guesser", "guessing.naming", "train_naming", "NamingSettings", Need.SCENES | Need.TORCH),
@@ -77,6 +83,7 @@ def train(
     base: Path | None = None,
     embeddings: Path | None = None,
     novels: Path | None = None,
+    pairs: Path | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> ModelFolder:
@@ -86,8 +93,8 @@ def train(
     `settings` are of the trainer's own settings class; `personas` are those of the training file to show, `condition`
     whose ('none', 'self', 'their', 'both'; the transformers mix them); `origin` is the model that kv-memory takes its
     weights from, or the encoder that the cross-encoder stands beside; `base` the initial weights of a transformer;
-    `embeddings` a file of initial word vectors; `novels` the folder of those that the writer learns from; `fresh`
-    starts over and replaces what is there.
+    `embeddings` a file of initial word vectors; `novels` the folder of those that the writer learns from; `pairs`
+    that of the pairs of sentences that bob learns from; `fresh` starts over and replaces what is there.
     """
     from understudy.training.dialogues import CONDITIONS, PERSONAS
     from understudy.training.task import TrainingTask
@@ -107,6 +114,18 @@ def train(
     if not isinstance(chosen, trainer.settings.load()):
         raise InputError(f"'{agent}' is trained with {trainer.settings.attribute}, not with {type(chosen).__name__}")
     task = TrainingTask(
-        data, out, chosen, personas, condition, seed, device, origin, base, embeddings, fresh, novels=novels
+        data,
+        out,
+        chosen,
+        personas,
+        condition,
+        seed,
+        device,
+        origin,
+        base,
+        embeddings,
+        fresh,
+        novels=novels,
+        pairs=pairs,
     )
     return trainer(task, progress)

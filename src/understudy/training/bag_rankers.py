@@ -24,6 +24,7 @@ from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
 from understudy.model_folder import FORMAT, ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.text import words
 from understudy.training.dialogues import (
     ProfiledDialogue,
     dialogues_of,
@@ -115,7 +116,8 @@ def _train(
     questions = list(questions_of(split.training, condition))
     if len(questions) < 2:
         raise InputError(f"has no profiles to show for the condition '{condition}': choose another", path)
-    pretrained = None if task.embeddings is None else read_embeddings(task.embeddings, _texts(split.training))
+    training_words = {word for text in _texts(split.training) for word in words(text)}
+    pretrained = None if task.embeddings is None else read_embeddings(task.embeddings, training_words)
     width = settings.width if pretrained is None else len(next(iter(pretrained.values())))
     vocabulary = Vocabulary(_texts(split.training), width, pretrained)
     examples = BagExamples.of(questions, condition, settings.turns, vocabulary)

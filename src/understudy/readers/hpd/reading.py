@@ -7,7 +7,8 @@
 As a story every session is a scene of its chapter, with the scene's text as its setting. Sessions may stand in any
 order: a first pass notes the location of each, a second reads them in the order of the books. Attributes and relations
 become facts and ties where they change; 'None' and blank are absent. As a benchmark every session with a positive
-response is a question put to Harry.
+response is a question put to Harry. Beyond HPD, an attribute may be a list of texts, each a value of its own: so are
+written what a story has and HPD has not, as secrets and sentences of a profile (`export.hpd`).
 
 A unit is a scene's text, a line of dialogue, or a reply to choose from; the last are questions, not story, and are
 listed as unread, once a session.
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.dialogue import Example, Situation, Turn
-from understudy.persona import Other, Persona
+from understudy.persona import Other, Persona, attributes_of
 from understudy.readers.events import (
     CastEntry,
     Description,
@@ -38,11 +39,11 @@ from understudy.readers.hpd.ties import ChangeLog, DatedSpan, LocatedErrors, Tie
 from understudy.readers.jsonstream import RecordLocation, json_members, read_records_at
 from understudy.readers.names import unambiguous_aliases
 from understudy.readers.source import SourceFile
-from understudy.story import Character, Fact, Moment, Relation
+from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation
 from understudy.text import guess_language
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["READER", "events", "examples", "recognises"]
+__all__ = ["READER", "dialogue_examples", "events", "examples", "recognises", "sessions"]
 
 LINE = re.compile(r"\s*([^:：]{1,80}?)\s*[:：]\s*(.*)", re.DOTALL)
 POSITION = re.compile(r"\s*book\s*(\d{1,4})\W*chapter\s*(\d{1,4})\s*", re.IGNORECASE)
@@ -87,6 +88,11 @@ class Session(NamedTuple):
                 yield match[1], match[2].strip(), line.strip()
             elif line.strip():
                 yield None, line.strip(), line.strip()
+
+    @property
+    def said(self) -> tuple[Turn, ...]:
+        """The lines that have a speaker."""
+        return tuple(Turn(speaker, text) for speaker, text, _ in self.turns if speaker and text)
 
     @property
     def replies(self) -> tuple[str, ...]:
@@ -143,8 +149,11 @@ def session_of(source: SourceFile, location: RecordLocation, member: Any) -> Ses
 
 
 def _values(attribute: str, value: Any) -> tuple[str, ...]:
-    text = "" if value is None else str(value).strip()
-    parts = ITEM.split(text) if attribute in LISTS else [text]
+    if isinstance(value, list):
+        parts = [str(item) for item in value]
+    else:
+        text = "" if value is None else str(value).strip()
+        parts = ITEM.split(text) if attribute in LISTS else [text]
     return tuple(part.strip() for part in parts if part.strip() and part.strip().lower() != "none")
 
 
@@ -193,9 +202,18 @@ def examples(source: SourceFile) -> Iterator[Example]:
         session = session_of(source, location, member)
         if session.positive is not None and session.positive.strip():
             has_questions = True
-            yield _example(source, session)
+            yield _example(source, session, session.said, session.replies, session.key)
     if not has_questions:
         raise source.error('no session has a "positive_response": questions are in HPD\'s test sets only')
+
+
+def dialogue_examples(source: SourceFile) -> Iterator[Example]:
+    """A question for every line that the owner of a session's relations answers with: its only candidate."""
+    for location, member in json_members(source):
+        session = session_of(source, location, member)
+        for index, turn in enumerate(session.said):
+            if index and turn.speaker == session.owner:
+                yield _example(source, session, session.said[:index], (turn.text,), f"{session.key}.{index}")
 
 
 def _scene_events(source: SourceFile, session: Session) -> Iterator[Event]:
@@ -228,31 +246,59 @@ class _StateHistory:
         chapter, here = Moment(session.chapter, LEVELS), Moment((*session.chapter, scene), LEVELS)
         for who, attribute, values in session.facts():
             if ended := self._facts.record((who, attribute), values or None, chapter, here, at):
-                yield _fact_entry(ended)
+                yield from _fact_entries(ended)
         for statement in session.ties(source):
             yield from self._ties.record(statement, chapter, here, at)
 
     def open_spans(self) -> Iterator[Event]:
-        yield from map(_fact_entry, self._facts.open_spans())
+        for span in self._facts.open_spans():
+            yield from _fact_entries(span)
         yield from self._ties.open_spans()
 
 
-def _fact_entry(span: DatedSpan[tuple[str, str], tuple[str, ...]]) -> FactEntry:
-    who, attribute = span.key
-    return FactEntry(span.source, Fact(who, attribute, span.value, span.since, span.until))
+def _fact_entries(span: DatedSpan[tuple[str, str], tuple[str, ...]]) -> Iterator[FactEntry]:
+    for fact in _facts(*span.key, span.value, span.since, span.until):
+        yield FactEntry(span.source, fact)
 
 
-def _example(source: SourceFile, session: Session) -> Example:
+def _facts(
+    who: str, attribute: str, values: tuple[str, ...], since: Moment, until: Moment | None = None
+) -> Iterator[Fact]:
+    """One fact, or one for each secret and each sentence; whom a secret was told is nowhere said."""
+    if attribute not in (SECRET, PROFILE):
+        yield Fact(who, attribute, values, since, until)
+        return
+    for value in values:
+        yield Fact(who, attribute, (value,), since, until, () if attribute == SECRET else None)
+
+
+def sessions(source: SourceFile) -> Iterator[tuple[Situation, tuple[Turn, ...]]]:
+    """Every session as the owner of its relations knows it, and its turns, in the order of the file."""
+    for location, member in json_members(source):
+        session = session_of(source, location, member)
+        yield _situation(source, session, session.said), session.said
+
+
+def _example(
+    source: SourceFile, session: Session, history: tuple[Turn, ...], replies: tuple[str, ...], name: str
+) -> Example:
+    """The question that a session's annotations, what was said and the replies make; the first reply is right."""
+    gold = frozenset(index for index, reply in enumerate(replies) if reply == replies[0])
+    return Example(_situation(source, session, history), history, replies, gold, name)
+
+
+def _situation(source: SourceFile, session: Session, history: tuple[Turn, ...]) -> Situation:
     moment, owner = Moment(session.chapter, LEVELS), session.owner
     language = guess_language(session.scene + " ".join(session.lines))
-    facts = [Fact(who, attribute, values, moment) for who, attribute, values in session.facts() if values]
+    facts = [
+        fact for who, attribute, values in session.facts() if values for fact in _facts(who, attribute, values, moment)
+    ]
     own = [fact for fact in facts if fact.who == owner]
     felt = tuple(
         Relation(owner, statement.to, statement.kind, statement.level, moment)
         for statement in session.ties(source)
         if statement.of == owner and statement.holds
     )
-    history = tuple(Turn(speaker, text) for speaker, text, _ in session.turns if speaker and text)
     spoke = dict.fromkeys(turn.speaker for turn in reversed(history) if turn.speaker != owner)
     others = {
         name: Other(
@@ -266,14 +312,12 @@ def _example(source: SourceFile, session: Session) -> Example:
         name=owner,
         moment=moment,
         profile=tuple(fact_sentence(fact, language) for fact in own),
-        attributes={fact.attribute: fact.values for fact in own},
+        attributes=attributes_of(own),
         relations=felt,
         language=language,
     )
     faced = others[next(iter(spoke))] if spoke else None
-    situation = Situation(persona, session.scene.strip(), faced, tuple(others.values()))
-    gold = frozenset(index for index, reply in enumerate(session.replies) if reply == session.replies[0])
-    return Example(situation, history, session.replies, gold, session.key)
+    return Situation(persona, session.scene.strip(), faced, tuple(others.values()))
 
 
 READER = Reader("HPD sessions", recognises, events, examples)

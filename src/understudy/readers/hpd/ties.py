@@ -72,7 +72,8 @@ class ChangeLog(Generic[Key, Value]):
 
 OWN = re.compile(r"(.+?)['’]s (affection|familiarity) (?:to|with) (?:him|her|them)\b.*", re.DOTALL)
 THEIRS = re.compile(r"(?:his|her|their) (affection|familiarity) (?:to|with) .+", re.IGNORECASE | re.DOTALL)
-ONE_WAY = frozenset(("teacher",))  # 'is a teacher to Harry'; the others hold both ways
+ONE_WAY = frozenset(("teacher", "parent", "child", "grandparent", "grandchild", "confidant"))
+"""'Is a teacher to Harry'; the others hold both ways. HPD itself has no other one-way kind than this."""
 BLANK = frozenset(("", "none", "nan"))
 
 

@@ -1,0 +1,192 @@
+"""BERT over BERT as an agent: writes a reply token by token, and says how probable a text is as one.
+
+    score(c) = (1 / |c|) sum over t of ln p(c_t | c<t, context, persona)
+
+over the word pieces of the candidate and its end; p is the consistency decoder's, or the response decoder's if that is
+asked for. Texts are lower-cased and split at punctuation first, as the base's tokenizer does. It reads English.
+
+    my-bob/
+        model.json            the card: what it was trained on, input, sizes, figures
+        weights.safetensors   half precision
+        tokenizer.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context, read_sequence_format
+from understudy.agents.bob.network import CONSISTENCY, DECODERS, RESPONSE, AttentionMemory, BertOverBert, padded
+from understudy.agents.bob.search import Hypothesis, beam_search
+from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.encoding import Context
+from understudy.errors import InputError
+from understudy.model_folder import ModelFolder, Tensors, atomic_folder, read_model, write_card, write_tensors
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["NAME", "TOKENIZER", "BobAgent", "ScoredTexts", "write_bob"]
+
+NAME = "bob"
+TOKENIZER, WEIGHTS = "tokenizer.json", "weights.safetensors"
+REPLY_TOKENS = 64
+TEXT_TOKENS = 256  # of a text whose probability is asked for
+BATCH_TOKENS = {"cpu": 1024, "cuda": 16_384}
+BATCH_QUESTIONS = {"cpu": 16, "cuda": 128}
+
+Question = tuple[Situation, Sequence[Turn], Sequence[str]]
+ScoredTexts = list[list[list[float]]]
+"""For each question, for each of its texts, the log-probability of each token."""
+
+
+def write_bob(folder: Path, card: dict[str, Any], tensors: Tensors, tokenizer: Path) -> ModelFolder:
+    """Write a model folder; weights are stored in half precision."""
+    halved = {name: np.asarray(tensor, np.float16) for name, tensor in tensors.items()}
+    with atomic_folder(folder) as partial:
+        (partial / TOKENIZER).write_bytes(tokenizer.read_bytes())
+        write_tensors(partial / WEIGHTS, halved)
+        write_card(partial, card)
+    return ModelFolder(card, halved, folder)
+
+
+class BobAgent:
+    """Writes replies with a trained BERT over BERT; ranks by likelihood."""
+
+    def __init__(self, model: Path, beams: int = 1, decoder: str = CONSISTENCY, device: str = "cpu") -> None:
+        """`decoder` is 'consistency' (the model as it is meant) or 'response' (its first half alone)."""
+        import torch
+
+        folder = read_model(model, NAME)
+        if decoder not in DECODERS:
+            raise InputError(f"there is no decoder '{decoder}': choose from {', '.join(DECODERS)}")
+        if not (model / TOKENIZER).is_file():
+            raise folder.error(f"it has no {TOKENIZER}")
+        self.card = dict(folder.card)
+        self._device, self._decoder, self._beams = torch.device(device), decoder, beams
+        parameters = {
+            name: torch.from_numpy(np.array(tensor, np.float32)).to(self._device)
+            for name, tensor in folder.tensors.items()
+        }
+        layers, heads = (folder.integer("network", name, low=1, high=1024) for name in ("layers", "heads"))
+        self._network = BertOverBert(parameters, layers, heads, folder.number("network", "epsilon", low=0, high=1))
+        words = folder.integer("network", "words", low=1, high=10_000_000)
+        input_kind = str(self.card.get("input"))
+        self._sequencer = DialogueSequencer(read_sequence_format(folder, words), model / TOKENIZER, words, input_kind)
+        try:
+            log_probs = self._log_probs([Context()], [""], [0])[0]
+        except (KeyError, RuntimeError) as error:  # a tensor that is missing, or of another shape
+            raise folder.error(f"its weights are not those of such a network ({error})") from error
+        if not np.isfinite(log_probs).all():
+            raise folder.error("its weights hold numbers that are not finite")
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        return self.reply_many([(situation, history)])[0]
+
+    def reply_many(self, questions: Sequence[tuple[Situation, Sequence[Turn]]]) -> list[Reply]:
+        """A reply to each question, written side by side."""
+        contexts = [conditioned_context(situation, history) for situation, history in questions]
+        size = BATCH_QUESTIONS[self._device.type]
+        return [
+            self._written(reply)
+            for start in range(0, len(contexts), size)
+            for reply in self._search(contexts[start : start + size])
+        ]
+
+    def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
+        # one by one: in a batch the last digits depend on the others
+        context = [conditioned_context(situation, history)]
+        values = self._log_probs(context, candidates, [0] * len(candidates), batch_tokens=1)
+        return [_mean(own) for own in values]
+
+    def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
+        return [[_mean(values) for values in texts] for texts in self.log_probs_many(questions)]
+
+    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:
+        return self._log_probs([conditioned_context(situation, history)], [text], [0])[0]
+
+    def log_probs_many(self, questions: Sequence[Question]) -> ScoredTexts:
+        """For each question, for each of its texts, what `log_probs` gives to about five digits."""
+        results: ScoredTexts = []
+        size = BATCH_QUESTIONS[self._device.type]
+        for start in range(0, len(questions), size):
+            batch = questions[start : start + size]
+            contexts = [conditioned_context(situation, history) for situation, history, _ in batch]
+            owners = [index for index, (_, _, texts) in enumerate(batch) for _ in texts]
+            values = iter(self._log_probs(contexts, [text for _, _, texts in batch for text in texts], owners))
+            results += [[next(values) for _ in texts] for _, _, texts in batch]
+        return results
+
+    def _log_probs(
+        self, contexts: Sequence[Context], texts: Sequence[str], owners: Sequence[int], batch_tokens: int | None = None
+    ) -> list[list[float]]:
+        """Log-probabilities of texts, each in the context that its owner is the number of."""
+        import torch
+
+        sequences = self._sequencer.replies(texts, TEXT_TOKENS)
+        results: list[list[float]] = [[] for _ in texts]
+        with torch.inference_mode():
+            context, persona = self._memories(contexts)
+            for rows in _batches(sequences, batch_tokens or BATCH_TOKENS[self._device.type]):
+                replies = padded([sequences[row] for row in rows], self._device)
+                index = torch.tensor([owners[row] for row in rows], device=self._device)
+                states = self._states(replies.ids[:, :-1], context.rows(index), persona.rows(index))
+                real = replies.real[:, 1:]
+                logits = self._network.logits(self._decoder, states[real])
+                targets = replies.ids[:, 1:][real]
+                values = logits.gather(1, targets[:, None])[:, 0] - logits.logsumexp(dim=1)
+                remaining = iter(values.tolist())
+                for row in rows:
+                    results[row] = [next(remaining) for _ in sequences[row][1:]]
+        return results
+
+    def _search(self, contexts: Sequence[Context]) -> list[Hypothesis]:
+        import torch
+
+        with torch.inference_mode():
+            context, persona = self._memories(contexts)
+
+            def next_log_probs(beginnings: Sequence[Sequence[int]], questions: Sequence[int]) -> Tensor:
+                index = torch.tensor(questions, device=self._device)
+                ids = torch.tensor(beginnings, device=self._device)
+                states = self._states(ids, context.rows(index), persona.rows(index))
+                return self._network.logits(self._decoder, states[:, -1]).log_softmax(dim=-1)
+
+            sequencer = self._sequencer
+            return beam_search(
+                next_log_probs, len(contexts), sequencer.first, sequencer.last, sequencer.unspeakable, self._beams,
+                REPLY_TOKENS,
+            )  # fmt: skip
+
+    def _memories(self, contexts: Sequence[Context]) -> tuple[AttentionMemory, AttentionMemory]:
+        read = padded(self._sequencer.contexts(contexts), self._device)
+        personas = padded(self._sequencer.personas(contexts), self._device)
+        return self._network.encode(read), self._network.persona(personas)
+
+    def _states(self, replies: Tensor, context: AttentionMemory, persona: AttentionMemory) -> Tensor:
+        response = self._network.response(replies, context)
+        return response if self._decoder == RESPONSE else self._network.consistency(replies, persona, response)
+
+    def _written(self, reply: Hypothesis) -> Reply:
+        text = self._sequencer.text([token for token in reply.tokens if token != self._sequencer.last])
+        evidence = Evidence("notice", f"written by {NAME}'s {self._decoder} decoder")
+        return Reply(text, (Candidate(text, reply.score, source="writer"),), (evidence,), log_probs=reply.log_probs)
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _batches(sequences: Sequence[Sequence[int]], tokens: int) -> list[list[int]]:
+    """Rows of similar length, together no more than so many tokens when filled up."""
+    batches: list[list[int]] = []
+    for row in sorted(range(len(sequences)), key=lambda row: len(sequences[row])):
+        if batches and len(sequences[row]) * (len(batches[-1]) + 1) <= tokens:
+            batches[-1].append(row)
+        else:
+            batches.append([row])
+    return batches

@@ -1,0 +1,196 @@
+"""Trainer of BERT over BERT: both decoders start from a BERT's weights, their cross-attention from random numbers.
+
+Every step takes a batch of replies and, where there are pairs of sentences, half as many that are entailed and half
+as many that are contradicted, drawn from seed and step. `loss` has the formula. The epoch after which the consistency
+decoder finds held-back replies most probable is kept, and training stops when that has not improved for a while.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.bob.agent import NAME, write_bob
+from understudy.agents.bob.inputs import INPUTS, PER, DialogueSequencer
+from understudy.agents.bob.network import (
+    DECODERS,
+    ENCODER,
+    HEAD,
+    BertOverBert,
+    cross_attention_tensors,
+    head_tensors,
+)
+from understudy.errors import InputError
+from understudy.model_folder import ModelFolder, Tensors
+from understudy.training.bert import precision
+from understudy.training.bob.batches import PairSequences, ReplySequences
+from understudy.training.bob.early_stopping import BestEpoch
+from understudy.training.bob.examples import NliPairs, read_nli, read_replies
+from understudy.training.bob.loss import total_loss
+from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
+from understudy.training.pretrained import WEIGHTS_FILE, Base, load_base, read_bert_tensors
+from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
+
+if TYPE_CHECKING:
+    from torch import Tensor, device
+
+__all__ = ["BobSettings", "initial_weights", "network_card", "train"]
+
+HELD_REPLIES = 1000  # at most so many are asked for after each epoch
+CHECKPOINTS = 8  # times the task's steps between checkpoints, which hold four transformers three times
+SPREAD = 0.02  # of new weights at the start
+MASKED_LM_HEAD = {
+    "transform.weight": "cls.predictions.transform.dense.weight",
+    "transform.bias": "cls.predictions.transform.dense.bias",
+    "transform.LayerNorm.weight": "cls.predictions.transform.LayerNorm.weight",
+    "transform.LayerNorm.bias": "cls.predictions.transform.LayerNorm.bias",
+    "bias": "cls.predictions.bias",
+}
+"""Where a BERT has its own prediction head, the decoders start from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BobSettings:
+    """What decides a training besides its data, base and seed.
+
+    `input` is what is read: 'ori' what was said, 'per' the persona too. `alpha` and `beta` weigh the loss; between
+    NLL2, UL+ and UL- their proportions are those of the published code (1 : 0.6 : 0.4).
+    """
+
+    input: str = PER
+    epochs: int = 10
+    batch: int = 64
+    rate: float = 2e-4
+    dropout: float = 0.1
+    alpha: float = 1.0
+    beta: float = 0.6
+    patience: int = 2
+    held_back: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.input not in INPUTS:
+            raise InputError(f"there is no input '{self.input}': choose from {', '.join(INPUTS)}")
+        for name in ("epochs", "batch", "rate", "patience"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        for name in ("held_back", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name} is a share from 0 to below 1, not {getattr(self, name)}")
+        if not 0 <= self.alpha < math.inf or not 0 <= self.beta <= 1:
+            raise InputError(f"alpha is at least 0 and beta a share, not {self.alpha} and {self.beta}")
+
+    @property
+    def optimization(self) -> Optimization:
+        return Optimization(
+            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=("cross.", HEAD)
+        )
+
+
+def train(task: TrainingTask[BobSettings], progress: Progress) -> ModelFolder:
+    """Train on the replies of `task.data` and the pairs of `task.pairs`, from `task.base`."""
+    check_output(task.out, task.fresh)
+    on = select_device(task.device)
+    begun = time.perf_counter()
+    settings, base = task.settings, load_base(task.base)
+    split = read_replies(task.data, task.personas, task.condition, settings.held_back, task.seed)
+    pairs = read_nli(task.pairs)
+    plan: dict[str, Any] = {
+        "agent": NAME,
+        "trained_on": task.personas,
+        "condition": task.condition,
+        "input": settings.input,
+        "base": {"folder": base.folder.name, "sha256": base.sha256},
+        "data": split.files,
+        "pairs": pairs.files,
+        "settings": asdict(settings),
+        "seed": task.seed,
+    }
+    # not bound to a device: it may be finished on another machine
+    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
+    if task.fresh:
+        checkpoint.clear()
+    shape = base.shape
+    sequencer = DialogueSequencer(base.form, base.tokenizer, shape.words, settings.input)
+    network = BertOverBert({}, shape.layers, shape.heads, shape.epsilon)
+    drawn = np.random.default_rng(task.seed).permutation(len(split.held_out))[:HELD_REPLIES]
+    held_out = ReplySequences([split.held_out[index] for index in drawn.tolist()], sequencer)
+    best = BestEpoch(network, held_out, on, Checkpoint(checkpoint.folder / "best", plan), settings.patience)
+    learnt: Tensors = best.parameters
+    if not best.is_over:
+        loss = _loss(network, ReplySequences(split.training, sequencer), pairs, sequencer, settings, task.seed, on)
+        last = fit(
+            initial_weights(base, task.seed), loss, len(split.training), settings.optimization, task.seed, on,
+            checkpoint, progress, CHECKPOINTS * task.every, best if len(held_out) else None,
+        )  # fmt: skip
+        learnt = best.parameters if len(held_out) else last
+    card = {
+        **plan,
+        "device": on.type,
+        "data": {"files": split.files, "dialogues": split.dialogues, "replies": len(split.training)},
+        "pairs": {"files": pairs.files, "entailed": len(pairs.entailed), "contradicted": len(pairs.contradicted)},
+        **network_card(base),
+        "figures": best.figures(),
+        **provenance(time.perf_counter() - begun),
+    }
+    model = write_bob(task.out, card, learnt, base.tokenizer)
+    checkpoint.clear()
+    return model
+
+
+def network_card(base: Base) -> dict[str, Any]:
+    """What a card says of the network and its special tokens."""
+    shape, form = base.shape, base.form
+    return {
+        "network": {"layers": shape.layers, "heads": shape.heads, "epsilon": shape.epsilon, "words": shape.words},
+        "sequences": {"first": form.first, "last": form.last, "markers": dict(form.markers)},
+    }
+
+
+def initial_weights(base: Base, seed: int) -> dict[str, NDArray[np.float32]]:
+    """Three copies of the base; cross-attention, and a head that the base does not have, from random numbers."""
+    rng = np.random.default_rng(seed)
+    start = {f"{bert}.{name}": tensor for bert in (ENCODER, *DECODERS) for name, tensor in base.tensors.items()}
+    width = base.shape.width
+    for name, size in (
+        cross_attention_tensors(base.shape.layers, width) | head_tensors(width, base.shape.words)
+    ).items():
+        if name.endswith("LayerNorm.weight"):
+            start[name] = np.ones(size, np.float32)
+        elif name.endswith("bias"):
+            start[name] = np.zeros(size, np.float32)
+        else:
+            start[name] = rng.normal(0, SPREAD, size).astype(np.float32)
+    pretrained = read_bert_tensors(base.folder / WEIGHTS_FILE)
+    if all(name in pretrained for name in MASKED_LM_HEAD.values()):
+        for decoder in DECODERS:
+            for name, origin in MASKED_LM_HEAD.items():
+                start[f"{HEAD}.{decoder}.{name}"] = pretrained[origin].astype(np.float32)
+    return start
+
+
+def _loss(
+    network: BertOverBert,
+    replies: ReplySequences,
+    pairs: NliPairs,
+    sequencer: DialogueSequencer,
+    settings: BobSettings,
+    seed: int,
+    on: device,
+) -> Loss:
+    entailed, contradicted = (PairSequences(some, sequencer) for some in (pairs.entailed, pairs.contradicted))
+
+    def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
+        rng = np.random.default_rng((seed, step))
+        size = max(len(batch) // 2, 1)
+        drawn = entailed.draw(size, rng, on), contradicted.draw(size, rng, on)
+        step_network = network.with_parameters(parameters, settings.dropout)
+        with precision(on):
+            return total_loss(step_network, replies.batch(batch.tolist(), on), *drawn, settings.alpha, settings.beta)
+
+    return loss

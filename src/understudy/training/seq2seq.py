@@ -1,0 +1,222 @@
+"""Trainers of the models of PersonaChat that write: Seq2Seq and Generative Profile Memory.
+
+    loss = - mean over the tokens w_t of the replies, their ends among them, of ln P(w_t | input, w_1 .. w_t-1)
+
+`agents.lstm` has the network, `chair_examples` the examples. The weights of the epoch with the lowest loss on held-back
+dialogues are kept (early stopping). The rank of a word, on which its weight in the memory depends, is its line in the
+file of word vectors where one is given, else its place among the training words by frequency.
+
+The paper names GloVe vectors and no sizes: one layer of 1024 units, Adam at 0.001 and dropout are those of the training
+scripts that its authors published. The marks between turns, rare words as `<unk>`, and the decoder's cell are ours.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.generative_memory import GenerativeMemory, rarity_weights
+from understudy.agents.lstm import initial_parameters, parameter_shapes
+from understudy.agents.lstm_agent import LSTMAgent
+from understudy.agents.seq2seq import Seq2Seq
+from understudy.agents.word_tokens import SPECIAL, TokenVocabulary
+from understudy.errors import InputError
+from understudy.metrics.overlap import glove_ranks
+from understudy.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor
+from understudy.training.chair_examples import ChairExample, ReplyCounts, chairs_of, reply_losses
+from understudy.training.dialogues import (
+    DialogueSplit,
+    ProfiledDialogue,
+    dialogues_of,
+    held_back,
+    sha256_of,
+    training_file,
+)
+from understudy.training.early_stopping import EarlyStopping
+from understudy.training.evaluation import ranking_figures
+from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
+from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model
+from understudy.training.word_vectors import read_embeddings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Seq2SeqSettings", "train_generative_memory", "train_seq2seq"]
+
+HELD = "held-back training dialogues, people not seen in training"
+HELD_BATCH = 32  # dialogues
+
+
+@dataclass(frozen=True, slots=True)
+class Seq2SeqSettings:
+    """What decides a training besides its data and seed.
+
+    `hidden` is the size of the LSTMs, `width` that of word vectors (of the file's, where there is one); a batch is so
+    many dialogues, each from one chair; words seen fewer than `fewest` times are `<unk>`; `patience` is for how many
+    epochs the held-back loss may get no better.
+    """
+
+    hidden: int = 1024
+    width: int = 300
+    epochs: int = 12
+    batch: int = 32
+    rate: float = 1e-3
+    dropout: float = 0.4
+    fewest: int = 2
+    patience: int = 2
+    held_back: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "width", "epochs", "batch", "rate", "fewest", "patience"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        for name in ("held_back", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name} is a share from 0 to below 1, not {getattr(self, name)}")
+
+    @property
+    def optimization(self) -> Optimization:
+        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.999), longest=1.0)
+
+
+def train_seq2seq(task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
+    return _train(Seq2Seq, task, progress)
+
+
+def train_generative_memory(task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
+    return _train(GenerativeMemory, task, progress)
+
+
+def _train(agent: type[LSTMAgent], task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
+    import torch
+
+    check_output(task.out, task.fresh)
+    on = select_device(task.device)
+    begun = time.perf_counter()
+    settings, condition = task.settings, task.condition
+    path = training_file(task.data, task.personas, condition)
+    split = held_back(dialogues_of(path), settings.held_back, task.seed)
+    vocabulary = TokenVocabulary.of_texts(_texts(split.training), settings.fewest)
+    examples = chairs_of(split.training, condition, agent, vocabulary)
+    if not examples:
+        raise InputError(f"has no profiles to show for the condition '{condition}': choose another", path)
+    held = chairs_of(split.held, condition, agent, vocabulary, split.asked)
+    vectors = {} if task.embeddings is None else read_embeddings(task.embeddings, vocabulary.words)
+    width = len(next(iter(vectors.values()))) if vectors else settings.width
+    source = {"file": path.name, "sha256": sha256_of(path)}
+    plan: dict[str, Any] = {
+        "agent": agent.name,
+        "trained_on": task.personas,
+        "condition": condition,
+        "data": source,
+        "settings": {**asdict(settings), "width": width},
+        "embeddings": None if task.embeddings is None else sha256_of(task.embeddings),
+        "seed": task.seed,
+    }
+    # not bound to a device: it may be finished on another machine
+    checkpoint = Checkpoint(checkpoint_folder(task.out), {**plan, "format": FORMAT})
+    if task.fresh:
+        checkpoint.clear()
+    shapes = parameter_shapes(len(vocabulary), width, settings.hidden, has_memory=agent.has_memory)
+    start = initial_parameters(shapes, settings.hidden, task.seed)
+    for index, word in enumerate(vocabulary.words, len(SPECIAL)):
+        if word in vectors:
+            start["embedding"][index] = vectors[word]
+    weights = rarity_weights(_ranks(vocabulary, task))
+    on_device = torch.from_numpy(weights).to(on)
+    best = EarlyStopping(
+        lambda parameters: held_back_loss(parameters, on_device, held),
+        Checkpoint(checkpoint.folder / "best", checkpoint.plan),
+        settings.patience,
+    )
+    learnt: Tensors = best.parameters
+    if not best.is_over:
+        loss = _reply_loss(examples, on_device, settings.dropout)
+        if held and not best.losses:
+            best({name: torch.from_numpy(tensor).to(on) for name, tensor in start.items()}, 0)
+        last = fit(
+            start, loss, len(examples), settings.optimization, task.seed, on, checkpoint, progress, task.every,
+            best if held else None,
+        )  # fmt: skip
+        learnt = best.parameters if held else last
+    tensors: Tensors = {
+        **learnt,
+        "words": texts_as_tensor(vocabulary.words),
+        **({"memory.weights": weights} if agent.has_memory else {}),
+    }
+    replies = ReplyCounts.of(examples).replies
+    card = {
+        **plan,
+        "data": {**source, "dialogues": len(split.training), "replies": replies, "vocabulary": len(vocabulary)},
+        "device": on.type,
+    }
+    trained = agent(ModelFolder(card, tensors), on.type)
+    card["figures"] = figures(trained, split, held, best, condition, task.seed)
+    return write_trained_model(task.out, card, tensors, checkpoint, time.perf_counter() - begun)
+
+
+def _reply_loss(examples: Sequence[ChairExample], weights: Tensor, dropout: float) -> Loss:
+    def loss(parameters: Mapping[str, Tensor], numbers: NDArray[np.int64], _step: int) -> Tensor:
+        return reply_losses(parameters, weights, [examples[number] for number in numbers.tolist()], dropout).mean()
+
+    return loss
+
+
+def held_back_loss(parameters: Mapping[str, Tensor], weights: Tensor, held: Sequence[ChairExample]) -> float:
+    """The mean loss of a token over all held-back replies."""
+    import torch
+
+    total, tokens = 0.0, 0
+    with torch.no_grad():
+        for start in range(0, len(held), HELD_BATCH):
+            losses = reply_losses(parameters, weights, held[start : start + HELD_BATCH])
+            total += float(losses.double().sum())
+            tokens += len(losses)
+    return total / tokens
+
+
+def figures(
+    trained: LSTMAgent,
+    split: DialogueSplit,
+    held: Sequence[ChairExample],
+    best: EarlyStopping,
+    condition: str,
+    seed: int,
+) -> dict[str, Any]:
+    """Perplexities, hits@1 and the share of unknown words on held-back dialogues; empty where none are held back.
+
+    Perplexity per word divides by the words, split at blanks, and an end for each reply.
+    """
+    if not held:
+        return {}
+    counts = ReplyCounts.of(held)
+    log_prob = min(best.losses) * (counts.tokens + counts.replies)
+    return {
+        **ranking_figures(trained, split, seed, dict.fromkeys(("none", condition))),
+        "of": HELD,
+        "replies": counts.replies,
+        "perplexity": round(math.exp(log_prob / (counts.words + counts.replies)), 3),
+        "perplexity_per_token": round(math.exp(min(best.losses)), 3),
+        "unknown": round(counts.unknown / max(counts.tokens, 1), 4),
+        "epochs": best.best_epoch,
+    }
+
+
+def _ranks(vocabulary: TokenVocabulary, task: TrainingTask[Seq2SeqSettings]) -> NDArray[np.int64]:
+    """The rank of each token by frequency; special tokens rank first, as they occur in every text."""
+    if task.embeddings is None:
+        return np.maximum(np.arange(len(vocabulary)) - len(SPECIAL) + 1, 1)
+    known = glove_ranks(task.embeddings)
+    return np.array([known.get(token, len(known) + 1) for token in vocabulary.tokens], np.int64)
+
+
+def _texts(dialogues: Sequence[ProfiledDialogue]) -> Iterator[str]:
+    for dialogue in dialogues:
+        yield from (text for _, text in dialogue.turns)
+        yield from (sentence for profile in dialogue.profiles for sentence in profile)
