@@ -3,9 +3,9 @@
     error_rate      share of items in which the true one does not come first; an equal score counts as an error
     pairwise_error  mean over items of the share of others that score higher, an equal score counting half
 
-By chance the first is N / (N + 1) among N others, the second 1/2. The paper says of its figures for whole dialogues that
-they are 'averaged over all dialogues and candidates', and calls .512 'chance level' among 100 others: they are pairwise
-errors. Its figures by length begin at .76, which no pairwise error of an own profile does. They stand beside both.
+By chance the first is N / (N + 1) among N others, the second 1/2. The paper says of its figures for whole dialogues
+that they are 'averaged over all dialogues and candidates', and calls .512 'chance level' among 100 others: they are
+pairwise errors. Its figures by length begin at .76, too high for pairs. They stand beside both.
 """
 
 from __future__ import annotations
