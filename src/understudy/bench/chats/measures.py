@@ -56,7 +56,7 @@ ENDING = re.compile(
 )
 COMPLAINT = re.compile(
     r"\b(?:huh|wtf|pardon|makes? no sense|(?:do not|don'?t|didn'?t|did not) (?:understand|get it|make sense)|"
-    r"you (?:already|just) (?:said|asked|told)|stop repeating|repeat\w*|"
+    r"you (?:already|just) (?:said|positions|told)|stop repeating|repeat\w*|"
     r"are you (?:a |an )?(?:bot|robot|machine|human|real|ai)|stupid|idiot|boring|nonsense|weird|crazy)\b|"
     r"^\s*what\s*\?+\s*$|\?\?",
     re.IGNORECASE,
@@ -132,14 +132,14 @@ def _perplexity(model: LanguageModel, chat: ChatRecord, side: int) -> float:
     faced = Other(NAMES[1 - side], chat.profiles[1 - side])
     situation = Situation(Persona(NAMES[side], profile=chat.profiles[side]), faced=faced, present=(faced,))
     history = [Turn(NAMES[turn.side], turn.text) for turn in chat.turns]
-    asked = [at for at, turn in enumerate(chat.turns) if turn.side == side and turn.text.strip()]
+    positions = [at for at, turn in enumerate(chat.turns) if turn.side == side and turn.text.strip()]
     if isinstance(model, BatchLanguageModel):
-        answers = model.log_probs_many([(situation, history[:at], [chat.turns[at].text]) for at in asked])
+        answers = model.log_probs_many([(situation, history[:at], [chat.turns[at].text]) for at in positions])
         values = [value for texts in answers for log_probs in texts for value in log_probs]
     elif isinstance(model, Transformer):  # it looks at a text alone, whatever came before
-        values = [value for log_probs in model.many([chat.turns[at].text for at in asked]) for value in log_probs]
+        values = [value for log_probs in model.many([chat.turns[at].text for at in positions]) for value in log_probs]
     else:
-        values = [value for at in asked for value in model.log_probs(situation, history[:at], chat.turns[at].text)]
+        values = [value for at in positions for value in model.log_probs(situation, history[:at], chat.turns[at].text)]
     return float(np.exp(-_mean(values)))
 
 

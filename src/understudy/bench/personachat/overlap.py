@@ -97,8 +97,8 @@ def _sampled(chairs: Sequence[Chair], limit: int | None, seed: int) -> list[Chai
     dialogues = len(chairs) // 2
     if limit is None or limit >= dialogues:
         return list(chairs)
-    kept = set(np.random.default_rng(seed).choice(dialogues, limit, replace=False).tolist())
-    return [chair for chair in chairs if chair.dialogue - 1 in kept]
+    own_groups = set(np.random.default_rng(seed).choice(dialogues, limit, replace=False).tolist())
+    return [chair for chair in chairs if chair.dialogue - 1 in own_groups]
 
 
 def _profile_rows(
@@ -125,10 +125,10 @@ def _profile_rows(
     what = {"wording": wording, "reference": "own profile"}
     yield from _agreement_rows(columns, labels, groups, what, seed)
     with_own = {name: column[labels] for name, column in columns.items()}
-    kept = [group for group, is_own in zip(groups, own) if is_own]
+    own_groups = [group for group, is_own in zip(groups, own) if is_own]
     other = with_own["p_cover"]
     yield from _spearman_rows(
-        {"p_f1": with_own["p_f1"]}, other, kept, {"wording": wording, "reference": "p_cover"}, seed, paper=False
+        {"p_f1": with_own["p_f1"]}, other, own_groups, {"wording": wording, "reference": "p_cover"}, seed, paper=False
     )
 
 

@@ -47,13 +47,13 @@ def place_of(item: str, true: float, others: NDArray[np.float32]) -> ProfilePlac
 
 
 def error_rows(
-    what: Mapping[str, Any], places: Sequence[ProfilePlace], paper: float | None, seed: int
+    what: Mapping[str, Any], placements: Sequence[ProfilePlace], paper: float | None, seed: int
 ) -> Iterator[Row]:
     """Both error rates with intervals over dialogues."""
-    groups = [place.dialogue for place in places]
-    values_by_metric = {"error_rate": [float(place.rank > 1) for place in places]}
-    values_by_metric["pairwise_error"] = [place.above for place in places]
+    groups = [place.dialogue for place in placements]
+    values_by_metric = {"error_rate": [float(place.rank > 1) for place in placements]}
+    values_by_metric["pairwise_error"] = [place.above for place in placements]
     for metric, values in values_by_metric.items():
         figure = interval(values, groups, seed)
         low_high = {"value": figure.value, "low": figure.low, "high": figure.high}
-        yield {**what, "metric": metric, **low_high, "n": len(places), "paper": paper}
+        yield {**what, "metric": metric, **low_high, "n": len(placements), "paper": paper}
