@@ -46,8 +46,9 @@ def test_every_scorer_is_judged_on_every_character(document: dict[str, Any]) -> 
                 row = rows[scorer, character, metric]
                 assert row["low"] - 1e-9 <= row["value"] <= row["high"] + 1e-9
                 assert row["n"] == (40 if character != "mean of all" else 80)
-                assert row["paper"] is None
+                assert (row["paper"] is None) == (character != "mean of all" or scorer in ("voice", "length"))
     mean = rows["voice", "mean of all", "aupr"]["value"]
+    assert rows["psprob", "mean of all", "spearman"]["paper"] == pytest.approx(0.408)
     assert mean == pytest.approx(sum(rows["voice", name, "aupr"]["value"] for name in ("ゴンタ", "サヨ")) / 2)
 
 
@@ -80,6 +81,20 @@ def test_the_classifier_and_the_cross_matrix_are_there(document: dict[str, Any])
     cross = {(row["character"], row["under"]): row["value"] for row in rows if row["metric"] == "uppl"}
     assert set(cross) == {(a, b) for a in ("ゴンタ", "サヨ") for b in ("ゴンタ", "サヨ")}
     assert cross["ゴンタ", "ゴンタ"] < cross["サヨ", "ゴンタ"]
+
+
+def test_a_description_tells_of_what_is_said_and_not_how(data: Path, tmp_path: Path) -> None:
+    """Everybody talks of the same few things: a description that names them finds them in anybody's lines."""
+    described = {"ゴンタ": ["船と灯台が好きだ。", "宝石を探している。"], "サヨ": ["薬草と料理を知っている。"]}
+    _write(tmp_path / "described.json", described)
+    document = bench_voice(data, scorers=["p_cover", "p_f1"], descriptions=tmp_path / "described.json")
+    rows = {(row["scorer"], row["character"]): row for row in document["rows"] if row["metric"] == "spearman"}
+    assert {scorer for scorer, _ in rows} == {"p_f1", "p_cover"}
+    assert abs(rows["p_f1", "ゴンタ"]["value"]) < 0.4
+    assert rows["p_f1", "mean of all"]["paper"] == pytest.approx(0.002)
+    _write(tmp_path / "described.json", {"ゴンタ": described["ゴンタ"], "サヨ": []})
+    with pytest.raises(InputError, match="no sentences about サヨ"):
+        bench_voice(data, scorers=["p_f1"], descriptions=tmp_path / "described.json")
 
 
 def test_the_report_draws_a_curve_for_every_scorer(document: dict[str, Any]) -> None:

@@ -155,3 +155,10 @@ def test_a_profile_needs_nothing_but_what_was_said(run: Run, tmp_path: Path) -> 
     (tmp_path / "short.txt").write_text("ANN: Yes.\nBEN: No.\n", encoding="utf-8")
     assert "--profiles" in run("profile", "short.txt").stdout
     assert "reads English" in run("profile", "demo-zh", "葛长顺", status=1).stderr
+
+
+def test_words_in_common_with_a_profile_as_a_table(run: Run, data: Path) -> None:
+    (data / "valid_both_original.txt").write_text(judged.SELF, encoding="utf-8")
+    shown = " ".join(run("bench", "overlap", "--data", data, "--report", "overlap.html").stdout.split())
+    assert "p_cover" in shown and "paper's r_s" in shown
+    assert Path("overlap.html").is_file()

@@ -11,7 +11,7 @@ repeated here.
 
 **Persona metrics.** By character, and of other characters than those judged here: r_s of the metric with how many of
 five people said 'likely', and AUPR of finding what at most one of them did. A small uPPL is close, so its r_s is
-negated, as ours is.
+negated, as ours is. P-F1 and P-Cover are those of its appendix, against descriptions from Wikipedia.
 
 **HPD.** How large it is, and its tables of generation and retrieval: of the Chinese version, on all 178 sessions of
 its test set.
@@ -41,6 +41,7 @@ __all__ = [
     "paper_accuracy",
     "paper_character",
     "paper_figure",
+    "paper_mean",
     "paper_overall",
     "paper_scene",
     "personachat_figure",
@@ -279,10 +280,44 @@ AUPR = {
 }
 
 
+OVERLAP_SPEARMAN = {  # P-F1 and P-Cover, against descriptions of 20 sentences on average
+    "kirito": (0.13, 0.09),
+    "asuna": (0.00, 0.05),
+    "sinon": (-0.06, -0.08),
+    "leafa": (0.00, -0.04),
+    "lizbeth": (-0.05, -0.01),
+    "ran": (0.04, -0.02),
+    "sonoko": (0.08, 0.01),
+    "shinichi": (-0.10, -0.11),
+    "heiji": (0.01, 0.00),
+    "kazuha": (-0.03, -0.02),
+}
+OVERLAP_SCORERS = ("p_f1", "p_cover")
+FINE_TUNED = {"uppl-masked": "uppl"}  # the paper's uPPL is of masked models that were fine-tuned
+
+
 def paper_figure(metric: str, scorer: str, character: str) -> float | None:
     """None where the paper has no such character or scorer."""
-    figures = {"spearman": SPEARMAN, "aupr": AUPR}[metric].get(character.casefold())
-    return None if figures is None or scorer not in PAPER_SCORERS else figures[PAPER_SCORERS.index(scorer)]
+    columns, figures = _voice_figures(metric, scorer)
+    by_scorer = figures.get(character.casefold())
+    return None if by_scorer is None else by_scorer[columns.index(FINE_TUNED.get(scorer, scorer))]
+
+
+def paper_mean(metric: str, scorer: str) -> float | None:
+    """The mean of a scorer over the paper's ten characters; None where it has no such scorer."""
+    columns, figures = _voice_figures(metric, scorer)
+    if not figures:
+        return None
+    column = columns.index(FINE_TUNED.get(scorer, scorer))
+    return round(sum(by_scorer[column] for by_scorer in figures.values()) / len(figures), 4)
+
+
+def _voice_figures(metric: str, scorer: str) -> tuple[Sequence[str], Mapping[str, tuple[float, ...]]]:
+    """The columns and the rows of the table that has a scorer; no rows where none has."""
+    if scorer in OVERLAP_SCORERS:
+        return OVERLAP_SCORERS, OVERLAP_SPEARMAN if metric == "spearman" else {}
+    known = FINE_TUNED.get(scorer, scorer) in PAPER_SCORERS
+    return PAPER_SCORERS, {"spearman": SPEARMAN, "aupr": AUPR}[metric] if known else {}
 
 
 HPD_SIZE: Mapping[str, Mapping[str, float]] = {

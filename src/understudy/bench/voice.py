@@ -38,7 +38,7 @@ import numpy as np
 
 from understudy.bench.items import manifest_of
 from understudy.bench.persona_models import PersonaTuning, fine_tune, fine_tuned_scorer, line_perplexities
-from understudy.bench.published import paper_figure
+from understudy.bench.published import paper_figure, paper_mean
 from understudy.errors import InputError
 from understudy.lexical.logistic import balanced_weights
 from understudy.lexical.rows import Reals
@@ -275,6 +275,7 @@ def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], scorers: Sequen
             mean = float(np.mean(known)) if known else None
             total = sum(len(judged.scores) for judged, _ in scored)
             rows.append(_row(scorer, MEAN, metric, mean, np.nanmean(np.stack(all_drawn), axis=0), total))
+            rows[-1]["paper"] = paper_mean(metric, scorer)
     tested = [row for row in rows if "p" in row]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
         row["p_adjusted"] = adjusted

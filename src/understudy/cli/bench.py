@@ -15,6 +15,7 @@ from understudy.cli.bench_tables import (
     print_agreement,
     print_consistency,
     print_later_lines,
+    print_overlap,
     print_personachat,
     print_profiles,
     print_readers,
@@ -254,7 +255,7 @@ def voice(
     Examples:
         understudy bench voice --data data/personaclr --report out.html
         understudy bench voice --data data/personaclr --judge mine/
-        understudy bench voice --data data/personaclr --uppl-model BERT/ --uppl-models tuned/
+        understudy bench voice --data data/personaclr --uppl-model BERT/
         understudy bench voice --story friends.story --from S08E01
     """
     places_checked(output, report)
@@ -283,6 +284,31 @@ def voice(
         watch = stack.enter_context(watching())
         document = bench_voice(data, judge, seed, watch, listed(scorers) or None, descriptions, tuning)
     deliver(document, "Voice: agreement with people", output, report, as_json, print_voice)
+
+
+@bench.command()
+@data_option
+@click.option("--split", default="valid", show_default=True, help="Which files: those that begin with it.")
+@limit_option
+@seed_option
+@output_option
+@report_option
+@json_option
+def overlap(
+    data: Path, split: str, limit: int | None, seed: int, output: Path | None, report: Path | None, as_json: bool
+) -> None:
+    """Do P-F1 and P-Cover tell whose words they are? On PersonaChat's profiles, beside the metrics paper's appendix.
+
+    \b
+    Example:
+        understudy bench overlap --data data/personachat
+    """
+    from understudy.bench.personachat.overlap import bench_overlap
+
+    places_checked(output, report)
+    with watching() as watch:
+        document = bench_overlap(data, split, limit, seed, watch)
+    deliver(document, "Words in common with a profile", output, report, as_json, print_overlap)
 
 
 @bench.command("guess")

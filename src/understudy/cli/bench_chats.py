@@ -47,14 +47,10 @@ def judged_chats(
         understudy bench judged-chats --data data/personachat --report out.html
         understudy bench judged-chats --data data/personachat --model SmolLM2/
     """
-    from understudy.bench.chats.judged import bench_judged_chats
+    from understudy.bench.chats.judged import bench_judged_chats, open_language_model
 
     places_checked(items, output, report)
-    language_model = None
-    if model is not None:
-        from understudy.bench.chats.models import open_language_model
-
-        language_model = open_language_model(model)
+    language_model = None if model is None else open_language_model(model)
     with watching() as watch:
         document = bench_judged_chats(data, listed(scorers) or None, language_model, limit, seed, watch, items)
     deliver(document, "Chats that people have judged", output, report, as_json, print_judged_chats)

@@ -16,6 +16,7 @@ __all__ = [
     "print_agreement",
     "print_consistency",
     "print_later_lines",
+    "print_overlap",
     "print_personachat",
     "print_profiles",
     "print_readers",
@@ -244,6 +245,25 @@ def starred(row: Document | None) -> str:
     p = row.get("p_adjusted", 1.0)
     stars = "*" * sum(p < level for level in LEVELS)
     return f"{row['value']:.3f}{stars:<{len(LEVELS)}}"
+
+
+def print_overlap(document: Document) -> None:
+    rows, out = document["rows"], screen()
+    columns: list[Column] = [("scorer", {}), ("profiles", {}), ("against", {}), ("r_s", RIGHT), ("95%", RIGHT)]
+    columns += [("AUC", RIGHT), ("95%", RIGHT), ("paper's r_s", RIGHT), ("n", RIGHT)]
+    grouped: dict[tuple[str, str, str], dict[str, Document]] = {}
+    for row in rows:
+        grouped.setdefault((row["scorer"], row["wording"], row["reference"]), {})[row["metric"]] = row
+    lines = []
+    for key, by_metric in grouped.items():
+        correlation, area = by_metric["spearman"], by_metric.get("auc")
+        areas = ("-", "-") if area is None else (_share(area["value"]), _spread_of(area))
+        figures = (starred(correlation), _spread_of(correlation), *areas, _share(correlation["paper"]))
+        lines.append((*key, *figures, f"{correlation['n']:,}"))
+    print_table(out, columns, lines)
+    out.print(
+        "*** p < .001, ** p < .01, * p < .05 after Holm. The paper's: " + document["manifest"]["settings"]["paper"]
+    )
 
 
 def print_later_lines(document: Document) -> None:

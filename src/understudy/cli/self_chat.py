@@ -65,8 +65,7 @@ def self_chat(
     Examples:
         understudy self-chat --agents my-kv,my-kv --data pc/ -o chats.jsonl
         understudy self-chat --agents human,my-kv --data pc/ -o replay.jsonl
-        understudy self-chat --agents encoder,tfidf --story demo --who Zita,Benedek \\
-            --chats 5 -o demo.jsonl
+        understudy self-chat --agents auto --story demo --who Zita,Pia -o c.jsonl
     """
     from understudy.bench.chats.records import HUMAN
     from understudy.bench.chats.seatings import personachat_seatings, story_seatings

@@ -13,8 +13,8 @@ __all__ = ["forest_section"]
 
 Row = Mapping[str, Any]
 
-WIDTH = 400
-LEFT, RIGHT, TOP, BOTTOM = 150, 42, 30, 24
+WIDTH = 420
+LEFT, RIGHT, TOP, BOTTOM = 172, 42, 30, 24
 STEP = 18
 SIGNIFICANT = 0.05
 NOTE = (

@@ -78,6 +78,19 @@ def test_a_model_is_asked_for_each_message_after_what_came_before_it() -> None:
     assert history == [turn.text for turn in TALK.turns[:3]]
 
 
+class EvenBatch(Even):
+    def log_probs_many(
+        self, questions: Sequence[tuple[Situation, Sequence[Turn], Sequence[str]]]
+    ) -> list[list[list[float]]]:
+        return [[self.log_probs(situation, said, text) for text in texts] for situation, said, texts in questions]
+
+
+def test_a_model_may_be_asked_for_a_chat_at_once() -> None:
+    alone, at_once = Even(), EvenBatch()
+    one, other = (chat_measures(CHATS, model=model)["perplexity", "human"] for model in (alone, at_once))
+    assert np.array_equal(one, other) and at_once.heard == alone.heard
+
+
 def test_words_of_training_are_expected() -> None:
     training = ["i sail boats by the sea", "i sail boats every day", "hello , how are you ?"] * 5
     measures = chat_measures([TALK, SILENT, COPY], training)

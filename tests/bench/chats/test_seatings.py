@@ -6,7 +6,7 @@ import pytest
 
 from models import tiny_data
 from understudy.bench.chats.seatings import halved, personachat_exchanges, personachat_seatings, story_seatings
-from understudy.errors import InputError, StoryError
+from understudy.errors import InputError, StoryError, UnknownCharacter
 from understudy.readers import read
 
 
@@ -61,8 +61,11 @@ def test_characters_sit_down_at_moments_and_know_nothing_later() -> None:
     assert "Reuss" not in early.situations[0].faced.name  # type: ignore[union-attr]
 
 
-def test_people_who_cannot_meet_are_refused() -> None:
-    with pytest.raises(StoryError):
-        story_seatings(read("demo"), ("Zita", "Nobody"), ("1.3",), 1)
+def test_people_who_cannot_meet_are_refused(tmp_path: Path) -> None:
+    for at in (("1.3",), ()):
+        with pytest.raises(UnknownCharacter, match="Nobody"):
+            story_seatings(read("demo"), ("Zita", "Nobody"), at, 1)
+    script = tmp_path / "script.txt"
+    script.write_text("# act 1\n## scene 1\nINES: The key is mine.\n# act 2\n## scene 1\nTOBIAS: It is not.\n")
     with pytest.raises(StoryError, match="no moment both alive"):
-        story_seatings(read("demo"), ("Zita", "Nobody"), (), 1)
+        story_seatings(read(script), ("Ines", "Tobias"), (), 1)

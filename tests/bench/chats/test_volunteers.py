@@ -40,6 +40,10 @@ def test_without_participants_every_chat_is_a_person(tmp_path: Path) -> None:
         ({"dialog": {}}, "'dialog' is no list"),
         ({"dialog": [{"sender_class": "Human", "text": "hi"}, {"sender_class": "Dog", "text": "woof"}]}, "message 2"),
         ({"dialog": [{"sender_class": "Human", "text": None}]}, "message 1"),
+        (
+            {"dialog": [{"sender_class": "Bot", "text": "hi", "evaluation_score": 3}]},
+            "message 1 has the evaluation_score 3",
+        ),
         ({"bot_profile": []}, "'bot_profile'"),
         ({"user_profile": "i sail."}, "'user_profile'"),
         ({"participant1_id": {"class": "User"}}, "'participant1_id'"),
@@ -70,5 +74,6 @@ def test_the_published_chats() -> None:
     assert len(chats) == 1111
     assert sum(judged.score is not None for judged in chats) == 593
     assert sum(judged.matched is not None for judged in chats) == 483
+    assert sum(mark is not None for judged in chats for mark in judged.liked) == 1375
     silent = [judged.matched for judged in chats if judged.matched is not None and not judged.record.said(BOT_SIDE)]
     assert abs(sum(silent) / len(silent) - 0.5) < 0.05, "whoever heard nothing of the bot can only guess"

@@ -40,8 +40,8 @@ def out_of_fold(features: Reals, target: Reals, groups: Sequence[Hashable], seed
     predicted = np.zeros(len(target))
     for learnt, judged in folds_of(groups, FOLDS, seed):
         penalty = _best_penalty(features[learnt], target[learnt], [groups[index] for index in learnt], seed)
-        scaled, asked = _scaled(features[learnt], features[learnt]), _scaled(features[learnt], features[judged])
-        predicted[judged] = _predict(scaled, target[learnt], asked, penalty)
+        scaled, unseen = _scaled(features[learnt], features[learnt]), _scaled(features[learnt], features[judged])
+        predicted[judged] = _predict(scaled, target[learnt], unseen, penalty)
     return predicted
 
 
@@ -52,16 +52,16 @@ def _best_penalty(features: Reals, target: Reals, groups: Sequence[Hashable], se
         return PENALTIES[-1]
     predicted = {penalty: np.zeros(len(target)) for penalty in PENALTIES}
     for learnt, judged in folds:
-        scaled, asked = _scaled(features[learnt], features[learnt]), _scaled(features[learnt], features[judged])
+        scaled, unseen = _scaled(features[learnt], features[learnt]), _scaled(features[learnt], features[judged])
         for penalty, column in predicted.items():
-            column[judged] = _predict(scaled, target[learnt], asked, penalty)
+            column[judged] = _predict(scaled, target[learnt], unseen, penalty)
     return max(PENALTIES, key=lambda penalty: np.nan_to_num(spearman(predicted[penalty], target), nan=-1.0))
 
 
-def _predict(scaled: Reals, target: Reals, asked: Reals, penalty: float) -> Reals:
+def _predict(scaled: Reals, target: Reals, unseen: Reals, penalty: float) -> Reals:
     mean = target.mean()
     weights = np.linalg.solve(scaled.T @ scaled + penalty * np.eye(scaled.shape[1]), scaled.T @ (target - mean))
-    predicted: Reals = mean + asked @ weights
+    predicted: Reals = mean + unseen @ weights
     return predicted
 
 

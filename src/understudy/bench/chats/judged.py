@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from understudy.agents import AGENTS, agent_named
+from understudy.backends.transformer import open_transformer
 from understudy.bench.chats.combination import FOLDS, out_of_fold
 from understudy.bench.chats.matching import match_rows, profile_wins
 from understudy.bench.chats.measures import Measures, chat_measures
@@ -25,7 +27,7 @@ from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.personachat.chairs import training_of
 from understudy.bench.personachat.scorers import scorers_for
 from understudy.dialogue import LanguageModel
-from understudy.errors import InputError
+from understudy.errors import AgentError, InputError
 from understudy.lexical.rows import Reals
 from understudy.metrics.statistics import (
     RESAMPLES,
@@ -33,9 +35,10 @@ from understudy.metrics.statistics import (
     spearman_interval,
     spearman_p_values,
 )
+from understudy.model_folder import CARD, read_agent_name
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["COMBINATION", "LEAST_TURNS", "bench_judged_chats"]
+__all__ = ["COMBINATION", "LEAST_TURNS", "bench_judged_chats", "open_language_model"]
 
 Row = dict[str, Any]
 ALL, BOTH_TALK = "all", "both talk"
@@ -68,8 +71,8 @@ def bench_judged_chats(
     if matched:
         names = list(scorers) if scorers else scorers_for(training)
         wins = profile_wins(matched, names, training, seed, progress)
-        for which, kept in _sets(matched):
-            rows += match_rows(matched, wins, which, kept, seed)
+        for which, selected in _sets(matched):
+            rows += match_rows(matched, wins, which, selected, seed)
         for (scorer, of), shares in wins.items():
             judged = {"scorer": scorer, "told_from": of}
             items.append(Items(judged, [chat.name for chat in matched], [], {"accuracy": shares.tolist()}))
@@ -83,6 +86,18 @@ def bench_judged_chats(
     if save_items is not None:
         write_items(save_items, items, manifest)
     return {"rows": rows, "items": [item.document() for item in items], "manifest": manifest}
+
+
+def open_language_model(spec: str) -> LanguageModel:
+    """A generative agent's folder or `module:factory`, or a transformer: a folder, a .gguf file, a name."""
+    folder = Path(spec)
+    is_agent = (folder / CARD).is_file() and read_agent_name(folder) in AGENTS
+    if not is_agent and (folder.exists() or ":" not in spec):
+        return open_transformer(spec)
+    agent = agent_named(spec)
+    if not isinstance(agent, LanguageModel):
+        raise AgentError(f"'{spec}' gives no log-probabilities: choose a generative agent, or a language model")
+    return agent
 
 
 def _sample(chats: Sequence[JudgedChat], limit: int | None, seed: int) -> list[JudgedChat]:
@@ -106,10 +121,10 @@ def _sets(chats: Sequence[JudgedChat]) -> list[tuple[str, list[int]]]:
 
 def _score_rows(chats: Sequence[JudgedChat], measures: Measures, seed: int) -> list[Row]:
     rows: list[Row] = []
-    for which, kept in _sets(chats):
-        indices = np.array(kept)
-        scores = np.array([float(chats[index].score or 0) for index in kept])
-        people = [chats[index].person for index in kept]
+    for which, selected in _sets(chats):
+        indices = np.array(selected)
+        scores = np.array([float(chats[index].score or 0) for index in selected])
+        people = [chats[index].person for index in selected]
         of_set = {key: column[indices] for key, column in measures.items()}
         combined: Measures = {}
         for of in ("bot", "human", "both"):

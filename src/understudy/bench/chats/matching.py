@@ -115,24 +115,26 @@ def _combined(apart: Sequence[Sequence[Reals]], groups: Sequence[Hashable], seed
     return shares
 
 
-def match_rows(chats: Sequence[JudgedChat], wins: Wins, which: str, kept: Sequence[int], seed: int = 0) -> list[Row]:
+def match_rows(
+    chats: Sequence[JudgedChat], wins: Wins, which: str, selected: Sequence[int], seed: int = 0
+) -> list[Row]:
     """The rows of some of the chats: what people chose, what scorers choose, how far both agree."""
-    people = np.array([chats[index].matched is True for index in kept], dtype=np.float64)
-    groups = [chats[index].person for index in kept]
+    people = np.array([chats[index].matched is True for index in selected], dtype=np.float64)
+    groups = [chats[index].person for index in selected]
     what = {"chats": which, "told_from": "both"}
-    rows = [_row({"scorer": PEOPLE, **what, "target": TRUE}, "accuracy", interval(people, groups, seed), len(kept))]
+    rows = [_row({"scorer": PEOPLE, **what, "target": TRUE}, "accuracy", interval(people, groups, seed), len(selected))]
     rows[0]["paper"] = PERSONA_DETECTION["KV Profile Memory"]
     for (scorer, of), every in wins.items():
-        shares = every[list(kept)]
+        shares = every[list(selected)]
         what = {"scorer": scorer, "chats": which, "told_from": of}
         alike = np.where(people > 0, shares, 1 - shares)
         for target, values in ((TRUE, shares), (CHOICE, alike)):
-            rows.append(_row({**what, "target": target}, "accuracy", interval(values, groups, seed), len(kept)))
+            rows.append(_row({**what, "target": target}, "accuracy", interval(values, groups, seed), len(selected)))
         if 0 < people.sum() < len(people):
             figure = auc_interval(shares, people > 0, groups, seed)
         else:
             figure = Interval(np.nan, np.nan, np.nan)
-        rows.append(_row({**what, "target": CHOICE}, "auc", figure, len(kept)))
+        rows.append(_row({**what, "target": CHOICE}, "auc", figure, len(selected)))
     return rows
 
 

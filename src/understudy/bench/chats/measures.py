@@ -26,9 +26,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from understudy.backends.transformer import Transformer
 from understudy.bench.chats.records import ChatRecord
 from understudy.bench.chats.volunteers import BOT_SIDE, HUMAN_SIDE
-from understudy.dialogue import LanguageModel, Situation, Turn
+from understudy.dialogue import BatchLanguageModel, LanguageModel, Situation, Turn
 from understudy.encoding import Floats, shared_encoder, shipped_model
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, copying, p_cover, p_f1, uppl
@@ -55,7 +56,7 @@ ENDING = re.compile(
 )
 COMPLAINT = re.compile(
     r"\b(?:huh|wtf|pardon|makes? no sense|(?:do not|don'?t|didn'?t|did not) (?:understand|get it|make sense)|"
-    r"you (?:already|just) (?:said|asked|told)|stop repeating|repeat\w*|"
+    r"you (?:already|just) (?:said|positions|told)|stop repeating|repeat\w*|"
     r"are you (?:a |an )?(?:bot|robot|machine|human|real|ai)|stupid|idiot|boring|nonsense|weird|crazy)\b|"
     r"^\s*what\s*\?+\s*$|\?\?",
     re.IGNORECASE,
@@ -130,13 +131,16 @@ def _perplexity(model: LanguageModel, chat: ChatRecord, side: int) -> float:
     """exp of the mean surprise of a token of the side's messages, each after what was said before it."""
     faced = Other(NAMES[1 - side], chat.profiles[1 - side])
     situation = Situation(Persona(NAMES[side], profile=chat.profiles[side]), faced=faced, present=(faced,))
-    history: list[Turn] = []
-    log_probs: list[float] = []
-    for turn in chat.turns:
-        if turn.side == side and turn.text.strip():
-            log_probs += model.log_probs(situation, history, turn.text)
-        history.append(Turn(NAMES[turn.side], turn.text))
-    return float(np.exp(-_mean(log_probs)))
+    history = [Turn(NAMES[turn.side], turn.text) for turn in chat.turns]
+    positions = [at for at, turn in enumerate(chat.turns) if turn.side == side and turn.text.strip()]
+    if isinstance(model, BatchLanguageModel):
+        answers = model.log_probs_many([(situation, history[:at], [chat.turns[at].text]) for at in positions])
+        values = [value for texts in answers for log_probs in texts for value in log_probs]
+    elif isinstance(model, Transformer):  # it looks at a text alone, whatever came before
+        values = [value for log_probs in model.many([chat.turns[at].text for at in positions]) for value in log_probs]
+    else:
+        values = [value for at in positions for value in model.log_probs(situation, history[:at], chat.turns[at].text)]
+    return float(np.exp(-_mean(values)))
 
 
 class _Vectors:

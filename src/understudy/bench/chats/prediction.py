@@ -78,14 +78,14 @@ def direction_of(seat: ChatChair, whose: str) -> str:
 
 
 def chat_rows(
-    scorer: str, seats: Sequence[ChatChair], places: Mapping[tuple[str, str, int | str], Sequence[ProfilePlace]],
+    scorer: str, seats: Sequence[ChatChair], placements: Mapping[tuple[str, str, int | str], Sequence[ProfilePlace]],
     whole: str, seed: int,
 ) -> Iterator[Row]:  # fmt: skip
     """The rows of one file: error rates for each direction, unit and length."""
     by_chair = {f"{seat.chair.dialogue}.{seat.chair.letter}": seat for seat in seats}
     grouped: dict[tuple[str, str, str, str, int | str], list[ProfilePlace]] = {}
-    for (whose, unit, length), placed in places.items():
-        for place in placed:
+    for (whose, unit, length), of_key in placements.items():
+        for place in of_key:
             seat = by_chair[place.chair]
             grouped.setdefault((seat.given, direction_of(seat, whose), whose, unit, length), []).append(place)
     for (given, direction, whose, unit, length), some in grouped.items():

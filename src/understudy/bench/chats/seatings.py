@@ -21,6 +21,7 @@ import numpy as np
 from understudy.bench.chats.records import GIVEN
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, StoryError
+from understudy.names import character_at
 from understudy.persona import Other, Persona
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
@@ -99,6 +100,8 @@ def halved(exchanges: Sequence[Exchange]) -> tuple[tuple[Exchange, ...], tuple[E
 
 def story_seatings(story: Story, pair: tuple[str, str], at: Sequence[str], chats: int, seed: int = 0) -> list[Seating]:
     """Two characters of a story before each other at each of the moments; drawn ones where none is named."""
+    for name in pair:
+        character_at(story, name, story.moment("end"))  # a name that nobody has is said before any moment is tried
     moments: Iterable[Moment] = [story.moment(text) for text in at] if at else _drawn(story, seed)
     seatings = list(islice(_seated(story, pair, moments, strict=bool(at)), None if at else chats))
     if not seatings:

@@ -49,16 +49,16 @@ def hold_chats(
     manifest = _manifest(speakers, seatings, {"turns": turns, "given": given, **(about or {})}, files, seed)
     if fresh:
         out.unlink(missing_ok=True)
-    held = _held(out, manifest)
+    finished = _finished_chats(out, manifest)
     manifest_path(out).write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     with out.open("a", encoding="utf-8") as file:
         for done, seating in enumerate(seatings, 1):
-            if seating.id not in held:
+            if seating.id not in finished:
                 record = hold_chat(speakers, seating, turns, given)
                 file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
                 file.flush()
             progress("Chatting", done, len(seatings))
-    return {"chats": len(seatings), "new": len(seatings) - len(held), "file": str(out), "manifest": manifest}
+    return {"chats": len(seatings), "new": len(seatings) - len(finished), "file": str(out), "manifest": manifest}
 
 
 def hold_chat(speakers: Speakers, seating: Seating, turns: int, given: str) -> ChatRecord:
@@ -110,7 +110,7 @@ def _manifest(
     return {**manifest, "agents": agents}
 
 
-def _held(out: Path, manifest: Mapping[str, Any]) -> set[str]:
+def _finished_chats(out: Path, manifest: Mapping[str, Any]) -> set[str]:
     """The chats that a file has already; a line that was broken off is cut off first."""
     if not out.is_file():
         return set()

@@ -1,6 +1,7 @@
 """People's chats with bots, as ConvAI2 collected and published them: a JSON list, an object a chat.
 
-    dialog          messages in order: {"sender_class": "Human" | "Bot", "text", ...}
+    dialog          messages in order: {"sender_class": "Human" | "Bot", "text", "evaluation_score"}, the last one 1
+                    or 0 where the person liked or disliked a message of the bot, else null
     bot_profile     the profile that the bot was given; user_profile the person's
     eval_score      how the person liked the chat, 1 to 5; null where they did not say
     profile_match   1 where the person, shown the bot's profile and another one drawn at random, chose the bot's, 0
@@ -39,6 +40,8 @@ class JudgedChat:
     person: str
     score: int | None
     matched: bool | None
+    liked: tuple[bool | None, ...]
+    """Of each turn: whether the person liked it; None where they did not say."""
 
     @property
     def name(self) -> str:
@@ -90,7 +93,7 @@ class _Record:
             raise self._problem(f"'eval_score' is {score!r}, and must be 1 to 5 or null")
         if matched not in ("", None) and (isinstance(matched, bool) or matched not in (0, 1)):
             raise self._problem(f"'profile_match' is {matched!r}, and must be 0, 1 or \"\"")
-        return JudgedChat(record, person, score, None if matched in ("", None) else matched == 1)
+        return JudgedChat(record, person, score, None if matched in ("", None) else matched == 1, self._liked())
 
     def _turns(self) -> tuple[ChatLine, ...]:
         dialog = self._document.get("dialog")
@@ -104,6 +107,13 @@ class _Record:
                 case _:
                     raise self._problem(f"message {at} lacks a text, or a sender_class that is Human or Bot")
         return tuple(turns)
+
+    def _liked(self) -> tuple[bool | None, ...]:
+        liked = [message.get("evaluation_score") for message in self._document["dialog"]]
+        for at, mark in enumerate(liked, 1):
+            if mark is not None and (isinstance(mark, bool) or mark not in (0, 1)):
+                raise self._problem(f"message {at} has the evaluation_score {mark!r}, and must have 0, 1 or null")
+        return tuple(None if mark is None else mark == 1 for mark in liked)
 
     def _profile(self, key: str) -> tuple[str, ...]:
         profile = parse_profile(self._document.get(key))

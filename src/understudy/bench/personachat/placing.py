@@ -3,9 +3,9 @@
     error_rate      share of items in which the true one does not come first; an equal score counts as an error
     pairwise_error  mean over items of the share of others that score higher, an equal score counting half
 
-By chance the first is N / (N + 1) among N others, the second 1/2. The paper says of its figures that they are 'averaged
-over all dialogues and candidates', and calls .512 'chance level' among 100 others: they are pairwise errors. They stand
-beside both, and compare with the second.
+By chance the first is N / (N + 1) among N others, the second 1/2. The paper says of its figures for whole dialogues
+that they are 'averaged over all dialogues and candidates', and calls .512 'chance level' among 100 others: they are
+pairwise errors. Its figures by length begin at .76, too high for pairs. They stand beside both.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def place_of(item: str, true: float, others: NDArray[np.float32]) -> ProfilePlac
 
 
 def error_rows(
-    what: Mapping[str, Any], places: Sequence[ProfilePlace], paper: float | None, seed: int
+    what: Mapping[str, Any], placements: Sequence[ProfilePlace], paper: float | None, seed: int
 ) -> Iterator[Row]:
     """Both error rates with intervals over dialogues."""
-    groups = [place.dialogue for place in places]
-    values_by_metric = {"error_rate": [float(place.rank > 1) for place in places]}
-    values_by_metric["pairwise_error"] = [place.above for place in places]
+    groups = [place.dialogue for place in placements]
+    values_by_metric = {"error_rate": [float(place.rank > 1) for place in placements]}
+    values_by_metric["pairwise_error"] = [place.above for place in placements]
     for metric, values in values_by_metric.items():
         figure = interval(values, groups, seed)
         low_high = {"value": figure.value, "low": figure.low, "high": figure.high}
-        yield {**what, "metric": metric, **low_high, "n": len(places), "paper": paper}
+        yield {**what, "metric": metric, **low_high, "n": len(placements), "paper": paper}

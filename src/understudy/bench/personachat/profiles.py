@@ -35,7 +35,7 @@ OTHERS = 100
 LENGTHS = tuple(range(1, 9))
 WHOLE = "whole"
 
-Places = dict[tuple[str, str, int | str], list[ProfilePlace]]
+Placements = dict[tuple[str, str, int | str], list[ProfilePlace]]
 """By whose profile, unit and length: where the true one stands in each item."""
 
 
@@ -70,16 +70,16 @@ def bench_profiles(
     rows, items = list[Row](), list[Items]()
     for name in scorers:
         scorer = scorer_named(name, profiles, training)
-        places = _places(scorer, judged, profiles, field, seed, _on(progress, name))
-        rows += _rows(name, split, places, seed)
-        items += _items({"scorer": name}, places)
+        placements = _placements(scorer, judged, profiles, field, seed, _on(progress, name))
+        rows += _rows(name, split, placements, seed)
+        items += _items({"scorer": name}, placements)
         for path, some in seats.items():
-            kept = {chair.dialogue for chair in _sample([seat.chair for seat in some], limit, seed)}
-            sampled = [seat for seat in some if seat.chair.dialogue in kept]
+            sampled_dialogues = {chair.dialogue for chair in _sample([seat.chair for seat in some], limit, seed)}
+            sampled = [seat for seat in some if seat.chair.dialogue in sampled_dialogues]
             of_chats = [seat.chair for seat in sampled]
-            places = _places(scorer, of_chats, profiles, field, seed, _on(progress, f"{name}, {path.name}"))
-            rows += chat_rows(name, sampled, places, WHOLE, seed)
-            items += _items({"scorer": name, "chats": path.stem}, places)
+            placements = _placements(scorer, of_chats, profiles, field, seed, _on(progress, f"{name}, {path.name}"))
+            rows += chat_rows(name, sampled, placements, WHOLE, seed)
+            items += _items({"scorer": name, "chats": path.stem}, placements)
     settings = {"split": split, "others": OTHERS, "resamples": RESAMPLES, "paper": f"{PAPER_IS}, other distractors"}
     if chats:
         settings["chats"] = [str(path) for path in chats]
@@ -95,34 +95,34 @@ def _sample(chairs: Sequence[Chair], limit: int | None, seed: int) -> Sequence[C
     if limit is None or limit >= len(dialogues):
         return chairs
     chosen = np.random.default_rng(seed).choice(len(dialogues), limit, replace=False)
-    kept = {dialogues[index] for index in chosen}
-    return [chair for chair in chairs if chair.dialogue in kept]
+    sampled_dialogues = {dialogues[index] for index in chosen}
+    return [chair for chair in chairs if chair.dialogue in sampled_dialogues]
 
 
 def _on(progress: Progress, name: str) -> Progress:
     return lambda _, done, total: progress(name, done, total)
 
 
-def _items(what: Mapping[str, str], places: Places) -> Iterator[Items]:
-    for (profile, unit, length), placed in places.items():
+def _items(what: Mapping[str, str], placements: Placements) -> Iterator[Items]:
+    for (profile, unit, length), of_key in placements.items():
         keys = {**what, "profile": profile, "unit": unit, "length": str(length)}
-        marks = {"pairwise_error": [place.above for place in placed]}
-        yield Items(keys, [place.item for place in placed], [place.rank for place in placed], marks)
+        marks = {"pairwise_error": [place.above for place in of_key]}
+        yield Items(keys, [place.item for place in of_key], [place.rank for place in of_key], marks)
 
 
-def _places(
+def _placements(
     scorer: ProfileScorer,
     chairs: Sequence[Chair],
     profiles: Sequence[Sequence[str]],
     field: Mapping[tuple[str, ...], NDArray[np.int64]],
     seed: int,
     progress: Progress,
-) -> Places:
-    places: Places = {}
+) -> Placements:
+    placements: Placements = {}
     for done, chair in enumerate(chairs, 1):
-        _judge(scorer, chair, profiles, field, seed, places)
+        _judge(scorer, chair, profiles, field, seed, placements)
         progress("", done, len(chairs))
-    return places
+    return placements
 
 
 def _judge(
@@ -131,9 +131,9 @@ def _judge(
     profiles: Sequence[Sequence[str]],
     field: Mapping[tuple[str, ...], NDArray[np.int64]],
     seed: int,
-    places: Places,
+    placements: Placements,
 ) -> None:
-    """The places of the true profile and of its sentences after each utterance."""
+    """The placements of the true profile and of its sentences after each utterance."""
     by_profile, by_sentence = scorer.scores(chair.said)
     starts = scorer.starts
     lengths: tuple[int | str, ...] = (*LENGTHS, WHOLE)
@@ -149,17 +149,17 @@ def _judge(
             at = min(len(chair.said), length if isinstance(length, int) else len(chair.said)) - 1
             name = f"{chair.dialogue}.{chair.letter}"
             place = place_of(name, by_profile[at, true], by_profile[at, candidates[1:]])
-            places.setdefault((whose, "profile", length), []).append(place)
+            placements.setdefault((whose, "profile", length), []).append(place)
             if length == WHOLE:
                 for nth in range(len(profiles[true])):
                     place = place_of(f"{name}.{nth + 1}", by_sentence[at, starts[true] + nth], by_sentence[at, wrong])
-                    places.setdefault((whose, "sentences", length), []).append(place)
+                    placements.setdefault((whose, "sentences", length), []).append(place)
 
 
-def _rows(scorer: str, split: str, places: Places, seed: int) -> Iterator[Row]:
-    for (whose, unit, length), placed in places.items():
+def _rows(scorer: str, split: str, placements: Placements, seed: int) -> Iterator[Row]:
+    for (whose, unit, length), of_key in placements.items():
         for speaker in ("both", "A", "B") if length == WHOLE else ("both",):
-            of_speaker = [place for place in placed if speaker == "both" or place.chair.endswith(f".{speaker}")]
+            of_speaker = [place for place in of_key if speaker == "both" or place.chair.endswith(f".{speaker}")]
             if not of_speaker:
                 continue
             paper = None
