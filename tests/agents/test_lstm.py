@@ -31,8 +31,9 @@ def sigmoid(values: Reals) -> Reals:
 
 
 def softmax(values: Reals) -> Reals:
-    grown: Reals = np.exp(values - values.max())
-    return grown / grown.sum()
+    grown = np.exp(values - values.max())
+    result: Reals = grown / grown.sum()
+    return result
 
 
 def lstm(part: str, vector: Reals, hidden: Reals, cell: Reals) -> tuple[Reals, Reals]:
