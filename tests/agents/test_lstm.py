@@ -21,6 +21,7 @@ TOKENS, WIDTH, HIDDEN = 14, 5, 7
 CPU = torch.device("cpu")
 WEIGHTS = rarity_weights(np.arange(1, TOKENS + 1))
 START = initial_parameters(parameter_shapes(TOKENS, WIDTH, HIDDEN, has_memory=True), HIDDEN, seed=1)
+START["embedding"][0] = 1  # padding is never looked up as a word
 PARAMETERS = {name: torch.from_numpy(3 * tensor) for name, tensor in START.items()}
 PLAIN: dict[str, Reals] = {name: 3 * tensor.astype(np.float64) for name, tensor in START.items()}
 

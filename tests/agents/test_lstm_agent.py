@@ -108,6 +108,14 @@ def test_the_profile_matters(models: dict[str, Path], name: str) -> None:
     assert values[0] != values[1] != values[2]
 
 
+def test_without_a_profile_the_memory_is_empty(models: dict[str, Path]) -> None:
+    agent, text = opened(models["generative-memory"]), "in my pocket ."
+    none, empty = (agent.log_probs(situation(profile=profile), [], text) for profile in ((), ("",)))
+    assert none == empty
+    agent.card["condition"] = "none"
+    assert agent.log_probs(situation(), [], text) != none, "trained without memories, it has none"
+
+
 def test_the_memory_says_which_sentence_it_looked_at(models: dict[str, Path]) -> None:
     sentences = ("the harbour pilot .", "where is it ?")
     reply = opened(models["generative-memory"]).reply(situation(profile=sentences), hearing("the key ?"))

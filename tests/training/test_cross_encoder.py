@@ -23,6 +23,7 @@ from understudy.training import cross_encoder, train
 from understudy.training.corpus import Mixing
 from understudy.training.cross_encoder import CrossEncoderSettings
 from understudy.training.encoder import EncoderSettings
+from understudy.training.post_training import PostTrainingSettings
 from understudy.training.pretrained import load_base
 from understudy.training.task import TrainingTask, checkpoint_folder
 
@@ -35,8 +36,8 @@ SETTINGS = CrossEncoderSettings(
     mixing=Mixing(0.1, 0.9, 0.0, 0.0, 0.0, 0.0), towers=TOWERS,
 )  # fmt: skip
 SHORT = CrossEncoderSettings(
-    epochs=2, batch=32, drawn=8, hardest=2, others=2, domain_epochs=1, held_back=0.1,
-    towers=EncoderSettings(runs=1, epochs=1, batch=64),
+    epochs=2, batch=32, drawn=8, hardest=2, others=2, held_back=0.1, towers=EncoderSettings(runs=1, epochs=1, batch=64),
+    post_training=PostTrainingSettings(epochs=1, batch=32),
 )  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def test_stopped_in_any_part_it_goes_on_to_the_same_bytes(
     out, whole = tmp_path / "stopped", tmp_path / "whole"
     every = list[int]()
     run(data, base, encoder, whole, progress=lambda done, *_: every.append(done))
-    first, last = 3, 4  # within the towers, within the domain and beyond, within the last part
+    first, last = 3, 4  # within the post-training, within the towers and beyond, within the last part
     for steps in (first, len(every) // 2, last):
         with pytest.raises(Stopped):
             run(data, base, encoder, out, progress=stopped_after(steps))

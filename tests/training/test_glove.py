@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import tiny_data
 from understudy.errors import InputError
 from understudy.metrics.overlap import glove_ranks
 from understudy.training.glove import (
@@ -16,7 +15,6 @@ from understudy.training.glove import (
     GloveVectors,
     adagrad_step,
     cooccurrences,
-    corpus_texts,
     pair_weights,
     train_glove,
 )
@@ -122,17 +120,6 @@ def test_a_stopped_training_goes_on_to_the_same_file(tmp_path: Path) -> None:
         trained(court_and_farm(50), out)
 
 
-def test_corpora(tmp_path: Path) -> None:
-    dialogues = corpus_texts(str(tiny_data(tmp_path / "pc", dialogues=3)))
-    assert len(dialogues) == 3 * (1 + 4) and "," in dialogues[0]
-    assert sum(map(len, corpus_texts("demo"))) > 1000
-    plain = tmp_path / "plain.txt"
-    plain.write_text("The sea was grey.\n\nIt rained; nobody came.\n", encoding="utf-8")
-    assert corpus_texts(str(plain)) == [
-        ["the", "sea", "was", "grey", "."],
-        ["it", "rained", ";", "nobody", "came", "."],
-    ]
+def test_too_few_words(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="longer text"):
         trained([["a"], ["b"]], tmp_path / "vectors.txt")
-    with pytest.raises(InputError, match="no such file"):
-        corpus_texts(str(tmp_path / "nowhere"))

@@ -105,6 +105,7 @@ def test_the_loss_of_a_chair_is_that_of_its_questions(
     data: Path, trained: dict[str, Path], name: str, condition: str
 ) -> None:
     agent = opened(trained[name])
+    agent.card["condition"] = condition
     chairs = chairs_of(
         dialogues_of(data / "train_both_original_no_cands.txt"), condition, type(agent), agent.vocabulary
     )

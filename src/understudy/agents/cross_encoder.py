@@ -163,12 +163,14 @@ class CrossEncoder(EncoderAgent):
         return self._pairs.scores(contexts, [candidates for _, _, candidates in questions], self._progress)
 
     def _context(self, situation: Situation, history: Sequence[Turn]) -> Context:
-        """The context, its profile shortened to the sentences that fit the turns best."""
+        """The context, its profile shortened to what fits the turns best; before it the setting, if it is read."""
         context = build_context(situation, history)
-        if len(context.own) <= MAX_PROFILE:
-            return context
-        turns = self._english.encoder.encode_contexts([Context(turns=context.turns)])[0]
-        return shorten_profile(context, turns, self._english)
+        if len(context.own) > MAX_PROFILE:
+            turns = self._english.encoder.encode_contexts([Context(turns=context.turns)])[0]
+            context = shorten_profile(context, turns, self._english)
+        if self.card.get("reads_setting") and situation.setting.strip():
+            context = replace(context, own=(situation.setting.strip(), *context.own))
+        return context
 
     def _select(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
         chosen = unsaid(options, said_before(situation.persona, history), RERANKED)

@@ -4,18 +4,21 @@
     memory    f_i = sum_j alpha_j p_ij           of each profile sentence, its words' vectors
     alpha   = 1 / (1 + ln(1 + tf)),   tf = 1e6 / rank^1.07          rank of the word by frequency, from 1
 
-`lstm` has the attention. Without a profile there is no memory, and the model is Seq2Seq.
+`lstm` has the attention. Trained without profiles there is no memory, and the model is Seq2Seq. A model that was
+trained with profiles was never without a memory: asked without a profile, it has one of a single empty entry, f = 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.lstm_agent import LONGEST, LSTMAgent, ModelInput
 from understudy.agents.word_tokens import TokenVocabulary
+from understudy.dialogue import Situation, Turn
 
 __all__ = ["GenerativeMemory", "rarity_weights"]
 
@@ -25,6 +28,10 @@ MAX_ENTRIES, LONGEST_ENTRY = 64, 64  # sentences of a profile, words of a senten
 class GenerativeMemory(LSTMAgent):
     name = "generative-memory"
     has_memory = True
+
+    def _input(self, situation: Situation, history: Sequence[Turn]) -> ModelInput:
+        given = super()._input(situation, history)
+        return given if given.memory or self.card.get("condition") == "none" else replace(given, memory=[()])
 
     @staticmethod
     def model_input(

@@ -121,7 +121,8 @@ def entries_of(parameters: Parameters, weights: Tensor, profiles: Sequence[Rows]
         return None
     sentences = padded([ids for profile in profiles for ids in (*profile, *[()] * (most - len(profile)))], on)
     sentences = sentences.view(len(profiles), most, sentences.shape[1])
-    entries = (embedding(sentences, parameters["embedding"]) * weights[sentences][..., None]).sum(dim=2)
+    shares = torch.where(sentences == PAD, 0.0, weights[sentences])
+    entries = (embedding(sentences, parameters["embedding"]) * shares[..., None]).sum(dim=2)
     counts = torch.tensor([len(profile) for profile in profiles], device=on)
     missing = torch.arange(most, device=on) >= counts[:, None]
     width = entries.shape[-1]

@@ -188,14 +188,29 @@ def encoder(**options: Any) -> None:
     "--from", "origin", type=click.Path(path_type=Path), metavar="MODEL",
     help="The encoder whose score it corrects (default: the one that ships).",
 )  # fmt: skip
-def cross_encoder(**options: Any) -> None:
-    """Cross-encoder: context and reply read together, from PersonaChat's train_*.txt files.
+@click.option("--rate", type=click.FloatRange(0, 1, min_open=True), metavar="RATE", help="Learning rate.")
+@click.option(
+    "--post-train", "post_train", type=click.IntRange(0, 10_000), metavar="EPOCHS",
+    help="First train the base on short stretches of the dialogues, as BERT-FP does.",
+)  # fmt: skip
+@click.option(
+    "--given", metavar="PARTS", help="What of HPD's sessions is shown (default: dialogue+scene+attributes+relations)."
+)
+def cross_encoder(rate: float | None, post_train: int | None, given: str | None, **options: Any) -> None:
+    """Cross-encoder: context and reply read together, from PersonaChat's train_*.txt files or HPD's training set.
 
     \b
     Example:
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
+        understudy train cross-encoder --data hpd/ --base bert-base-uncased/ \\
+            --post-train 20 --epochs 20 --rate 8e-6 --out my-bert-fp
     """
-    _train_on_folder("cross-encoder", **options)
+    from understudy.training.post_training import PostTrainingSettings
+
+    settings: dict[str, Any] = {"rate": rate, "given": given}
+    if post_train is not None:
+        settings["post_training"] = PostTrainingSettings(epochs=post_train)
+    _train_on_folder("cross-encoder", settings, **options)
 
 
 @train.command(short_help="How Japanese characters talk, from novels.")
@@ -273,10 +288,14 @@ def masked(**options: Any) -> None:
     train_on_lines("masked", **options)
 
 
-def _train_on_folder(name: str, data: Path, out: Path, as_json: bool, **options: Any) -> None:
+def _train_on_folder(
+    name: str, own_settings: Mapping[str, Any] | None = None, *, data: Path, out: Path, as_json: bool, **options: Any
+) -> None:
+    """`own_settings` are those that no other trainer has; one that is None keeps its default."""
     from understudy import training
 
-    settings = TRAINERS[name].settings(**chosen(options))
+    given = {setting: value for setting, value in (own_settings or {}).items() if value is not None}
+    settings = TRAINERS[name].settings(**given, **chosen(options))
     others = {option: value for option, value in options.items() if option not in SETTINGS}
     with training_bar(name) as progress:
         model = training.train(name, data, out, settings=settings, progress=progress, **others)

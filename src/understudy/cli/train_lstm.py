@@ -83,8 +83,9 @@ def glove(
         understudy train glove --data pc/ -o vectors.txt
         understudy train glove --data my.story -o vectors.txt --width 100
     """
-    from understudy.training.glove import GloveSettings, GloveTask, corpus_texts, train_glove
+    from understudy.training.glove import GloveSettings, GloveTask, train_glove
     from understudy.training.loop import no_progress
+    from understudy.training.text_corpora import corpus_texts
 
     given = {name: value for name, value in (("window", window), ("fewest", fewest)) if value is not None}
     with working("Reading"):

@@ -4,7 +4,8 @@
 
 `pair_scoring` has both scores: own(c) of the cross-encoder, tower(c) of an encoder that was not trained on the
 question's dialogue; s is learnt too. Negatives are drawn at random: of each draw those that the tower ranks highest,
-and some as they come. Training starts from the mean of the towers' weights, after domain pretraining if asked for.
+and some as they come. Training starts from the mean of the towers' weights; the towers start from the base, which is
+post-trained on the dialogues first if asked for (`post_training`).
 """
 
 from __future__ import annotations
@@ -33,19 +34,10 @@ from understudy.training.dialogues import DialogueSplit
 from understudy.training.encoder import EncoderSettings, load_corpus, mean_of, synonyms_of, train_towers
 from understudy.training.evaluation import hits_at_1, ranking_figures
 from understudy.training.export import peaks_of, write_cross_encoder
+from understudy.training.hpd_dialogues import ALL_PARTS, parse_given
 from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
-from understudy.training.pair_scoring import (
-    DOMAIN,
-    HEAD,
-    Towers,
-    domain_loss,
-    domain_start,
-    folds_of,
-    head_start,
-    paired,
-    scores,
-    unseen,
-)
+from understudy.training.pair_scoring import HEAD, Towers, folds_of, head_start, paired, scores, unseen
+from understudy.training.post_training import PostTrainingSettings, post_train
 from understudy.training.pretrained import Base, load_base
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
 
@@ -67,7 +59,7 @@ class CrossEncoderSettings:
     Of `drawn` random replies the `hardest` and some `others` are the negatives of the true one. `longest` is how many
     tokens of a context are read. `weight` is the encoder's share of the score: more than in training, since much of
     what is learnt holds for the training dialogues alone (chosen on held-back ones; half of it or half as much again
-    make no difference).
+    make no difference). `given` is what of HPD's sessions is shown, where the data are these.
     """
 
     epochs: int = 9
@@ -78,11 +70,12 @@ class CrossEncoderSettings:
     others: int = 4
     dropout: float = 0.1
     longest: int = 224
-    domain_epochs: int = 0
     weight: float = 72.0
     held_back: float = 0.05
+    given: str = ALL_PARTS
     mixing: Mixing = field(default_factory=lambda: Mixing(0.2, 0.8, 0.0, 0.0, 0.15, 0.02))
     towers: EncoderSettings = field(default_factory=lambda: EncoderSettings(runs=1))
+    post_training: PostTrainingSettings = field(default_factory=PostTrainingSettings)
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "rate", "drawn", "longest"):
@@ -91,13 +84,18 @@ class CrossEncoderSettings:
         for name in ("held_back", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is a share from 0 to below 1, not {getattr(self, name)}")
+        parse_given(self.given)
         if not 0 <= self.weight < math.inf:
             raise InputError(f"weight is at least 0, not {self.weight}")
         if not 0 < self.hardest + self.others <= self.drawn:
             raise InputError("hardest and others are together above 0, and no more than are drawn")
 
-    def optimization(self, epochs: int, new: tuple[str, ...]) -> Optimization:
-        return Optimization(epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=new)
+    @property
+    def optimization(self) -> Optimization:
+        new = (HEAD, "scale")
+        return Optimization(
+            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=new
+        )
 
 
 def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> ModelFolder:
@@ -107,7 +105,7 @@ def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> Model
     begun = time.perf_counter()
     base, settings, encoder = load_base(task.base), task.settings, task.origin or shipped_model()
     read_encoder_card(encoder)  # raises now, not at the end, where the folder cannot be used
-    split, corpus, source = load_corpus(task, base, settings.held_back)
+    split, corpus, source = load_corpus(task, base, settings.held_back, settings.given)
     plan = {
         "agent": NAME,
         "base": {"folder": base.folder.name, "sha256": base.sha256},
@@ -120,28 +118,23 @@ def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> Model
     checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
     if task.fresh:
         checkpoint.clear()
+    first = Checkpoint(checkpoint.folder / "post-training", plan)
+    base = post_train(base, corpus, settings.post_training, task.seed, on, first, progress, task.every)
     corpus.synonyms = synonyms_of(corpus, base, on)
     parts = unseen(folds_of(corpus))
     towers = train_towers(corpus, parts, base, settings.towers, task.seed, on, checkpoint, progress, task.every)
     make = Sequences(replace(base.form, longest={**base.form.longest, "query": settings.longest}))
     start = mean_of(towers)
     size = len(corpus.examples)
-    if settings.domain_epochs:
-        first = Checkpoint(checkpoint.folder / "domain", plan)
-        taught = {**start, **domain_start(base.shape, task.seed)}
-        loss = _pretraining_loss(corpus, base, make, settings, task.seed, on)
-        optimization = settings.optimization(settings.domain_epochs, DOMAIN)
-        learnt = fit(taught, loss, size, optimization, task.seed, on, first, progress, task.every)
-        start = {name: learnt[name] for name in start}
     start |= {**head_start(base.shape, task.seed), "scale": np.array(np.log(SCALE), np.float32)}
     loss = _residual_loss(Towers(towers, corpus, base, on), corpus, base, make, settings, task.seed, on)
-    optimization = settings.optimization(settings.epochs, (HEAD, "scale"))
-    learnt = fit(start, loss, size, optimization, task.seed, on, checkpoint, progress, task.every)
+    learnt = fit(start, loss, size, settings.optimization, task.seed, on, checkpoint, progress, task.every)
     card = {
         **plan,
         "data": {**source, "dialogues": len(split.training), "questions": size, "pairs": len(corpus.pairs)},
         "device": on.type,
         "weight": settings.weight,
+        "reads_setting": "given" in source and "scene" in parse_given(settings.given),
         **provenance(time.perf_counter() - begun),
     }
     with atomic_folder(task.out) as folder:
@@ -184,24 +177,6 @@ def _residual_loss(
         own = scores(parameters, paired(contexts, said_ids, on), base.shape, settings.dropout).view(chosen.shape)
         total = own + parameters["scale"].exp() * tower_scores.gather(1, chosen)
         return cross_entropy(total.masked_fill(same.gather(1, chosen) | twice, -1e4), first[:, 0])
-
-    return loss
-
-
-def _pretraining_loss(
-    corpus: TokenizedDialogues, base: Base, make: Sequences, settings: CrossEncoderSettings, seed: int, on: device
-) -> Loss:
-    def loss(parameters: Mapping[str, Tensor], numbers: NDArray[np.int64], step: int) -> Tensor:
-        rng = random.Random(f"{seed} {step} domain")  # noqa: S311 - not for secrets
-        examples = [corpus.examples[number] for number in numbers]
-        contexts = [make.context(corpus.shown(example, settings.mixing, rng)) for example in examples]
-        kinds = [rng.randrange(3) for _ in examples]
-        replies = [
-            (rng.choice(corpus.pool), rng.choice(example.around), example.reply)[kind]
-            for kind, example in zip(kinds, examples)
-        ]
-        stream = paired(contexts, [make.text(corpus.tokens[reply], "reply") for reply in replies], on)
-        return domain_loss(parameters, stream, kinds, base, settings.dropout)
 
     return loss
 

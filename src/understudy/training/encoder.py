@@ -31,6 +31,13 @@ from understudy.training.dialogues import (
 )
 from understudy.training.evaluation import encoder_figures
 from understudy.training.export import peaks_of, write_background, write_encoder
+from understudy.training.hpd_dialogues import (
+    ALL_PARTS,
+    held_back_sessions,
+    hpd_dialogues,
+    hpd_training_file,
+    parse_given,
+)
 from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
 from understudy.training.pretrained import Base, Weights, load_base
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
@@ -154,16 +161,25 @@ def _tower_loss(
 
 
 def load_corpus(
-    task: TrainingTask[Any], base: Base, share: float
+    task: TrainingTask[Any], base: Base, share: float, given: str = ALL_PARTS
 ) -> tuple[DialogueSplit, TokenizedDialogues, dict[str, Any]]:
-    """The dialogues, with some people held back; as token sequences; and which files they are of."""
-    path = training_file(task.data, task.personas, "self")
-    split = held_back(dialogues_of(path), share, task.seed)
-    pairs = read_pairs(task.data)
+    """The dialogues, with some people held back; as token sequences; and which files they are of.
+
+    `given` says what of HPD's sessions is shown, where the folder holds these.
+    """
+    sessions = hpd_training_file(task.data)
+    path = sessions or training_file(task.data, task.personas, "self")
+    if sessions:
+        split = held_back_sessions(hpd_dialogues(path, parse_given(given)), share, task.seed)
+    else:
+        split = held_back(dialogues_of(path), share, task.seed)
+    pairs = [] if sessions else read_pairs(task.data)
     corpus = TokenizedDialogues(split, pairs, load_tokenizer(base.tokenizer))
     if len(corpus.examples) < 2:
         raise InputError("has too little to learn from: give more dialogues", path)
-    source = {"file": path.name, "sha256": sha256_of(path)}
+    source: dict[str, Any] = {"file": path.name, "sha256": sha256_of(path)}
+    if sessions:
+        source["given"] = given
     return split, corpus, source | ({"pairs_sha256": sha256_of(task.data / PAIRS)} if pairs else {})
 
 

@@ -3,9 +3,6 @@
     f(c)   = [u(first); u(reply); u(reply) u(context)]   states: the first; the sum of it and the reply's; the context's
     own(c) = W2 gelu(W1 f(c) + b1) + b2                  u(x) is x at the length of the root of its width; W2 begins 0
 
-Domain pretraining (BERT-FP) predicts masked words, and whether the second text is the next turn, another turn of the
-same dialogue, or a random one.
-
 An encoder scores the dialogues it was trained on too confidently, so a cross-encoder trained beside it on those would
 learn too little. The training dialogues are dealt into three folds, a tower is trained on each two of them, and every
 question is put to the tower that has not seen its dialogue (cross-fitting).
@@ -14,27 +11,23 @@ question is put to the tower that has not seen its dialogue (cross-fitting).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.training.bert import PackedSequences, Parameters, means, pack, precision, states, unit_vectors
+from understudy.training.bert import PackedSequences, Parameters, means, pack, states, unit_vectors
 from understudy.training.contrastive import SHARPNESS, WEIGHTS
 from understudy.training.corpus import Sequences, Shown, TokenizedDialogues
-from understudy.training.pretrained import WORDS, Base, Shape, Weights
+from understudy.training.pretrained import Base, Shape, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor, device
 
 __all__ = [
-    "DOMAIN",
     "FOLDS",
     "HEAD",
     "Towers",
-    "domain_loss",
-    "domain_start",
     "folds_of",
     "head_start",
     "paired",
@@ -42,9 +35,7 @@ __all__ = [
     "unseen",
 ]
 
-HEAD, KINDS, GUESS = "head", "kinds", "guess"
-DOMAIN = (KINDS, GUESS)
-MASKED, UNCHANGED = 0.15, 0.1  # of all words; of these, left as they are
+HEAD = "head"
 
 Ids = list[int]
 
@@ -87,38 +78,6 @@ def head_start(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
         f"{HEAD}.2.weight": np.zeros((1, width), np.float32),
         f"{HEAD}.2.bias": np.zeros(1, np.float32),
     }
-
-
-def domain_start(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
-    """What is needed only while the domain is learnt."""
-    rng, width = np.random.default_rng(seed), shape.width
-    return {
-        f"{GUESS}.weight": np.eye(width, dtype=np.float32),
-        f"{GUESS}.bias": np.zeros(shape.words, np.float32),
-        f"{KINDS}.weight": rng.normal(0, 0.02, (3, width)).astype(np.float32),
-        f"{KINDS}.bias": np.zeros(3, np.float32),
-    }
-
-
-def domain_loss(
-    parameters: Parameters, stream: PackedSequences, kinds: Sequence[int], base: Base, dropout: float
-) -> Tensor:
-    """Masked words and the kind of the second text, added up."""
-    import torch
-    from torch.nn.functional import cross_entropy, linear
-
-    on = stream.ids.device
-    special = torch.tensor(sorted({base.form.first, base.form.last, *base.form.markers.values()}), device=on)
-    drawn = torch.rand(stream.ids.shape, device=on)
-    chosen = (drawn < MASKED) & (stream.real > 0) & ~torch.isin(stream.ids, special)
-    hidden = torch.where(chosen & (drawn < MASKED * (1 - UNCHANGED)), base.mask, stream.ids)
-    state = states(parameters, replace(stream, ids=hidden), base.shape, dropout)
-    with precision(on):
-        guess = linear(state[chosen], parameters[f"{GUESS}.weight"])
-        word_logits = linear(guess, parameters[WORDS], parameters[f"{GUESS}.bias"])
-    words = cross_entropy(word_logits.float(), stream.ids[chosen], reduction="sum") / max(len(word_logits), 1)
-    kind_logits = linear(state[stream.firsts], parameters[f"{KINDS}.weight"], parameters[f"{KINDS}.bias"])
-    return words + cross_entropy(kind_logits, torch.tensor(kinds, device=on))
 
 
 def folds_of(corpus: TokenizedDialogues) -> NDArray[np.int64]:

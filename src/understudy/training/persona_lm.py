@@ -28,6 +28,7 @@ from understudy.metrics.transformer_lm import perplexity
 from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card
 from understudy.persona import persona_at
 from understudy.storyfile import Story
+from understudy.training.early_stopping import EarlyStopping
 from understudy.training.loop import Loss, Optimization, Progress, fit, no_progress, select_device
 from understudy.training.task import CHECKPOINT_EVERY, Checkpoint, check_output, checkpoint_folder, provenance
 
@@ -46,8 +47,6 @@ __all__ = [
 ]
 
 FEWEST = 20  # lines
-VALUES = "held_back_surprise"  # how surprising held-back lines were, epoch by epoch
-
 MASKED_SHARE = 7  # one of so many tokens is masked
 
 
@@ -142,68 +141,49 @@ def _train(kind: str, task: LineTask, progress: Progress) -> ModelFolder:
     checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
     if task.fresh:
         checkpoint.clear()
-    best = BestWeights(model, held_out, Checkpoint(checkpoint.folder / "best", plan), task.settings.patience)
-    if held_out and not best.values:
+    best = EarlyStopping(
+        lambda parameters: _held_back_loss(model, held_out, parameters),
+        Checkpoint(checkpoint.folder / "best", plan),
+        task.settings.patience,
+    )
+    if held_out and not best.losses:
         best(dict(model.network.named_parameters()), 0)
     window, seed = task.settings.window, task.seed
     loss = masked_loss(model, training, window, seed) if kind == MASKED else causal_loss(model, training, window)
     learnt: Tensors = best.parameters
-    if not best.over:
+    if not best.is_over:
         model.network.train()
         last = fit(
             start, loss, len(training), task.settings.optimization, seed, on, checkpoint, progress, task.every,
             best if held_out else None,
         )  # fmt: skip
         learnt = best.parameters if held_out else last
-    card = {**plan, "device": on.type, "figures": best.figures(), **provenance(time.perf_counter() - begun)}
+    card = {**plan, "device": on.type, "figures": _figures(best), **provenance(time.perf_counter() - begun)}
     _write(task.out, model, learnt, card)
     checkpoint.clear()
     return ModelFolder(card, {}, task.out)
 
 
-class BestWeights:
-    """Early stopping: the parameters with the lowest loss on held-back lines so far, and after how many epochs.
+def _figures(best: EarlyStopping) -> dict[str, Any]:
+    """Perplexity of the held-back lines before and after; empty where none were held back."""
+    if not best.losses:
+        return {}
+    perplexities = {
+        "before": round(perplexity(-best.losses[0]), 3),
+        "after": round(perplexity(-min(best.losses)), 3),
+    }
+    return {"of": "lines held back", "perplexity": perplexities, "epochs": best.best_epoch}
 
-    Both are stored beside the checkpoint. A resumed training may evaluate an epoch a second time, with the same result.
-    """
 
-    def __init__(self, model: Transformer, held_out: Sequence[str], checkpoint: Checkpoint, patience: int) -> None:
-        self._model, self._held_out, self._checkpoint, self._patience = model, held_out, checkpoint, patience
-        _, state = checkpoint.load() or (0, {})
-        self.values: list[float] = [float(value) for value in state.get(VALUES, ())]
-        self.parameters: Tensors = {name: np.array(tensor) for name, tensor in state.items() if name != VALUES}
-
-    def __call__(self, parameters: Mapping[str, Tensor], epoch: int) -> bool:
-        """Evaluate an epoch's parameters; whether to stop."""
-        self.values = [*self.values[:epoch], self._surprise(parameters)]
-        if self.values[-1] == min(self.values):
-            self.parameters = {name: tensor.detach().cpu().numpy().copy() for name, tensor in parameters.items()}
-        self._checkpoint.save(epoch, {**self.parameters, VALUES: np.array(self.values)})
-        return self.over
-
-    @property
-    def over(self) -> bool:
-        return bool(self.values) and len(self.values) - 1 - int(np.argmin(self.values)) >= self._patience
-
-    def figures(self) -> dict[str, Any]:
-        """Perplexity of the held-back lines before and after; empty where none were held back."""
-        if not self.values:
-            return {}
-        perplexities = {
-            "before": round(perplexity(-self.values[0]), 3),
-            "after": round(perplexity(-min(self.values)), 3),
-        }
-        return {"of": "lines held back", "perplexity": perplexities, "epochs": int(np.argmin(self.values))}
-
-    def _surprise(self, parameters: Mapping[str, Tensor]) -> float:
-        network = self._model.network
-        was_training = network.training
-        network.eval()
-        _put(network, {name: tensor.detach() for name, tensor in parameters.items()})
-        log_probs = [value for values in self._model.many(self._held_out) for value in values]
-        network.train(was_training)
-        mean = -float(np.mean(log_probs))
-        return mean if np.isfinite(mean) else np.inf  # a training that has diverged
+def _held_back_loss(model: Transformer, held_out: Sequence[str], parameters: Mapping[str, Tensor]) -> float:
+    """The mean loss of a token over the held-back lines."""
+    network = model.network
+    was_training = network.training
+    network.eval()
+    _put(network, {name: tensor.detach() for name, tensor in parameters.items()})
+    log_probs = [value for values in model.many(held_out) for value in values]
+    network.train(was_training)
+    return -float(np.mean(log_probs))
 
 
 def _split(task: LineTask) -> tuple[list[str], list[str]]:

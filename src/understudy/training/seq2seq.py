@@ -64,12 +64,12 @@ class Seq2SeqSettings:
 
     hidden: int = 1024
     width: int = 300
-    epochs: int = 12
-    batch: int = 32
+    epochs: int = 16
+    batch: int = 8
     rate: float = 1e-3
     dropout: float = 0.4
     fewest: int = 2
-    patience: int = 2
+    patience: int = 3
     held_back: float = 0.05
 
     def __post_init__(self) -> None:
