@@ -92,12 +92,13 @@ class CausalAgent:
     def _reply(
         self, situation: Situation, history: Sequence[Turn], prompt: int, ids: list[int], log_probs: list[float]
     ) -> Reply:
-        text = self._format.text(ids)
+        written = self._format.text(ids)
+        text = written.partition("\n")[0].strip()  # what follows a line end is another turn
         if not text:
             return plainly(situation, said_before(situation.persona, history))
         notice = Evidence("notice", f"written by a causal language model from a prompt of {prompt:,} tokens")
         candidate = Candidate(text, _mean(log_probs), source="writer")
-        return Reply(text, (candidate,), (notice,), log_probs=tuple(log_probs))
+        return Reply(text, (candidate,), (notice,), log_probs=tuple(log_probs) if text == written else None)
 
     def _tokenized(self, situation: Situation, history: Sequence[Turn], texts: Sequence[str]) -> PromptedReplies:
         prompt = self._format.prompt(situation, history, self._prompt_room)
