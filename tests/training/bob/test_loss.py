@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from models import tiny_base
 from understudy.agents.bob.network import BertOverBert, padded
-from understudy.training.bob.loss import NliBatch, ReplyBatch, reply_losses, total_loss, unlikelihood
+from understudy.training.bob.loss import NliBatch, ReplyBatch, pair_loss, reply_losses, total_loss, unlikelihood
 from understudy.training.bob.trainer import initial_weights
 from understudy.training.pretrained import load_base
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 
 Array = NDArray[np.float64]
+Pairs = tuple[list[list[int]], list[list[int]]]
 ALPHA, BETA = 0.7, 0.3
 CONTEXTS, PERSONAS = [[8, 5, 20, 21, 22, 9], [8, 5, 30, 9]], [[8, 5, 23, 24, 9], [8, 5, 25, 9]]
 REPLIES = [[8, 26, 27, 28, 29, 9], [8, 31, 9]]
@@ -109,8 +110,11 @@ def network(weights: dict[str, Any]) -> BertOverBert:
     return BertOverBert({name: torch.tensor(tensor) for name, tensor in weights.items()}, 2, 4, 1e-12)
 
 
-def pairs(texts: tuple[list[list[int]], list[list[int]]]) -> NliBatch:
-    return NliBatch(*(padded(rows, torch.device("cpu")) for rows in texts))
+def pairs(entailed: Pairs, contradicted: Pairs) -> NliBatch:
+    premises, hypotheses = (
+        padded([*first, *second], torch.device("cpu")) for first, second in zip(entailed, contradicted)
+    )
+    return NliBatch(premises, hypotheses, len(entailed[0]))
 
 
 def reply_batch() -> ReplyBatch:
@@ -124,7 +128,7 @@ def test_the_loss_is_the_one_computed_by_hand(weights: dict[str, Any]) -> None:
     likely = -np.log(np.concatenate([hand.hypothesis(*row) for row in zip(*ENTAILED)])).mean()
     unlikely = -np.log(1 - np.concatenate([hand.hypothesis(*row) for row in zip(*CONTRADICTED)])).mean()
     expected = response + ALPHA * consistency + BETA * likely + (1 - BETA) * unlikely
-    total = total_loss(network(weights), reply_batch(), pairs(ENTAILED), pairs(CONTRADICTED), ALPHA, BETA)
+    total = total_loss(network(weights), reply_batch(), pairs(ENTAILED, CONTRADICTED), ALPHA, BETA)
     assert float(total) == pytest.approx(expected, rel=1e-5)
     assert [float(loss) for loss in reply_losses(network(weights), reply_batch())] == pytest.approx(
         [response, consistency], rel=1e-5
@@ -133,8 +137,18 @@ def test_the_loss_is_the_one_computed_by_hand(weights: dict[str, Any]) -> None:
 
 def test_terms_without_pairs_are_left_out(weights: dict[str, Any]) -> None:
     response, consistency = reply_losses(network(weights), reply_batch())
-    total = total_loss(network(weights), reply_batch(), None, None, ALPHA, BETA)
+    total = total_loss(network(weights), reply_batch(), None, ALPHA, BETA)
     assert float(total) == pytest.approx(float(response + ALPHA * consistency))
+
+
+def test_pairs_of_one_kind_have_its_term_alone(weights: dict[str, Any]) -> None:
+    both = pair_loss(network(weights), pairs(ENTAILED, CONTRADICTED), BETA)
+    apart = [
+        pair_loss(network(weights), pairs(ENTAILED, ([], [])), BETA),
+        pair_loss(network(weights), pairs(([], []), CONTRADICTED), BETA),
+    ]
+    assert float(both) == pytest.approx(float(sum(apart)), rel=1e-5)
+    assert all(float(part) > 0 for part in apart)
 
 
 def test_the_same_words_become_likely_after_what_entails_them_and_unlikely_after_what_contradicts(
@@ -144,7 +158,7 @@ def test_the_same_words_become_likely_after_what_entails_them_and_unlikely_after
     hypothesis, entailing, contradicting = [8, 34, 35, 9], [8, 5, 32, 33, 9], [8, 5, 36, 33, 9]
     parameters = {name: torch.tensor(tensor, requires_grad=True) for name, tensor in weights.items()}
     optimizer = torch.optim.Adam(parameters.values(), lr=3e-3)
-    batches = reply_batch(), pairs(([entailing], [hypothesis])), pairs(([contradicting], [hypothesis]))
+    batches = reply_batch(), pairs(([entailing], [hypothesis]), ([contradicting], [hypothesis]))
     for _ in range(60):
         optimizer.zero_grad()
         total_loss(BertOverBert(parameters, 1, 4, 1e-12), *batches, ALPHA, BETA).backward()  # type: ignore[no-untyped-call]
@@ -160,7 +174,7 @@ def test_the_same_words_become_likely_after_what_entails_them_and_unlikely_after
 
 def test_certainty_of_what_contradicts_has_a_finite_loss() -> None:
     logits = torch.tensor([[200.0, 0.0]], requires_grad=True)
-    loss = unlikelihood(logits, torch.tensor([0]))
+    loss = unlikelihood(logits.log_softmax(dim=1)[:, 0])
     loss.backward()  # type: ignore[no-untyped-call]
     assert 10 < loss.item() < math.inf
     assert torch.isfinite(logits.grad).all()

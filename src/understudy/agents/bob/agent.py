@@ -134,10 +134,9 @@ class BobAgent:
             for rows in _batches(sequences, batch_tokens or BATCH_TOKENS[self._device.type]):
                 replies = padded([sequences[row] for row in rows], self._device)
                 index = torch.tensor([owners[row] for row in rows], device=self._device)
-                states = self._states(replies.ids[:, :-1], context.rows(index), persona.rows(index))
-                real = replies.real[:, 1:]
-                logits = self._network.logits(self._decoder, states[real])
-                targets = replies.ids[:, 1:][real]
+                inputs, targets, predicting = replies.predictions()
+                states = self._states(inputs, context.rows(index), persona.rows(index))
+                logits = self._network.logits(self._decoder, states.flatten(0, 1)[predicting])
                 values = logits.gather(1, targets[:, None])[:, 0] - logits.logsumexp(dim=1)
                 remaining = iter(values.tolist())
                 for row in rows:

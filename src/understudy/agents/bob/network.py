@@ -51,6 +51,19 @@ class PaddedBatch(NamedTuple):
 
     ids: Tensor
     real: Tensor
+    lengths: tuple[int, ...]
+
+    def predictions(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What a decoder reads, the tokens it is to predict, and from which of its states, counted row after row.
+
+        The last is computed from the lengths, since a GPU would have to be waited for to count what is real.
+        """
+        import torch
+
+        width = self.ids.shape[1] - 1
+        index = torch.tensor([row * width + at for row, length in enumerate(self.lengths) for at in range(length - 1)])
+        index = index.to(self.ids.device)
+        return self.ids[:, :-1], self.ids[:, 1:].flatten()[index], index
 
 
 class AttentionMemory(NamedTuple):
@@ -72,8 +85,8 @@ def padded(sequences: Sequence[Sequence[int]], on: device) -> PaddedBatch:
 
     longest = max(map(len, sequences))
     ids = torch.tensor([[*sequence, *[0] * (longest - len(sequence))] for sequence in sequences], dtype=torch.long)
-    lengths = torch.tensor([len(sequence) for sequence in sequences])
-    return PaddedBatch(ids.to(on), (torch.arange(longest) < lengths[:, None]).to(on))
+    lengths = tuple(map(len, sequences))
+    return PaddedBatch(ids.to(on), (torch.arange(longest) < torch.tensor(lengths)[:, None]).to(on), lengths)
 
 
 @dataclass(frozen=True, slots=True)

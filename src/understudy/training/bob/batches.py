@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.agents.bob.inputs import DialogueSequencer
 from understudy.agents.bob.network import padded
-from understudy.training.bob.examples import LearntReply
+from understudy.training.bob.examples import LearntReply, NliPairs
 from understudy.training.bob.loss import NliBatch, ReplyBatch
 
 if TYPE_CHECKING:
@@ -51,12 +51,25 @@ class ReplySequences:
 class PairSequences:
     """Premises and hypotheses as token ids, drawn at random."""
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], sequencer: DialogueSequencer) -> None:
-        self._premises = sequencer.premises([premise for premise, _ in pairs])
-        self._hypotheses = sequencer.replies([hypothesis for _, hypothesis in pairs], REPLY_TOKENS)
+    def __init__(self, pairs: NliPairs, sequencer: DialogueSequencer) -> None:
+        self._entailed, self._contradicted = (
+            list(
+                zip(
+                    sequencer.premises([premise for premise, _ in some]),
+                    sequencer.replies([hypothesis for _, hypothesis in some], REPLY_TOKENS),
+                )
+            )
+            for some in (pairs.entailed, pairs.contradicted)
+        )
 
     def draw(self, size: int, rng: np.random.Generator, on: device) -> NliBatch | None:
-        if not self._premises:
+        """So many of each kind that there is."""
+        entailed, contradicted = (
+            [some[index] for index in rng.integers(len(some), size=size).tolist()] if some else []
+            for some in (self._entailed, self._contradicted)
+        )
+        drawn = [*entailed, *contradicted]
+        if not drawn:
             return None
-        chosen = rng.integers(len(self._premises), size=size).tolist()
-        return NliBatch(*(padded([rows[index] for index in chosen], on) for rows in (self._premises, self._hypotheses)))
+        premises, hypotheses = zip(*drawn)
+        return NliBatch(padded(premises, on), padded(hypotheses, on), len(entailed))

@@ -85,7 +85,7 @@ class BestEpoch:
         with torch.no_grad(), precision(self._on):
             for start in range(0, len(self._held_out), BATCH):
                 batch = self._held_out.batch(range(start, min(start + BATCH, len(self._held_out))), self._on)
-                tokens = int(batch.replies.real[:, 1:].sum())
+                tokens = sum(length - 1 for length in batch.replies.lengths)
                 totals += [tokens * float(loss) for loss in reply_losses(network, batch)]
         means = totals / self._held_out.tokens
         return [float(mean) if np.isfinite(mean) else math.inf for mean in means]  # a training that has diverged

@@ -18,7 +18,7 @@ from understudy.agents.bob.network import CONSISTENCY, RESPONSE, BertOverBert, P
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["NliBatch", "ReplyBatch", "negative_log_likelihood", "reply_losses", "total_loss", "unlikelihood"]
+__all__ = ["NliBatch", "ReplyBatch", "pair_loss", "reply_losses", "total_loss", "unlikelihood"]
 
 LARGEST = 1 - 1e-6  # of a probability: its unlikelihood stays finite
 
@@ -30,10 +30,11 @@ class ReplyBatch(NamedTuple):
 
 
 class NliBatch(NamedTuple):
-    """Pairs of a premise and a hypothesis, which it entails or contradicts."""
+    """Pairs of a premise and a hypothesis: first those that it entails, then those that it contradicts."""
 
     premises: PaddedBatch
     hypotheses: PaddedBatch
+    entailed: int
 
 
 def negative_log_likelihood(logits: Tensor, targets: Tensor) -> Tensor:
@@ -42,50 +43,41 @@ def negative_log_likelihood(logits: Tensor, targets: Tensor) -> Tensor:
     return cross_entropy(logits.float(), targets)
 
 
-def unlikelihood(logits: Tensor, targets: Tensor) -> Tensor:
-    from torch.nn.functional import cross_entropy
-
-    probabilities = (-cross_entropy(logits.float(), targets, reduction="none")).exp()
-    return -(-probabilities.clamp(max=LARGEST)).log1p().mean()
+def unlikelihood(log_probs: Tensor) -> Tensor:
+    """- mean of ln(1 - p)."""
+    return -(-log_probs.exp().clamp(max=LARGEST)).log1p().mean()
 
 
 def reply_losses(network: BertOverBert, batch: ReplyBatch) -> tuple[Tensor, Tensor]:
     """NLL of the response decoder and of the consistency decoder."""
-    inputs, targets, real = _shifted(batch.replies)
+    inputs, targets, predicting = batch.replies.predictions()
     response = network.response(inputs, network.encode(batch.contexts))
     consistency = network.consistency(inputs, network.persona(batch.personas), response)
     return (
-        negative_log_likelihood(network.logits(RESPONSE, response[real]), targets),
-        negative_log_likelihood(network.logits(CONSISTENCY, consistency[real]), targets),
+        negative_log_likelihood(network.logits(RESPONSE, response.flatten(0, 1)[predicting]), targets),
+        negative_log_likelihood(network.logits(CONSISTENCY, consistency.flatten(0, 1)[predicting]), targets),
     )
 
 
-def total_loss(
-    network: BertOverBert,
-    replies: ReplyBatch,
-    entailed: NliBatch | None,
-    contradicted: NliBatch | None,
-    alpha: float,
-    beta: float,
-) -> Tensor:
-    """L; a term whose pairs are not there is left out."""
-    response, consistency = reply_losses(network, replies)
-    total = response + alpha * consistency
-    if entailed is not None:
-        total = total + beta * negative_log_likelihood(*_hypothesis_logits(network, entailed))
-    if contradicted is not None:
-        total = total + (1 - beta) * unlikelihood(*_hypothesis_logits(network, contradicted))
+def pair_loss(network: BertOverBert, pairs: NliBatch, beta: float) -> Tensor:
+    """beta UL+ + (1 - beta) UL-; one of them alone where all pairs are of one kind."""
+    from torch.nn.functional import cross_entropy
+
+    inputs, targets, predicting = pairs.hypotheses.predictions()
+    states = network.consistency(inputs, network.persona(pairs.premises), None).flatten(0, 1)[predicting]
+    log_probs = -cross_entropy(network.logits(CONSISTENCY, states).float(), targets, reduction="none")
+    tokens = sum(length - 1 for length in pairs.hypotheses.lengths[: pairs.entailed])
+    entailed, contradicted = log_probs[:tokens], log_probs[tokens:]
+    total = log_probs.new_zeros(())
+    if len(entailed):
+        total = total - beta * entailed.mean()
+    if len(contradicted):
+        total = total + (1 - beta) * unlikelihood(contradicted)
     return total
 
 
-def _hypothesis_logits(network: BertOverBert, pairs: NliBatch) -> tuple[Tensor, Tensor]:
-    """The consistency decoder's logits at every token of the hypotheses, and the tokens."""
-    inputs, targets, real = _shifted(pairs.hypotheses)
-    states = network.consistency(inputs, network.persona(pairs.premises), None)
-    return network.logits(CONSISTENCY, states[real]), targets
-
-
-def _shifted(replies: PaddedBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """What is read, what is to be predicted from it (padding left out), and where that is."""
-    real = replies.real[:, 1:]
-    return replies.ids[:, :-1], replies.ids[:, 1:][real], real
+def total_loss(network: BertOverBert, replies: ReplyBatch, pairs: NliBatch | None, alpha: float, beta: float) -> Tensor:
+    """L, without the pairs' part where there are none."""
+    response, consistency = reply_losses(network, replies)
+    total = response + alpha * consistency
+    return total if pairs is None else total + pair_loss(network, pairs, beta)

@@ -183,14 +183,14 @@ def _loss(
     seed: int,
     on: device,
 ) -> Loss:
-    entailed, contradicted = (PairSequences(some, sequencer) for some in (pairs.entailed, pairs.contradicted))
+    pair_sequences = PairSequences(pairs, sequencer)
 
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
         rng = np.random.default_rng((seed, step))
         size = max(len(batch) // 2, 1)
-        drawn = entailed.draw(size, rng, on), contradicted.draw(size, rng, on)
+        drawn = pair_sequences.draw(size, rng, on)
         step_network = network.with_parameters(parameters, settings.dropout)
         with precision(on):
-            return total_loss(step_network, replies.batch(batch.tolist(), on), *drawn, settings.alpha, settings.beta)
+            return total_loss(step_network, replies.batch(batch.tolist(), on), drawn, settings.alpha, settings.beta)
 
     return loss
