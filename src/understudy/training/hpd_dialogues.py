@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.readers.hpd.reading import Session, recognises, session_of
-from understudy.readers.jsonstream import json_members
+from understudy.readers.hpd.reading import Session, recognises, sessions
 from understudy.readers.source import SourceFile
 from understudy.story import Fact, Moment, Relation
 from understudy.text import did_you_mean, guess_language
@@ -43,7 +42,7 @@ def parse_given(given: str) -> frozenset[str]:
 def hpd_training_file(folder: Path) -> Path | None:
     """The English file of HPD in a folder that has no right replies; None where the folder has no file of HPD."""
     files = [path for path in sorted(folder.glob("*.json")) if recognises(SourceFile(path).head(), path)]
-    training = (path for path in files if all(_is_learnt_from(session) for session in _sessions(SourceFile(path))))
+    training = (path for path in files if all(_is_learnt_from(session) for session in sessions(SourceFile(path))))
     if (path := next(training, None)) is not None or not files:
         return path
     raise InputError(
@@ -60,7 +59,7 @@ def _is_learnt_from(session: Session) -> bool:
 def hpd_dialogues(path: Path, parts: frozenset[str]) -> list[ProfiledDialogue]:
     """The sessions of a file in which somebody answers somebody."""
     source = SourceFile(path)
-    dialogues = [_dialogue(source, session, parts) for session in _sessions(source)]
+    dialogues = [_dialogue(source, session, parts) for session in sessions(source)]
     return [dialogue for dialogue in dialogues if len(dialogue.turns) >= FEWEST]
 
 
@@ -73,11 +72,6 @@ def held_back_sessions(dialogues: Sequence[ProfiledDialogue], share: float, seed
     held = [dialogue for index, dialogue in enumerate(dialogues) if index in chosen]
     training = [dialogue for index, dialogue in enumerate(dialogues) if index not in chosen]
     return DialogueSplit(training, held, frozenset(profile for dialogue in held for profile in dialogue.profiles))
-
-
-def _sessions(source: SourceFile) -> Iterator[Session]:
-    for location, member in json_members(source):
-        yield session_of(source, location, member)
 
 
 def _dialogue(source: SourceFile, session: Session, parts: frozenset[str]) -> ProfiledDialogue:

@@ -16,19 +16,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from understudy.bench.generation.rows import Row
-from understudy.bench.hpd.crossvalidation import FEWEST_SCENES, FOLDS, REPEATS, TOO_FEW, scenes_of
-from understudy.bench.hpd.features import FeatureGroup, feature_rows
+from understudy.bench.hpd.crossvalidation import FOLDS, REPEATS
+from understudy.bench.hpd.features import FeatureGroup
 from understudy.bench.hpd.fitted_ranker import (
     FITTED,
     FITTED_AGENTS,
-    FittingSessions,
     feature_groups,
 )
+from understudy.bench.hpd.fitting import Fitting
 from understudy.bench.hpd.generation import PAIRED, HpdGeneration, judge_generation
 from understudy.bench.hpd.mistakes import worst_sessions
 from understudy.bench.hpd.parts import CANDIDATES, what_parts_add
@@ -166,7 +165,7 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
     file = {"file": path.name, "language": language}
     for given in (CANDIDATES, *setting.given):
         asked = [withhold(example, given) for example in examples]
-        fitting = _Fitting(setting, examples, asked, given)
+        fitting = _fitting(setting, examples, given)
         for agent in setting.agents if given != CANDIDATES else _blind(setting.agents):
             what: Row = {**file, "agent": agent, "given": given}
             begun = time.perf_counter()
@@ -195,6 +194,13 @@ def _judged(what: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(what[key]) for key in ("file", "agent", "given")}
 
 
+def _fitting(setting: _Setting, examples: Sequence[Example], given: str) -> Fitting:
+    def watch(doing: str, done: int, total: int) -> None:
+        setting.progress(f"{doing}, {given}", done, total)
+
+    return Fitting(examples, setting.training, given, setting.groups, setting.seed, watch)
+
+
 def _asked(setting: _Setting, agent: str, given: str, asked: Sequence[Example]) -> list[Scores] | str:
     """The agent's scores, or why there are none."""
     opened = setting.judged[agent]
@@ -208,42 +214,6 @@ def _asked(setting: _Setting, agent: str, given: str, asked: Sequence[Example]) 
         return [scores_of(opened, asked, watch, setting.cache)]
     except MissingExtra as error:
         return str(error)
-
-
-class _Fitting:
-    """Fits rankers on sessions of which only `given` is shown, and scores the judged ones."""
-
-    def __init__(self, setting: _Setting, examples: Sequence[Example], asked: Sequence[Example], given: str) -> None:
-        self._setting, self._asked, self._given = setting, asked, given
-        self._scenes = scenes_of(examples)  # sessions of one scene, whether it is shown or not
-        self.weights: dict[str, dict[str, float]] = {}
-
-    @cached_property
-    def _sessions(self) -> FittingSessions:
-        return self._prepared(self._asked)
-
-    @cached_property
-    def _training(self) -> FittingSessions:
-        """The sessions of another file."""
-        return self._prepared([withhold(example, self._given) for example in self._setting.training])
-
-    def scores(self, agent: str) -> list[Scores] | str:
-        """Of each repeat where rankers are cross-validated, else of the one ranker; or why there are none."""
-        if not self._setting.training and len(set(self._scenes)) < FEWEST_SCENES:
-            return TOO_FEW
-        remembers, learned = FITTED_AGENTS[agent], self._training if self._setting.training else self._sessions
-        ranker = learned.fit(range(len(learned.examples)), remembers)
-        self.weights[agent] = {name: weight for name, weight in ranker.weights().items() if weight}
-        if not self._setting.training:
-            return self._sessions.held_out_scores(self._scenes, remembers, self._setting.seed)
-        return [[self._sessions.scores(ranker, index) for index in range(len(self._asked))]]
-
-    def _prepared(self, examples: Sequence[Example]) -> FittingSessions:
-        groups = self._setting.groups
-        return FittingSessions(examples, groups, feature_rows(groups, examples, self._watch))
-
-    def _watch(self, doing: str, done: int, total: int) -> None:
-        self._setting.progress(f"{doing}, {self._given}", done, total)
 
 
 def _judge_writing(
