@@ -42,7 +42,7 @@ from understudy.story import Character, Fact, Moment, Relation
 from understudy.text import guess_language
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["READER", "events", "examples", "recognises", "sessions"]
+__all__ = ["READER", "dialogue_examples", "events", "examples", "recognises", "sessions"]
 
 LINE = re.compile(r"\s*([^:：]{1,80}?)\s*[:：]\s*(.*)", re.DOTALL)
 POSITION = re.compile(r"\s*book\s*(\d{1,4})\W*chapter\s*(\d{1,4})\s*", re.IGNORECASE)
@@ -87,6 +87,11 @@ class Session(NamedTuple):
                 yield match[1], match[2].strip(), line.strip()
             elif line.strip():
                 yield None, line.strip(), line.strip()
+
+    @property
+    def said(self) -> tuple[Turn, ...]:
+        """The lines that have a speaker."""
+        return tuple(Turn(speaker, text) for speaker, text, _ in self.turns if speaker and text)
 
     @property
     def replies(self) -> tuple[str, ...]:
@@ -193,9 +198,18 @@ def examples(source: SourceFile) -> Iterator[Example]:
         session = session_of(source, location, member)
         if session.positive is not None and session.positive.strip():
             has_questions = True
-            yield _example(source, session)
+            yield _example(source, session, session.said, session.replies, session.key)
     if not has_questions:
         raise source.error('no session has a "positive_response": questions are in HPD\'s test sets only')
+
+
+def dialogue_examples(source: SourceFile) -> Iterator[Example]:
+    """A question for every line that the owner of a session's relations answers with: its only candidate."""
+    for location, member in json_members(source):
+        session = session_of(source, location, member)
+        for index, turn in enumerate(session.said):
+            if index and turn.speaker == session.owner:
+                yield _example(source, session, session.said[:index], (turn.text,), f"{session.key}.{index}")
 
 
 def _scene_events(source: SourceFile, session: Session) -> Iterator[Event]:
@@ -242,19 +256,10 @@ def _fact_entry(span: DatedSpan[tuple[str, str], tuple[str, ...]]) -> FactEntry:
     return FactEntry(span.source, Fact(who, attribute, span.value, span.since, span.until))
 
 
-def sessions(source: SourceFile) -> Iterator[tuple[Situation, tuple[Turn, ...]]]:
-    """Every session as the owner of its relations knows it, and its turns, in the order of the file."""
-    for location, member in json_members(source):
-        yield _situation(source, session_of(source, location, member))
-
-
-def _example(source: SourceFile, session: Session) -> Example:
-    situation, history = _situation(source, session)
-    gold = frozenset(index for index, reply in enumerate(session.replies) if reply == session.replies[0])
-    return Example(situation, history, session.replies, gold, session.key)
-
-
-def _situation(source: SourceFile, session: Session) -> tuple[Situation, tuple[Turn, ...]]:
+def _example(
+    source: SourceFile, session: Session, history: tuple[Turn, ...], replies: tuple[str, ...], name: str
+) -> Example:
+    """The question that a session's annotations, what was said and the replies make; the first reply is right."""
     moment, owner = Moment(session.chapter, LEVELS), session.owner
     language = guess_language(session.scene + " ".join(session.lines))
     facts = [Fact(who, attribute, values, moment) for who, attribute, values in session.facts() if values]
@@ -264,7 +269,6 @@ def _situation(source: SourceFile, session: Session) -> tuple[Situation, tuple[T
         for statement in session.ties(source)
         if statement.of == owner and statement.holds
     )
-    history = tuple(Turn(speaker, text) for speaker, text, _ in session.turns if speaker and text)
     spoke = dict.fromkeys(turn.speaker for turn in reversed(history) if turn.speaker != owner)
     others = {
         name: Other(
@@ -283,7 +287,16 @@ def _situation(source: SourceFile, session: Session) -> tuple[Situation, tuple[T
         language=language,
     )
     faced = others[next(iter(spoke))] if spoke else None
-    return Situation(persona, session.scene.strip(), faced, tuple(others.values())), history
+    situation = Situation(persona, session.scene.strip(), faced, tuple(others.values()))
+    gold = frozenset(index for index, reply in enumerate(replies) if reply == replies[0])
+    return Example(situation, history, replies, gold, name)
+
+
+def sessions(source: SourceFile) -> Iterator[tuple[Situation, tuple[Turn, ...]]]:
+    """Every session as the owner of its relations knows it, and its turns, in the order of the file."""
+    for location, member in json_members(source):
+        session = session_of(source, location, member)
+        yield _example(source, session, session.said, ("",), session.key).situation, session.said
 
 
 READER = Reader("HPD sessions", recognises, events, examples)
