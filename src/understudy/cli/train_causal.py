@@ -37,7 +37,12 @@ OF_DIALOGUES = ("tokens", "rate", "lora", "window", "none", "both", "paraphrase"
 )  # fmt: skip
 @click.option("--merged", is_flag=True, help="Write the sum of adapters and base, not the adapters alone.")
 @click.option("--tokens", type=click.IntRange(16, 10_000_000), metavar="N", help="Tokens a step of dialogues.")
-@click.option("--rate", type=click.FloatRange(0, 1, min_open=True), metavar="X", help="Learning rate.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="X",
+    help="Learning rate (1e-3; 5e-5 for all weights).",
+)
 @click.option("--window", type=click.IntRange(16, 1_000_000), metavar="N", help="Tokens of a dialogue read at once.")
 @click.option("--none", type=click.FloatRange(0, 1), metavar="SHARE", help="Dialogues shown without a profile.")
 @click.option("--both", type=click.FloatRange(0, 1), metavar="SHARE", help="Dialogues shown with both profiles.")
