@@ -3,13 +3,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from chats import chat, volunteers
+from languagemodels import tiny_model as tiny_language_model
+from models import tiny_model
 from realdata import folder
-from understudy.bench.chats.judged import bench_judged_chats
+from understudy.bench.chats.judged import bench_judged_chats, open_language_model
+from understudy.bench.chats.measures import chat_measures
+from understudy.bench.chats.records import ChatLine, ChatRecord
 from understudy.bench.compare import compare_runs
-from understudy.errors import InputError
+from understudy.dialogue import Situation, Turn
+from understudy.errors import AgentError, InputError
+from understudy.persona import Other, Persona
 
 
 @pytest.fixture
@@ -52,6 +59,25 @@ def test_a_sample_and_nothing_to_judge(data: Path) -> None:
     volunteers(data, [chat(0, score=None, match="")])
     with pytest.raises(InputError, match="no chat that somebody scored"):
         bench_judged_chats(data)
+
+
+def test_perplexity_by_a_generative_agent_or_by_a_model_alone(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="language models need the extra 'train'")
+    record = ChatRecord(
+        "1", ("human", "bot"), (("i sail.",), ("i knit.",)), (ChatLine(0, "the key"), ChatLine(1, "my boat"))
+    )
+    alone = open_language_model(str(tiny_language_model(tmp_path / "bert", "masked", ["the", "key", "my", "boat"])))
+    agent = open_language_model(str(tiny_model("seq2seq", tmp_path / "lstm")))
+    for model in (alone, agent):
+        measures = chat_measures([record], model=model)
+        assert measures["perplexity", "bot"][0] > 1 and measures["perplexity", "human"][0] > 1
+    faced = Other("the person")
+    situation = Situation(Persona("the bot", profile=("i knit.",)), faced=faced, present=(faced,))
+    said = agent.log_probs(situation, [Turn("the person", "the key")], "my boat")
+    value = chat_measures([record], model=agent)["perplexity", "bot"][0]
+    assert value == pytest.approx(np.exp(-np.mean(said)), rel=1e-3)
+    with pytest.raises(AgentError, match="no log-probabilities"):
+        open_language_model(str(tiny_model("starspace", tmp_path / "ranker")))
 
 
 def test_the_published_chats_keep_what_was_reached() -> None:

@@ -115,3 +115,11 @@ def test_ranking_agents_talk_with_a_files_replies(
     record = hold_chat((("human", None), (name, agent)), seatings[0], 4, "self")
     assert set(record.said(1)) <= {exchange.said.text for exchange in exchanges}
     assert len(record.said(1)) == 2
+
+
+def test_an_agent_that_writes_talks_in_its_own_words(seatings: list[Seating], tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="an LSTM needs the extra 'train'")
+    agent = agent_named(str(tiny_model("seq2seq", tmp_path / "model")), lambda _: ())
+    record = hold_chat((("lstm", agent), ("lstm", agent)), seatings[0], 4, "self")
+    assert len(record.turns) == 4
+    assert record == hold_chat((("lstm", agent), ("lstm", agent)), seatings[0], 4, "self")

@@ -129,7 +129,7 @@ def _mean(values: Sequence[float] | Reals) -> float:
 
 def _perplexity(model: LanguageModel, chat: ChatRecord, side: int) -> float:
     """exp of the mean surprise of a token of the side's messages, each after what was said before it."""
-    faced = Other(NAMES[1 - side], chat.profiles[1 - side])
+    faced = Other(NAMES[1 - side])  # nobody was shown the other's profile
     situation = Situation(Persona(NAMES[side], profile=chat.profiles[side]), faced=faced, present=(faced,))
     history = [Turn(NAMES[turn.side], turn.text) for turn in chat.turns]
     positions = [at for at, turn in enumerate(chat.turns) if turn.side == side and turn.text.strip()]
