@@ -137,20 +137,12 @@ def test_the_chapter_so_far_is_read_and_no_other(trained: Path) -> None:
     assert guesses(3, 2) == guesses()
 
 
-def test_of_a_long_past_the_last_lines_are_read(bases: Mapping[str, Path], words: SceneTokenizer) -> None:
-    model = open_transformer(bases["causal"], "cpu")
-    guesser = NamingGuesser(model, "Keys", CAST, NamingSettings(window=96, history=20))
-    for number in range(1, 9):
-        guesser.remember(scene(number, ("Ines", "I like keys"), ("Vera", f"no more {'bees' if number < 8 else 'wax'}")))
-    past = guesser._past
-    assert len(past) <= 20 and text(words, past).endswith("Vera : no more wax")
-
-
 def test_history_leaves_room_for_the_scene(bases: Mapping[str, Path], words: SceneTokenizer) -> None:
     guesser = NamingGuesser(open_transformer(bases["causal"], "cpu"), "Keys", CAST, NamingSettings(history=4096))
-    for number in range(1, 60):
-        guesser.remember(scene(number, ("Ines", "where are the keys"), ("Vera", "no more wax")))
-    assert words.longest // 4 < len(guesser._past) <= words.longest // 2
+    told = [scene(number, ("Ines", "where are the keys"), ("Vera", "no more wax")) for number in range(1, 61)]
+    for earlier in told[:-1]:
+        guesser.remember(earlier)
+    assert words.longest // 4 < len(guesser._recent.before(told[-1])) <= words.longest // 2
 
 
 def test_of_a_crowd_not_everybody_is_told(words: SceneTokenizer) -> None:

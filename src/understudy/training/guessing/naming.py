@@ -41,6 +41,7 @@ from understudy.training.guessing.finetuning import (
 )
 from understudy.training.guessing.network import length_batches, write_network
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
+from understudy.training.guessing.recent_scenes import RecentScenes
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
 from understudy.training.task import check_output
 
@@ -59,6 +60,7 @@ __all__ = [
 ]
 
 AGENT = "naming"
+IGNORED = -100  # padding, which nothing is learned from
 ROOM = 1 << 13  # tokens that go through the network at once
 TEMPERATURE = 0.3  # the model is overconfident; chosen on held-back scenes
 
@@ -145,10 +147,12 @@ def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
         from torch.nn.functional import cross_entropy
 
         inputs = model.batch([shown[number] for number in batch.tolist()])
-        with precision(inputs["input_ids"].device):
-            logits = functional_call(model.network, dict(parameters), (), inputs).logits[:, :-1]
-        real = inputs["attention_mask"][:, 1:] == 1
-        return cross_entropy(logits[real].float(), inputs["input_ids"][:, 1:][real])
+        ids, real = inputs["input_ids"], inputs["attention_mask"]
+        with precision(ids.device):
+            # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
+            logits = functional_call(model.network, dict(parameters), (), {"input_ids": ids}).logits[:, :-1]
+        wanted = ids[:, 1:].masked_fill(real[:, 1:] == 0, IGNORED)
+        return cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED)
 
     return loss
 
@@ -157,46 +161,30 @@ class NamingGuesser:
     """A trained model for one of the casts it has learned; it keeps the scenes of the current chapter as context."""
 
     def __init__(self, model: Transformer, title: str, main: Sequence[str], settings: NamingSettings) -> None:
-        self._model, self._title, self._main = model, title, tuple(main)
+        self._model, self._title = model, title
         self._words = SceneTokenizer(model.tokenizer, model.network.config)
-        self._history = min(settings.history, self._words.longest // 2)
-        self._window = min(settings.window, self._words.longest - self._history)
-        self._past: list[int] = []
-        self._chapter: tuple[int, ...] = ()
+        history = min(settings.history, self._words.longest // 2)
+        self._window = min(settings.window, self._words.longest - history)
+        self._recent = RecentScenes(self._words, main, title, self._window, history)
 
     def remember(self, scene: Scene) -> None:
-        self._enter_chapter(scene)
-        speaking = {line.speaker for line in scene.lines}
-        cast = [who for who in self._main if who in speaking]
-        for tokens, _ in scene_prompts(scene, cast, self._title, self._words, self._window):
-            self._past += tokens
-        if len(self._past) > self._history:
-            cut = len(self._past) - self._history
-            line_end = self._words.split[-1]
-            begin = next((at + 1 for at in range(cut, len(self._past)) if self._past[at] == line_end), len(self._past))
-            self._past = self._past[begin:]
+        self._recent.remember(scene)
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
-        self._enter_chapter(masked)
+        before = [self._words.first, *self._recent.before(masked)]
         masks, candidates = masks_of(masked), [persona.name for persona in personas]
         if not masks:
             return {}
 
         def scored(ways: Ints) -> Reals:
             namings = [dict(zip(masks, (candidates[at] for at in assignment))) for assignment in ways]
-            return self._scores([_named(masked, names) for names in namings], candidates)
+            return self._scores(before, [_named(masked, names) for names in namings], candidates)
 
         ways, scores = score_assignments(len(masks), len(candidates), scored)
         raised = np.exp(TEMPERATURE * (scores - scores.max()))
         return named(masks, candidates, spread_over(ways, raised / raised.sum(), len(candidates)))
 
-    def _enter_chapter(self, scene: Scene) -> None:
-        """Another chapter begins: what was said in the last one is not said just before."""
-        if scene.moment.numbers[:2] != self._chapter:
-            self._past, self._chapter = [], scene.moment.numbers[:2]
-
-    def _scores(self, scenes: Sequence[Scene], candidates: Sequence[str]) -> Reals:
-        before = [self._words.first, *self._past]
+    def _scores(self, before: list[int], scenes: Sequence[Scene], candidates: Sequence[str]) -> Reals:
         prompts = [
             (number, before + tokens, len(before) + heading)
             for number, scene in enumerate(scenes)
@@ -210,14 +198,21 @@ class NamingGuesser:
         return scores
 
     def _log_probs(self, prompts: Sequence[tuple[list[int], int]]) -> list[float]:
-        """The log-probability of each sequence's tokens from a place on."""
+        """The log-probability of each sequence's tokens from a position on."""
         import torch
 
         inputs = self._model.batch([tokens for tokens, _ in prompts])
-        with torch.no_grad(), precision(inputs["input_ids"].device):
-            logs = self._model.network(**inputs).logits[:, :-1].float().log_softmax(-1)
-        own = logs.gather(-1, inputs["input_ids"][:, 1:, None])[..., 0]
-        return [float(own[row, begin - 1 : len(tokens) - 1].sum()) for row, (tokens, begin) in enumerate(prompts)]
+        first = min(begin for _, begin in prompts) - 1  # what stands before is read, and not predicted
+        on = inputs["input_ids"].device
+        with torch.no_grad(), precision(on):
+            # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
+            logs = self._model.network(input_ids=inputs["input_ids"]).logits[:, first:-1].float().log_softmax(-1)
+        own = logs.gather(-1, inputs["input_ids"][:, first + 1 :, None])[..., 0]
+        places = torch.arange(first + 1, inputs["input_ids"].shape[1], device=on)
+        begins = torch.tensor([begin for _, begin in prompts], device=on)[:, None]
+        ends = torch.tensor([len(tokens) for tokens, _ in prompts], device=on)[:, None]
+        values: list[float] = (own * ((places >= begins) & (places < ends))).sum(dim=1).tolist()
+        return values
 
 
 def _named(scene: Scene, names: Mapping[str, str]) -> Scene:

@@ -15,6 +15,7 @@ only on what stands before it, so a question about every mask is appended to the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ __all__ = [
     "LabelledInput",
     "Trunk",
     "head_start",
+    "is_causal",
     "length_batches",
     "loss_of",
     "open_trunk",
@@ -46,6 +48,8 @@ __all__ = [
     "write_network",
 ]
 
+LONGFORMER = "longformer"
+ATTENTION_WINDOW = 256  # tokens that a Longformer's token reads around itself, as in the paper
 TRUNK = "trunk."  # the names of its parameters among those that are trained
 ROOM = 1 << 14  # tokens that go through the network at once
 
@@ -65,6 +69,7 @@ class Trunk(SceneTokenizer):
             (token_id for token_id in (tokenizer.pad_token_id, tokenizer.eos_token_id) if token_id is not None), 0
         )
         self._typed = getattr(network.config, "type_vocab_size", 0) > 1
+        self._global = network.config.model_type == LONGFORMER
 
     def parameters(self) -> dict[str, Tensor]:
         return {TRUNK + name: tensor for name, tensor in self.network.named_parameters()}
@@ -81,8 +86,7 @@ class Trunk(SceneTokenizer):
             inputs = self._batch([sequences[row] for row in rows], [seconds[row] for row in rows])
             with precision(inputs["input_ids"].device):
                 hidden = functional_call(self.network, own, (), inputs).last_hidden_state.float()
-            real = hidden[inputs["attention_mask"] == 1]
-            by_row |= zip(rows, real.split([len(sequences[row]) for row in rows]))
+            by_row |= {row: states[: len(sequences[row])] for row, states in zip(rows, hidden)}
         return [by_row[row] for row in range(len(sequences))]
 
     def name_vectors(self, parameters: Mapping[str, Tensor], names: Sequence[str]) -> Tensor:
@@ -101,9 +105,13 @@ class Trunk(SceneTokenizer):
             ids[row, : len(sequence)] = torch.tensor(sequence)
             real[row, : len(sequence)] = 1
             types[row, len(sequence) - second : len(sequence)] = 1
-        inputs = {"input_ids": ids, "attention_mask": real}
+        # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
+        inputs = {"input_ids": ids} if self.causal else {"input_ids": ids, "attention_mask": real}
         if self._typed:
             inputs["token_type_ids"] = types
+        if self._global:  # every token reads the first one and is read by it, however far away
+            inputs["global_attention_mask"] = torch.zeros_like(real)
+            inputs["global_attention_mask"][:, 0] = 1
         return {name: tensor.to(self.network.device) for name, tensor in inputs.items()}
 
 
@@ -121,6 +129,38 @@ def length_batches(lengths: Sequence[int], room: int = ROOM) -> Iterator[list[in
 
 def open_trunk(source: str | Path | None, device: str = "cpu") -> Trunk:
     """The network in a folder or .gguf file, or by its name at Hugging Face; without a place the installed MiniLM."""
+    where, options = located(installed_base() if source is None else source)
+    with _reading(source or PACKAGE) as transformers:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
+        config = transformers.AutoConfig.from_pretrained(where, **options)
+        if config.model_type == LONGFORMER:
+            config.attention_window = _narrowed(config.attention_window, config.num_hidden_layers)
+        network = transformers.AutoModel.from_pretrained(where, config=config, use_safetensors=True, **options)
+        if "gguf_file" in options:  # dequantised: it can be trained and saved like any other
+            packed, network = network, transformers.AutoModel.from_config(network.config)
+            network.load_state_dict(packed.state_dict())
+    if getattr(network, "pooler", None) is not None:
+        network.pooler = None  # unused, and randomly initialised where a folder has none
+    return Trunk(network.float().to(device), tokenizer)
+
+
+def is_causal(source: str | Path) -> bool:
+    """Whether a model reads from left to right only."""
+    where, options = located(source)
+    with _reading(source) as transformers:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
+    return tokenizer.mask_token_id is None
+
+
+def _narrowed(windows: int | Sequence[int], layers: int) -> list[int]:
+    """The attention window of every layer of a Longformer, no wider than the paper's."""
+    of_layers = [windows] * layers if isinstance(windows, int) else windows
+    return [min(window, ATTENTION_WINDOW) for window in of_layers]
+
+
+@contextmanager
+def _reading(source: str | Path) -> Iterator[Any]:
+    """The library that reads models; whatever it says of a damaged one is the user's to know."""
     try:
         transformers = import_library("transformers")
         logging = import_library("transformers.utils.logging")
@@ -128,20 +168,12 @@ def open_trunk(source: str | Path | None, device: str = "cpu") -> Trunk:
         raise MissingExtra("training a guesser", "train") from error
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    where, options = located(installed_base() if source is None else source)
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
-        network = transformers.AutoModel.from_pretrained(where, use_safetensors=True, **options)
-        if "gguf_file" in options:  # dequantised: it can be trained and saved like any other
-            packed, network = network, transformers.AutoModel.from_config(network.config)
-            network.load_state_dict(packed.state_dict())
+        yield transformers
     except ImportError as error:
         raise MissingExtra(f"this model ({str(error).splitlines()[0]})", "train") from error
     except Exception as error:  # the library raises anything for a damaged file
-        raise InputError(f"cannot be opened ({first_line(error)}): {WANTED}", source or PACKAGE) from error
-    if getattr(network, "pooler", None) is not None:
-        network.pooler = None  # unused, and randomly initialised where a folder has none
-    return Trunk(network.float().to(device), tokenizer)
+        raise InputError(f"cannot be opened ({first_line(error)}): {WANTED}", source) from error
 
 
 def write_network(folder: Path, network: Any, tokenizer: Any, learnt: Mapping[str, NDArray[np.float32]]) -> None:
@@ -229,25 +261,38 @@ def scores_of(
 
 def loss_of(scores: Tensor, examples: Sequence[LabelledInput], among_cast: bool, together: float) -> Tensor:
     """The loss of the module's docstring; `together` is the weight of whole assignments."""
-    import torch
     from torch.nn.functional import cross_entropy
 
-    alone, whole = scores.new_zeros(()), scores.new_zeros(())
-    row, counted = 0, 0
-    for example in examples:
-        masks = len(example.encoded.masks)
-        own = scores[row : row + masks]
-        classes = example.cast if among_cast else example.candidates
-        wanted = _index([classes.index(answer) for answer in example.answers], scores)
-        alone = alone + cross_entropy(own[:, list(classes)], wanted, reduction="sum")
+    classes = [example.cast if among_cast else example.candidates for example in examples]
+    most = max(map(len, classes))
+    among: list[list[int]] = []
+    wanted: list[int] = []
+    same_size: dict[int, list[list[list[int]]]] = {}
+    for example, own in zip(examples, classes):
+        masks, row = len(example.encoded.masks), len(among)
+        among += [[*own, *[NOBODY] * (most - len(own))]] * masks
+        wanted += [own.index(answer) for answer in example.answers]
         if together and 1 < masks == len(example.candidates) and can_list(masks):
-            assignments = torch.from_numpy(all_assignments(masks, masks)).to(scores.device)
-            among = own[:, list(example.answers)]  # the right assignment is 0, 1, 2, ..., which is listed first
-            totals = among[torch.arange(masks, device=scores.device), assignments].sum(dim=1)
-            whole = whole + torch.logsumexp(totals, 0) - totals[0]
-            counted += masks
-        row += masks
-    return alone / row + together * whole / max(counted, 1)
+            # the right assignment is 0, 1, 2, ..., which is listed first
+            pairs = [
+                [(row + number) * scores.shape[1] + answer for answer in example.answers] for number in range(masks)
+            ]
+            same_size.setdefault(masks, []).append(pairs)
+    columns = _index(among, scores)
+    competing = scores.gather(1, columns.clamp(min=0)).masked_fill(columns == NOBODY, float("-inf"))
+    loss = cross_entropy(competing, _index(wanted, scores))
+    counted = sum(masks * len(tables) for masks, tables in same_size.items())
+    for tables in same_size.values():
+        totals = _assignment_totals(scores.flatten()[_index(tables, scores)])
+        loss = loss + together * (totals.logsumexp(dim=1) - totals[:, 0]).sum() / counted
+    return loss
+
+
+def _assignment_totals(tables: Tensor) -> Tensor:
+    """From `[scene, mask, candidate]` to the sum of each assignment, `[scene, assignment]`."""
+    masks = tables.shape[1]
+    assignments = _index(all_assignments(masks, masks), tables)
+    return tables[:, _index(range(masks), tables), assignments].sum(dim=2)
 
 
 def _pooled(parameters: Parameters, what: str, values: Tensor, owners: Tensor, count: int) -> Tensor:
@@ -262,7 +307,8 @@ def _pooled(parameters: Parameters, what: str, values: Tensor, owners: Tensor, c
     return values.new_zeros(count, values.shape[1]).index_add(0, owners, values * shares[:, None])
 
 
-def _index(numbers: Sequence[int], beside: Tensor) -> Tensor:
+def _index(numbers: Any, beside: Tensor) -> Tensor:
+    """Whole numbers, in lists of any depth, on the device of another tensor."""
     import torch
 
-    return torch.tensor(numbers, dtype=torch.long, device=beside.device)
+    return torch.from_numpy(np.asarray(numbers, dtype=np.int64)).to(beside.device)

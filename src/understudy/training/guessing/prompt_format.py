@@ -15,6 +15,7 @@ A reader's input is one or more sequences, and says whose each token is:
     scene-pooling   the whole scene, 'P0: utterance' line by line, of which a mask owns its lines; split between lines
                     into windows that the model can read, `longest` tokens in all, after a heading with the candidates.
                     For a causal model it ends with 'P0 is', 'P1 is', whose states have read all of it. (Longformer-P)
+                    With `history`, what happened just before is read first, with its names.
 
 Lengths are in the model's own tokens.
 """
@@ -52,7 +53,8 @@ LEAST = 16  # tokens of a scene that a window holds, however long its heading is
 Part = tuple[list[int], int]
 """Tokens, and how many of them are the heading."""
 
-KINDS = ("vanilla", "multi-row", "scene-pooling")
+WHOLE = "scene-pooling"
+KINDS = ("vanilla", "multi-row", WHOLE)
 NOBODY = -1
 SETTING = 150  # tokens of a setting that are read
 QUESTION = 8  # tokens of the question about a mask, more or less
@@ -145,7 +147,9 @@ def chunks(
 
 @dataclass(frozen=True, slots=True)
 class InputFormat:
-    """How scenes are read. `context` gives a row what was said before its utterance."""
+    """How scenes are read. `context` gives a row what was said before its utterance; `history` counts the tokens of
+    earlier scenes that are read before the whole scene.
+    """
 
     kind: str = "scene-pooling"
     rows: int = 12
@@ -155,6 +159,7 @@ class InputFormat:
     context: bool = True
     window: int = 2048
     longest: int = 2048
+    history: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -162,6 +167,10 @@ class InputFormat:
         for name in ("rows", "row", "window", "longest"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        if self.history < 0:
+            raise InputError(f"history is at least 0, not {self.history}")
+        if self.history and self.kind != WHOLE:
+            raise InputError(f"history is read by {WHOLE} alone, not by {self.kind}")
 
 
 @dataclass(slots=True)
@@ -189,15 +198,18 @@ class ReaderInput:
 
 
 def reader_input(
-    scene: Scene, candidates: Sequence[str], title: str, reading: InputFormat, words: SceneTokenizer
-) -> ReaderInput:
+    scene: Scene, candidates: Sequence[str], title: str, reading: InputFormat, words: SceneTokenizer,
+    before: Sequence[int] = (),
+) -> ReaderInput:  # fmt: skip
+    """The scene as a reader gets it; `before` are the tokens of what happened just before."""
     encoded = ReaderInput(masks_of(scene))
     if reading.kind == "vanilla":
         _add_whole(encoded, scene, words)
     elif reading.kind == "multi-row":
         _add_rows(encoded, scene, reading, words)
     else:
-        _add_windows(encoded, scene, f"Scene from {title} with {', '.join(candidates)}.", reading, words)
+        heading = words.tokens(f"Scene from {title} with {', '.join(candidates)}.")
+        _add_windows(encoded, scene, heading, before, reading, words)
     return encoded
 
 
@@ -236,12 +248,17 @@ def _add_rows(encoded: ReaderInput, scene: Scene, reading: InputFormat, words: S
         encoded.add([words.first], [number])
 
 
-def _add_windows(encoded: ReaderInput, scene: Scene, heading: str, reading: InputFormat, words: SceneTokenizer) -> None:
+def _add_windows(
+    encoded: ReaderInput, scene: Scene, heading: Sequence[int], before: Sequence[int], reading: InputFormat,
+    words: SceneTokenizer,
+) -> None:  # fmt: skip
     numbers = {mask: number for number, mask in enumerate(encoded.masks)}
     window = min(reading.window, words.longest)
-    head = [words.first, *words.tokens(heading)][: window // 4]  # of a crowd not all names fit
+    head = [words.first, *heading][: window // 4]  # of a crowd not all names fit
     most = min(len(encoded.masks), window // 2 // QUESTION - 1)  # nor do questions about all
     room = window - len(head) - (QUESTION * (most + 1) if words.causal else 0)
+    past = before[-(room // 2) :] if before else ()
+    head, room = [words.first, *past, *head[1:]], room - len(past)
     setting = words.aside(scene.setting)[:SETTING] if scene.setting else []
 
     def size(line: Line) -> int:

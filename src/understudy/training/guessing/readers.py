@@ -8,8 +8,8 @@ candidates.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,12 +39,14 @@ from understudy.training.guessing.network import (
     LabelledInput,
     Trunk,
     head_start,
+    is_causal,
     loss_of,
     open_trunk,
     scores_of,
     write_network,
 )
-from understudy.training.guessing.prompt_format import InputFormat, reader_input
+from understudy.training.guessing.prompt_format import InputFormat, reader_input, unmasked
+from understudy.training.guessing.recent_scenes import RecentScenes, scenes_with_history
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
 from understudy.training.pretrained import Weights
 from understudy.training.task import check_output
@@ -52,10 +54,19 @@ from understudy.training.task import check_output
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "READERS", "ReaderGuesser", "ReaderSettings", "ReaderTask", "open_reader", "train_reader"]
+__all__ = [
+    "AGENT",
+    "ReaderGuesser",
+    "ReaderSettings",
+    "ReaderTask",
+    "default_settings",
+    "open_reader",
+    "train_reader",
+]
 
 AGENT = "scene-reader"
 WEIGHTS = "head.safetensors"
+NUMBERINGS = 4  # of the masks, over which an answer is averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,18 @@ READERS: dict[str, ReaderSettings] = {
     "multi-row": ReaderSettings(InputFormat("multi-row"), epochs=4, batch=32, together=0.5),
     "scene-pooling": ReaderSettings(InputFormat("scene-pooling"), epochs=5, batch=64, together=0.5),
 }
-"""What suited scenes held back, with MiniLM. A causal model has learned enough from scenes after two epochs."""
+"""What suited scenes held back, with MiniLM."""
+
+CAUSAL_READERS: dict[str, ReaderSettings] = {
+    **{kind: replace(settings, epochs=2) for kind, settings in READERS.items()},
+    "scene-pooling": ReaderSettings(InputFormat("scene-pooling", history=400), epochs=2, batch=16, together=2.0),
+}
+"""A causal model, which is larger, has learned enough from scenes after two epochs."""
+
+
+def default_settings(kind: str, base: str | Path | None = None) -> ReaderSettings:
+    """What suits a kind of reader that begins with this base."""
+    return (CAUSAL_READERS if base is not None and is_causal(base) else READERS)[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +145,11 @@ def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFol
     casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
     training, held_out = held_back(task.lessons, task.settings.held_back)
     trunk = open_trunk(task.base, on.type)
-    scenes = [(title, scene) for title, lessons in training.items() for scene in _with_masks(lessons)]
+    scenes = [
+        TrainingScene(title, scene, before)
+        for title, lessons in training.items()
+        for scene, before in _with_masks(lessons, title, task.settings.reading, trunk)
+    ]
     start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in trunk.parameters().items()}
     trunk.network.train()
 
@@ -145,28 +171,45 @@ def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFol
     return finetune(task, learner, casts, training, held_out, on, begun, progress)
 
 
-def _with_masks(lessons: TrainingScenes) -> list[Scene]:
+@dataclass(frozen=True, slots=True)
+class TrainingScene:
+    """A scene with names, the title of its story, and the tokens of what happened just before it."""
+
+    title: str
+    scene: Scene
+    before: Sequence[int]
+
+
+def _with_masks(
+    lessons: TrainingScenes, title: str, reading: InputFormat, trunk: Trunk
+) -> Iterator[tuple[Scene, list[int]]]:
+    """The scenes that somebody can be masked in, each with what happened just before."""
     main = set(lessons.main)
-    return [scene for scene in lessons.scenes if any(line.speaker in main for line in scene.lines)]
+    for scene, before in scenes_with_history(lessons.scenes, _recent_scenes(trunk, lessons.main, title, reading)):
+        if any(line.speaker in main for line in scene.lines):
+            yield scene, before
 
 
-def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[tuple[str, Scene]]) -> Loss:
+def _recent_scenes(trunk: Trunk, main: Sequence[str], title: str, reading: InputFormat) -> RecentScenes:
+    return RecentScenes(trunk, main, title, min(reading.window, trunk.longest), reading.history)
+
+
+def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[TrainingScene]) -> Loss:
     settings = task.settings
 
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
-        shown = [scenes[number] for number in batch.tolist()]
-        inputs = [_question(title, scene, task, casts, trunk, step) for title, scene in shown]
+        inputs = [_question(scenes[number], task, casts, trunk, step) for number in batch.tolist()]
         scores = scores_of(parameters, [question.encoded for question in inputs], trunk, casts.names, settings.dropout)
         return loss_of(scores, inputs, settings.among_cast, settings.together)
 
     return loss
 
 
-def _question(title: str, scene: Scene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
-    lessons = task.lessons[title]
-    masked = Masking(lessons.main, lessons.names, seed=step).masked(scene)
+def _question(shown: TrainingScene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
+    title, lessons = shown.title, task.lessons[shown.title]
+    masked = Masking(lessons.main, lessons.names, seed=step).masked(shown.scene)
     candidates = masked.candidates if len(masked.answers) > 1 else tuple(sorted(lessons.main))
-    encoded = reader_input(masked.scene, candidates, title, task.settings.reading, trunk)
+    encoded = reader_input(masked.scene, candidates, title, task.settings.reading, trunk, shown.before)
     return LabelledInput(
         encoded,
         casts.classes(title, candidates),
@@ -183,6 +226,10 @@ class ReaderGuesser:
     ) -> None:
         self._trunk, self._casts, self._title, self._reading = trunk, casts, title, reading
         self._parameters = {**trunk.parameters(), **head}
+        self._recent = _recent_scenes(trunk, casts.to_json()[title], title, reading)
+
+    def remember(self, scene: Scene) -> None:
+        self._recent.remember(scene)
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
         import torch
@@ -190,11 +237,28 @@ class ReaderGuesser:
         masks, candidates = masks_of(masked), [persona.name for persona in personas]
         if not masks:
             return {}
-        encoded = reader_input(masked, sorted(candidates), self._title, self._reading, self._trunk)
+        before, names = self._recent.before(masked), sorted(candidates)
+        batch = [
+            reader_input(renumbered, names, self._title, self._reading, self._trunk, before)
+            for renumbered in _renumberings(masked, masks, self._reading)
+        ]
         with torch.no_grad():
-            scores = scores_of(self._parameters, [encoded], self._trunk, self._casts.names)
-        among = scores[:, list(self._casts.classes(self._title, candidates))]
-        return named(masks, candidates, among.softmax(dim=1).double().cpu().numpy())
+            scores = scores_of(self._parameters, batch, self._trunk, self._casts.names)
+        among = scores[:, list(self._casts.classes(self._title, candidates))].log_softmax(dim=1)
+        mean = among.reshape(len(batch), len(masks), len(candidates)).mean(dim=0)
+        return named(masks, candidates, mean.softmax(dim=1).double().cpu().numpy())
+
+
+def _renumberings(scene: Scene, masks: Sequence[str], reading: InputFormat) -> Iterator[Scene]:
+    """The scene under some numberings of its masks. Numbers mean nothing, yet a model may heed them a little.
+
+    The order in which masks first speak stays the same. `vanilla` never reads them.
+    """
+    yield scene
+    for shift in range(1, 1 if reading.kind == "vanilla" else min(len(masks), NUMBERINGS)):
+        renamed = {mask: masks[(number + shift) % len(masks)] for number, mask in enumerate(masks)}
+        lines = tuple(replace(line, speaker=who) for line, who in zip(scene.lines, unmasked(scene, renamed)))
+        yield replace(scene, lines=lines)
 
 
 def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> ReaderGuesser:
