@@ -8,7 +8,8 @@
     loss      = - mean ln P(m is its c), P a softmax of s over the scene's candidates or the whole cast
                 - weight * mean over masks of ln P(the right assignment), P a softmax over all assignments
 
-A cast has classes of its own: those of one show never compete with another's. In a causal model a token's state depends
+Of a Longformer every token reads a window around itself and the first token, which reads all. A cast has classes of its
+own: those of one show never compete with another's. In a causal model a token's state depends
 only on what stands before it, so a question about every mask is appended to the scene (see `prompt_format`).
 """
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, MissingExtra
 from understudy.guessing.assignment import all_assignments, can_list
 from understudy.libraries import import_library
-from understudy.metrics.transformer_lm import WANTED, first_line, located
+from understudy.metrics.transformer_lm import CAUSAL, MASKED, WANTED, first_line, located
 from understudy.training.bert import precision
 from understudy.training.guessing.prompt_format import NOBODY, ReaderInput, SceneTokenizer
 from understudy.training.pretrained import PACKAGE, installed_base
@@ -36,14 +37,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEAD",
+    "LONGFORMER",
     "TRUNK",
     "LabelledInput",
     "Trunk",
     "head_start",
-    "is_causal",
     "length_batches",
     "loss_of",
     "open_trunk",
+    "reading_of",
     "scores_of",
     "write_network",
 ]
@@ -144,12 +146,14 @@ def open_trunk(source: str | Path | None, device: str = "cpu") -> Trunk:
     return Trunk(network.float().to(device), tokenizer)
 
 
-def is_causal(source: str | Path) -> bool:
-    """Whether a model reads from left to right only."""
+def reading_of(source: str | Path) -> str:
+    """How a model reads: CAUSAL from left to right, MASKED all at once, LONGFORMER in windows around each token."""
     where, options = located(source)
     with _reading(source) as transformers:
+        if transformers.AutoConfig.from_pretrained(where, **options).model_type == LONGFORMER:
+            return LONGFORMER
         tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
-    return tokenizer.mask_token_id is None
+    return CAUSAL if tokenizer.mask_token_id is None else MASKED
 
 
 def _narrowed(windows: int | Sequence[int], layers: int) -> list[int]:

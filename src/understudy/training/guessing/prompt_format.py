@@ -48,6 +48,7 @@ __all__ = [
 MASK = re.compile(r"\bP\d+\b")
 SHORTEST = 128  # tokens that a model must be able to read at once
 UNBOUNDED = 1 << 20  # a tokenizer without a limit names a far larger one
+COUNTED_FROM_PADDING = ("roberta", "xlm-roberta", "camembert", "longformer")
 LEAST = 16  # tokens of a scene that a window holds, however long its heading is
 
 Part = tuple[list[int], int]
@@ -66,7 +67,7 @@ class SceneTokenizer:
     def __init__(self, tokenizer: Any, config: Any) -> None:
         self.tokenizer = tokenizer
         self.causal = tokenizer.mask_token_id is None
-        limits = [getattr(config, "max_position_embeddings", None), tokenizer.model_max_length]
+        limits = [_positions(config), tokenizer.model_max_length]
         self.longest = min((int(value) for value in limits if value and value < UNBOUNDED), default=UNBOUNDED)
         if self.longest < SHORTEST:
             raise InputError(
@@ -97,6 +98,14 @@ class SceneTokenizer:
     def aside(self, text: str) -> list[int]:
         """A setting or direction, on a line of its own."""
         return [*self.split, *self.tokens("("), *self.tokens(f" {text}"), *self.tokens(")")]
+
+
+def _positions(config: Any) -> int | None:
+    """How many tokens have a position: those of the RoBERTa family begin to count after the number of padding."""
+    positions: int | None = getattr(config, "max_position_embeddings", None)
+    if positions and config.model_type in COUNTED_FROM_PADDING:
+        return positions - int(config.pad_token_id) - 1
+    return positions
 
 
 def scene_prompts(scene: Scene, cast: Sequence[str], title: str, words: SceneTokenizer, window: int) -> list[Part]:

@@ -20,6 +20,7 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Masking, TrainingScenes
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
+from understudy.metrics.transformer_lm import CAUSAL, MASKED
 from understudy.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.persona import Persona
 from understudy.story import Scene
@@ -35,13 +36,14 @@ from understudy.training.guessing.finetuning import (
 )
 from understudy.training.guessing.network import (
     HEAD,
+    LONGFORMER,
     TRUNK,
     LabelledInput,
     Trunk,
     head_start,
-    is_causal,
     loss_of,
     open_trunk,
+    reading_of,
     scores_of,
     write_network,
 )
@@ -117,10 +119,17 @@ CAUSAL_READERS: dict[str, ReaderSettings] = {
 }
 """A causal model, which is larger, has learned enough from scenes after two epochs."""
 
+LONG_READERS: dict[str, ReaderSettings] = {
+    kind: replace(settings, epochs=20, batch=8, rate=2e-5, reading=replace(settings.reading, longest=2000))
+    for kind, settings in READERS.items()
+}
+"""For a Longformer, as its paper has it: usually nothing more is learned after twenty epochs."""
+
 
 def default_settings(kind: str, base: str | Path | None = None) -> ReaderSettings:
     """What suits a kind of reader that begins with this base."""
-    return (CAUSAL_READERS if base is not None and is_causal(base) else READERS)[kind]
+    readers = {CAUSAL: CAUSAL_READERS, LONGFORMER: LONG_READERS, MASKED: READERS}
+    return readers[MASKED if base is None else reading_of(base)][kind]
 
 
 @dataclass(frozen=True, slots=True)
