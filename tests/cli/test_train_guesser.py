@@ -77,6 +77,29 @@ def test_it_is_judged_beside_others_and_together_with_them(document: Document, d
     assert min(figures[str(who)], figures[f"{who}+assigned"], figures[f"random+{who}"]) > 0.8 > figures["random"]
 
 
+def test_a_part_that_was_left_out_is_in_the_name_that_tables_have_for_it(
+    document: Document, data: Path, bases: dict[str, Path]
+) -> None:
+    train = ("train", "guesser", "--data", data, "--base", bases["masked"], "--epochs", "1", "--device", "cpu")
+    kinds = {
+        "whole": ("--kind", "multi-row"),
+        "no-reverse": ("--kind", "multi-row", "--without", "reverse"),
+        "short": ("--kind", "scene-pooling", "--maxlen", "512", "--history", "16"),
+    }
+    for out, more in kinds.items():
+        card = document(*train, *more, "--out", out)
+        reading = card["settings"]["reading"]
+        assert reading["from_end"] == (out != "no-reverse") and reading["history"] == (16 if out == "short" else 0)
+    rows = document("bench", "guess", "--data", data, "--models", ",".join(("vanilla", *kinds)))["rows"]
+    named = {row["model"]: row.get("kind") for row in rows if row["metric"] == "accuracy"}
+    assert named == {
+        "vanilla": None,
+        "whole": "multi-row",
+        "no-reverse": "multi-row without reverse",
+        "short": "scene-pooling maxlen 512",
+    }
+
+
 def test_what_it_was_not_made_for_is_said(run: Run, data: Path, who: Path, tmp_path: Path) -> None:
     swapped = ("bench", "guess", "--data", data, "--models", f"vanilla,{who}", "--names", "swap")
     assert "knows people by their own names" in run(*swapped, status=1).stderr
@@ -122,6 +145,8 @@ def test_a_story_of_ones_own(run: Run, document: Document, bases: dict[str, Path
         (("--data", ".", "--main", "3"), 2, "--main goes with --story"),
         (("--story", "demo", "--kind", "naming"), 2, "--base"),
         (("--story", "demo", "--maxlen", "100"), 2, "--maxlen is for"),
+        (("--story", "demo", "--kind", "multi-row", "--history", "100"), 2, "--history is for"),
+        (("--story", "demo", "--without", "reverse"), 2, "--without is for --kind multi-row"),
         (("--story", "demo", "--as", "Zita"), 2, "No such option"),
         (("--data", "."), 1, "dev.jsonl"),
         (("--story", "demo", "--base", "./no/such/model"), 1, "model.safetensors"),

@@ -35,7 +35,7 @@ from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
 from understudy.story import Scene
-from understudy.training.guessing.registry import find_guessers
+from understudy.training.guessing.registry import find_guessers, trained_kinds
 
 __all__ = ["MODELS", "bench_guess"]
 
@@ -92,7 +92,9 @@ def bench_guess(
             ranked |= _recalled(show, needed, _reader(how) if needed else None)
     document = analyse(guessed, seed, annotation_groupings(guessed, annotations))
     document["flows"] = flows(annotations, shows_of(guessed, annotations))
-    rows = add_paper(document["rows"], splits)
+    kinds = trained_kinds(models)
+    of_kind = [{**row, "kind": kinds[row["model"]]} if row["model"] in kinds else row for row in document["rows"]]
+    rows = add_paper(of_kind, splits)
     if {"joint", "joint without history"} <= factories.keys():
         rows += history_gain(guessed, annotations, "joint", "joint without history", seed)
     for how, ranked in recalled.items():

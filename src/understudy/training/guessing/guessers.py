@@ -24,7 +24,7 @@ from understudy.story import Moment, Scene
 from understudy.training.guessing import naming, readers
 from understudy.training.guessing.finetuning import read_casts
 
-__all__ = ["WeightedGuessers", "learned_until", "open_guesser", "weight_guessers"]
+__all__ = ["WeightedGuessers", "kind_of", "learned_until", "open_guesser", "weight_guessers"]
 
 OPENERS: dict[str, Callable[[Path, Sequence[str], str], Guesser]] = {
     readers.AGENT: readers.open_reader,
@@ -56,6 +56,12 @@ def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:
         return Moment(tuple(map(int, card["data"][title]["last"])))
     except (KeyError, TypeError, ValueError, UnknownMoment) as error:
         raise InputError("does not say from what it has learned: train the model again", folder) from error
+
+
+def kind_of(folder: Path) -> str:
+    """What tables call the kind of guesser in a folder."""
+    agent = read_agent_name(folder)
+    return readers.reading_format(read_card(folder, agent), folder).name if agent == readers.AGENT else agent
 
 
 class WeightedGuessers:

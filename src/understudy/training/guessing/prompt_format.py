@@ -55,6 +55,7 @@ Part = tuple[list[int], int]
 """Tokens, and how many of them are the heading."""
 
 WHOLE = "scene-pooling"
+LONG = 2000  # tokens, from which a scene counts as read whole
 KINDS = ("vanilla", "multi-row", WHOLE)
 NOBODY = -1
 SETTING = 150  # tokens of a setting that are read
@@ -180,6 +181,15 @@ class InputFormat:
             raise InputError(f"history is at least 0, not {self.history}")
         if self.history and self.kind != WHOLE:
             raise InputError(f"history is read by {WHOLE} alone, not by {self.kind}")
+
+    @property
+    def name(self) -> str:
+        """The name that tables have for it, such as 'multi-row without reverse' and 'scene-pooling maxlen 512'."""
+        if self.kind == WHOLE and self.longest < LONG:
+            return f"{self.kind} maxlen {self.longest}"
+        parts = {"reverse": self.from_end, "fill-empty": self.fill_empty, "context": self.context}
+        missing = [part for part, is_there in parts.items() if not is_there]
+        return f"{self.kind} without {', '.join(missing)}" if missing and self.kind == "multi-row" else self.kind
 
 
 @dataclass(slots=True)

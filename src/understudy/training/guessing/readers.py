@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,7 @@ __all__ = [
     "ReaderTask",
     "default_settings",
     "open_reader",
+    "reading_format",
     "train_reader",
 ]
 
@@ -270,6 +271,14 @@ def _renumberings(scene: Scene, masks: Sequence[str], reading: InputFormat) -> I
         yield replace(scene, lines=lines)
 
 
+def reading_format(card: Mapping[str, Any], folder: Path) -> InputFormat:
+    """How the reader with this card reads scenes."""
+    try:
+        return InputFormat(**card.get("settings", {}).get("reading"))
+    except (TypeError, InputError) as error:
+        raise InputError(f"does not say how scenes are read ({error}): train the model again", folder) from error
+
+
 def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> ReaderGuesser:
     """The reader in a folder, for the cast that these main characters are of."""
     import torch
@@ -277,11 +286,7 @@ def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> Read
     card = read_card(folder, AGENT)
     casts = read_casts(card, folder)
     on = select_device(device)
-    reading = card.get("settings", {}).get("reading")
-    try:
-        read = InputFormat(**reading)
-    except (TypeError, InputError) as error:
-        raise InputError(f"does not say how scenes are read ({error}): train the model again", folder) from error
+    read = reading_format(card, folder)
     trunk = open_trunk(folder, on.type)
     trunk.network.eval()
     tensors, _ = read_tensors(folder / WEIGHTS)

@@ -21,7 +21,7 @@ from understudy.registry import Need, RegistryEntry
 from understudy.story import Scene
 from understudy.text import did_you_mean
 
-__all__ = ["find_assigned", "find_guesser", "find_guessers", "weighted_guessers"]
+__all__ = ["find_assigned", "find_guesser", "find_guessers", "trained_kinds", "weighted_guessers"]
 
 UNSEEN_SHARE = 0.1  # of the scenes, where no model says which it has seen
 HAVE_NAMES = (
@@ -74,6 +74,14 @@ def find_assigned(spec: str, names: str = "keep") -> GuesserEntry:
     if spec in GUESSERS:
         raise AgentError(HAVE_NAMES)
     return assigned(find_guesser(spec, names))
+
+
+def trained_kinds(specs: Sequence[str]) -> dict[str, str]:
+    """Of the words that mean folders: what tables call the kind of guesser in each, such as 'multi-row'."""
+    from understudy.training.guessing.guessers import kind_of
+
+    folders = [spec for spec in specs if spec not in GUESSERS and is_model_folder(Path(spec))]
+    return {folder: kind_of(Path(folder)) for folder in folders}
 
 
 def weighted_guessers(guessers: Sequence[GuesserEntry]) -> GuesserEntry:
