@@ -26,8 +26,18 @@ from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.published import add_paper
 from understudy.dialogue import Guesser
 from understudy.errors import UnknownCharacter
-from understudy.guessing import CharacterNames, Joint, Masking, TrainingScenes, guess_in_order, with_learned_names
+from understudy.guessing import (
+    CharacterNames,
+    Guesses,
+    Joint,
+    Masked,
+    Masking,
+    TrainingScenes,
+    guess_in_order,
+    with_learned_names,
+)
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
+from understudy.guessing.assignment import one_each
 from understudy.guessing.encoded import TextEncoder, shipped_encoder
 from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
@@ -35,7 +45,14 @@ from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
 from understudy.story import Scene
-from understudy.training.guessing.registry import find_guessers, trained_kinds
+from understudy.training.guessing.guessers import combined
+from understudy.training.guessing.registry import (
+    find_guessers,
+    together_name,
+    together_weights,
+    trained_kinds,
+    without_name,
+)
 
 __all__ = ["MODELS", "bench_guess"]
 
@@ -67,7 +84,9 @@ def bench_guess(
     `module:factory` also with one person behind each mask; `together` judges the models named also weighted together.
     """
     # a wrong name is reported before anything is read
-    guessers = find_guessers(models, names, assigned, together)
+    guessers = find_guessers(models, names)
+    also_assigned = without_name(guessers) if assigned else set()
+    all_of_them = together_name(guessers) if together else None
     factories: dict[str, GuesserFactory] = {
         guesser.name: guesser for guesser in (*guessers, *(JOINT_ABLATIONS if ablations else ()))
     }
@@ -79,15 +98,22 @@ def bench_guess(
     splits: dict[str, str | None] = {}
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
     needed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
-    for show in shows_in(data, judge, progress):
+    shows = [_masked_show(show, names, seed) for show in shows_in(data, judge, progress)]
+    weights = together_weights(guessers, [training for _, _, training in shows]) if all_of_them else None
+    for show, masking, training in shows:
         left_out[show.name], splits[show.name] = show.left_out, show.split
         sampled = _sampled(show, limit, seed)
-        masking = Masking(show.main, _names(show, names), names, seed)
-        earlier = [masking.with_names(scene) for scene in show.earlier]
-        training = TrainingScenes(earlier, masking.people, masking.names, show.story.language)
+        asked: dict[str, list[tuple[Masked, Guesses]]] = {}
         for model, factory in factories.items():
             progress(f"{show.title}: {model}", 0, len(sampled))
-            guessed += _guessed(model, sampled, masking, factory(training), show, progress)
+            asked[model] = list(_guesses(model, sampled, masking, factory(training), show, progress))
+            if model in also_assigned:
+                asked[f"{model}+assigned"] = [(masked, one_each(guesses)) for masked, guesses in asked[model]]
+        if all_of_them and weights is not None:
+            of_all = zip(*(asked[guesser.name] for guesser in guessers))
+            asked[all_of_them] = [(some[0][0], combined([guesses for _, guesses in some], weights)) for some in of_all]
+        for model, results in asked.items():
+            guessed += [speaker for result in results for speaker in guessed_speakers(model, show.name, *result)]
         for how, ranked in recalled.items():
             ranked |= _recalled(show, needed, _reader(how) if needed else None)
     document = analyse(guessed, seed, annotation_groupings(guessed, annotations))
@@ -100,7 +126,10 @@ def bench_guess(
     for how, ranked in recalled.items():
         rows += retrieval_rows(how, ranked, needed, seed)
     learning = _learning(rows) if curve else []
-    settings = {"models": list(factories), "names": names, "left out": left_out}
+    judged = list(dict.fromkeys(speaker.model for speaker in guessed))
+    settings: dict[str, Any] = {"models": judged, "names": names, "left out": left_out}
+    if weights is not None:
+        settings["weights"] = dict(zip((guesser.name for guesser in guessers), weights.round(4).tolist()))
     manifest = manifest_of("guess", [judge or data / JUDGED], seed, limit, settings)
     if items is not None:
         write_items(items, _items(guessed), manifest)
@@ -149,15 +178,22 @@ def _recalled(
     return ranked
 
 
-def _guessed(
+def _masked_show(show: Show, names: str, seed: int) -> tuple[Show, Masking, TrainingScenes]:
+    """A show, how its speakers are hidden, and what is learned from."""
+    masking = Masking(show.main, _names(show, names), names, seed)
+    earlier = [masking.with_names(scene) for scene in show.earlier]
+    return show, masking, TrainingScenes(earlier, masking.people, masking.names, show.story.language)
+
+
+def _guesses(
     model: str, scenes: Sequence[JudgedScene], masking: Masking, guesser: Guesser, show: Show, progress: Progress
-) -> Iterator[GuessedSpeaker]:
+) -> Iterator[tuple[Masked, Guesses]]:
     personas = _personas(show, masking)
     total = sum(judged.judged for judged in scenes)
     results = guess_in_order(guesser, ((judged.scene, judged.judged) for judged in scenes), masking, personas)
-    for done, (masked, guesses) in enumerate(results, 1):
+    for done, result in enumerate(results, 1):
         progress(f"{show.title}: {model}", done, total)
-        yield from guessed_speakers(model, show.name, masked, guesses)
+        yield result
 
 
 def _personas(show: Show, masking: Masking) -> Callable[[Sequence[str], Scene], Sequence[Persona]]:

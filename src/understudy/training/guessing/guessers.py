@@ -24,7 +24,7 @@ from understudy.story import Moment, Scene
 from understudy.training.guessing import naming, readers
 from understudy.training.guessing.finetuning import read_casts
 
-__all__ = ["WeightedGuessers", "kind_of", "learned_until", "open_guesser", "weight_guessers"]
+__all__ = ["WeightedGuessers", "combined", "fitted_weights", "kind_of", "learned_until", "open_guesser"]
 
 OPENERS: dict[str, Callable[[Path, Sequence[str], str], Guesser]] = {
     readers.AGENT: readers.open_reader,
@@ -67,17 +67,13 @@ def kind_of(folder: Path) -> str:
 class WeightedGuessers:
     """Several guessers combined: a weighted sum of their log-probabilities."""
 
-    def __init__(self, guessers: Sequence[Guesser], weights: Sequence[float]) -> None:
+    def __init__(self, guessers: Sequence[Guesser], weights: Sequence[float] | Reals) -> None:
         if not guessers or len(guessers) != len(weights):
             raise InputError(f"there are {len(guessers)} guessers and {len(weights)} weights: each needs its own")
         self._guessers, self.weights = tuple(guessers), np.array(weights, dtype=np.float64)
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
-        guesses = [guesser.guess(masked, personas) for guesser in self._guessers]
-        if not guesses[0]:
-            return guesses[0]
-        candidates = [persona.name for persona in personas]
-        return named(list(guesses[0]), candidates, marginals(_table(guesses, candidates) @ self.weights))
+        return combined([guesser.guess(masked, personas) for guesser in self._guessers], self.weights)
 
     def remember(self, scene: Scene) -> None:
         for guesser in self._guessers:
@@ -85,10 +81,18 @@ class WeightedGuessers:
                 guesser.remember(scene)
 
 
-def weight_guessers(
-    guessers: Sequence[Guesser], scenes: Sequence[Masked], predictions: Sequence[Sequence[Guesses]]
-) -> WeightedGuessers:
-    """`predictions[g][i]` is what guesser g said of the scene `scenes[i]`, which it had not learned from."""
+def combined(guesses: Sequence[Guesses], weights: Reals) -> Guesses:
+    """What several guessers say of one scene, as one: with one person behind each mask."""
+    if not guesses[0]:
+        return guesses[0]
+    candidates = list(next(iter(guesses[0].values())))
+    return named(list(guesses[0]), candidates, marginals(_table(guesses, candidates) @ weights))
+
+
+def fitted_weights(scenes: Sequence[Masked], predictions: Sequence[Sequence[Guesses]]) -> Reals:
+    """The weight of each guesser. `predictions[g][i]` is what guesser g said of the scene `scenes[i]`, which it had not
+    learned from.
+    """
     clues = []
     for masked, guesses in zip(scenes, zip(*predictions)):
         candidates = list(masked.candidates)
@@ -97,8 +101,8 @@ def weight_guessers(
             clues.append(SceneClues(_table(guesses, candidates), answers))
     if not clues:
         raise InputError("there is no scene to weigh guessers by: hold back some with two masks or more")
-    begin = np.full(len(guessers), 1.0 / len(guessers))
-    return WeightedGuessers(guessers, fit_weights(clues, begin, PENALTY).clip(min=0).tolist())
+    weights: Reals = fit_weights(clues, np.full(len(predictions), 1.0 / len(predictions)), PENALTY).clip(min=0)
+    return weights
 
 
 def _table(guesses: Sequence[Guesses], candidates: Sequence[str]) -> Reals:
