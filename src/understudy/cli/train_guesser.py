@@ -141,7 +141,8 @@ def _task(
 ) -> tuple[str, Any]:  # fmt: skip
     """The name of the trainer, and its task."""
     from understudy.training.guessing.naming import NamingSettings, NamingTask
-    from understudy.training.guessing.readers import ReaderTask, default_settings
+    from understudy.training.guessing.reader_settings import default_settings
+    from understudy.training.guessing.readers import ReaderTask
 
     if kind == NAMING:
         assert base is not None  # checked before

@@ -16,8 +16,9 @@ from understudy.guessing import Masking, TrainingScenes
 from understudy.model_folder import CARD
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.guessing.prompt_format import KINDS, InputFormat
-from understudy.training.guessing.readers import WEIGHTS, ReaderSettings, ReaderTask, open_reader, train_reader
+from understudy.training.guessing.reader_input import KINDS, InputFormat
+from understudy.training.guessing.reader_settings import ReaderSettings
+from understudy.training.guessing.readers import WEIGHTS, ReaderTask, open_reader, train_reader
 from understudy.training.task import checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from understudy.training.guessing.guessers import WeightedGuessers, fitted_weights, open_guesser
 from understudy.training.guessing.naming import NamingGuesser, NamingSettings, open_naming, train_naming
-from understudy.training.guessing.readers import ReaderGuesser, ReaderSettings, open_reader, train_reader
+from understudy.training.guessing.reader_settings import ReaderSettings
+from understudy.training.guessing.readers import ReaderGuesser, open_reader, train_reader
 
 __all__ = [
     "NamingGuesser",

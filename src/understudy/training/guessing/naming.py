@@ -39,9 +39,9 @@ from understudy.training.guessing.finetuning import (
     held_back,
     read_casts,
 )
-from understudy.training.guessing.network import length_batches, write_network
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.guessing.recent_scenes import RecentScenes
+from understudy.training.guessing.trunk import length_batches, write_network
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
 from understudy.training.task import check_output
 

@@ -1,6 +1,6 @@
 """Readers of masked scenes: a transformer with a classifier head for each cast, fine-tuned together.
 
-`prompt_format` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
+`reader_input` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
 learned about the mask P0 itself. Scenes with a single main speaker are learned from too, with the whole cast as
 candidates.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,117 +20,28 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Masking, TrainingScenes
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
-from understudy.metrics.transformer_lm import CAUSAL, MASKED
 from understudy.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.guessing.finetuning import (
-    EVERY,
-    HELD_BACK,
-    Casts,
-    Learner,
-    check_share,
-    finetune,
-    held_back,
-    read_casts,
-)
-from understudy.training.guessing.network import (
-    HEAD,
-    LONGFORMER,
-    TRUNK,
-    LabelledInput,
-    Trunk,
-    head_start,
-    loss_of,
-    open_trunk,
-    reading_of,
-    scores_of,
-    write_network,
-)
-from understudy.training.guessing.prompt_format import InputFormat, reader_input, unmasked
+from understudy.training.guessing.finetuning import EVERY, Casts, Learner, finetune, held_back, read_casts
+from understudy.training.guessing.network import HEAD, LabelledInput, head_start, loss_of, scores_of
+from understudy.training.guessing.prompt_format import unmasked
+from understudy.training.guessing.reader_input import InputFormat, reader_input
+from understudy.training.guessing.reader_settings import ReaderSettings
 from understudy.training.guessing.recent_scenes import RecentScenes, scenes_with_history
-from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
+from understudy.training.guessing.trunk import TRUNK, Trunk, open_trunk, write_network
+from understudy.training.loop import Loss, Progress, no_progress, select_device
 from understudy.training.pretrained import Weights
 from understudy.training.task import check_output
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "AGENT",
-    "ReaderGuesser",
-    "ReaderSettings",
-    "ReaderTask",
-    "default_settings",
-    "open_reader",
-    "reading_format",
-    "train_reader",
-]
+__all__ = ["AGENT", "ReaderGuesser", "ReaderTask", "open_reader", "reading_format", "train_reader"]
 
 AGENT = "scene-reader"
 WEIGHTS = "head.safetensors"
 NUMBERINGS = 4  # of the masks, over which an answer is averaged
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderSettings:
-    """What decides a training besides lessons, base and seed.
-
-    `together` is how much whole assignments count. `among_cast` lets everybody of the cast compete and not only those
-    in the scene: for `vanilla`, which sees nothing of the scene, that was better; a reader of whole scenes learns from
-    it who is in the scene, which is known. Of each story the last scenes are held back, to tell what was learned.
-    """
-
-    reading: InputFormat = field(default_factory=InputFormat)
-    epochs: int = 2
-    batch: int = 16
-    rate: float = 1e-4
-    dropout: float = 0.1
-    together: float = 2.0
-    among_cast: bool = False
-    held_back: float = HELD_BACK
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is a share from 0 to below 1, not {self.dropout}")
-        if self.together < 0:
-            raise InputError(f"together is at least 0, not {self.together}")
-        check_share(self.held_back)
-
-    @property
-    def optimization(self) -> Optimization:
-        return Optimization(
-            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=(HEAD,)
-        )
-
-
-READERS: dict[str, ReaderSettings] = {
-    "vanilla": ReaderSettings(InputFormat("vanilla"), epochs=5, batch=64, together=0.0, among_cast=True),
-    "multi-row": ReaderSettings(InputFormat("multi-row"), epochs=4, batch=32, together=0.5),
-    "scene-pooling": ReaderSettings(InputFormat("scene-pooling"), epochs=5, batch=64, together=0.5),
-}
-"""What suited scenes held back, with MiniLM."""
-
-CAUSAL_READERS: dict[str, ReaderSettings] = {
-    **{kind: replace(settings, epochs=2) for kind, settings in READERS.items()},
-    "scene-pooling": ReaderSettings(InputFormat("scene-pooling", history=400), epochs=2, batch=16, together=2.0),
-}
-"""A causal model, which is larger, has learned enough from scenes after two epochs."""
-
-LONG_READERS: dict[str, ReaderSettings] = {
-    kind: replace(settings, epochs=20, batch=8, rate=2e-5, reading=replace(settings.reading, longest=2000))
-    for kind, settings in READERS.items()
-}
-"""For a Longformer, as its paper has it: usually nothing more is learned after twenty epochs."""
-
-
-def default_settings(kind: str, base: str | Path | None = None) -> ReaderSettings:
-    """What suits a kind of reader that begins with this base."""
-    readers = {CAUSAL: CAUSAL_READERS, LONGFORMER: LONG_READERS, MASKED: READERS}
-    return readers[MASKED if base is None else reading_of(base)][kind]
 
 
 @dataclass(frozen=True, slots=True)
