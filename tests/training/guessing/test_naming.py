@@ -16,6 +16,7 @@ from understudy.metrics.transformer_lm import open_transformer
 from understudy.persona import Persona
 from understudy.training.guessing.naming import (
     DRAWN,
+    TEMPERATURE,
     NamingGuesser,
     NamingSettings,
     NamingTask,
@@ -25,7 +26,7 @@ from understudy.training.guessing.naming import (
 )
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
 
-pytest.importorskip("torch", reason="training needs the extra 'train'")
+torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
 
 SETTINGS = NamingSettings(epochs=12, batch=4, rate=1e-2, window=96, history=48)
@@ -121,6 +122,30 @@ def test_who_says_what_is_learned(trained: Path) -> None:
         for name in masked.candidates:  # one person behind each mask
             assert sum(probabilities[name] for probabilities in guesses.values()) == pytest.approx(1)
     assert np.mean(hits) > 0.9
+
+
+def test_a_naming_is_as_likely_as_the_whole_text_under_it(trained: Path) -> None:
+    """By hand: the whole text of each naming goes through the network, and the scene's own tokens count."""
+    guesser = open_naming(trained, CAST, "cpu")
+    past = scene(1, ("Ines", "I like dawn"), ("Vera", "no more dawn"), chapter=3)
+    masked = scene(2, ("P0", "where are the"), ("Pilot", "no more bees"), ("P1", "I like keys"), chapter=3)
+    guesser.remember(past)
+    guesses = guesser.guess(masked, PEOPLE[::2])  # Ines and Vera
+
+    model = open_transformer(trained, "cpu")
+    words = SceneTokenizer(model.tokenizer, model.network.config)
+    ((before, _),) = scene_prompts(past, ("Ines", "Vera"), "Keys", words, 200)
+    scores = []
+    for first, second in (("Ines", "Vera"), ("Vera", "Ines")):
+        told = scene(2, (first, "where are the"), ("Pilot", "no more bees"), (second, "I like keys"), chapter=3)
+        ((tokens, heading),) = scene_prompts(told, ("Ines", "Vera"), "Keys", words, 200)
+        whole = torch.tensor([[words.first, *before, *tokens]])
+        with torch.no_grad():
+            logs = model.network(whole).logits[0].log_softmax(-1)
+        begin = 1 + len(before) + heading
+        scores.append(sum(float(logs[at - 1, whole[0, at]]) for at in range(begin, whole.shape[1])))
+    share = 1 / (1 + np.exp(TEMPERATURE * (scores[1] - scores[0])))
+    assert guesses["P0"]["Ines"] == pytest.approx(share, abs=1e-5)
 
 
 def test_the_chapter_so_far_is_read_and_no_other(trained: Path) -> None:

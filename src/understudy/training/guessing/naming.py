@@ -10,11 +10,12 @@ adds, and the assignments that are best by that, without and with noise, are sco
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,7 @@ def train_naming(task: NamingTask, progress: Progress = no_progress) -> ModelFol
     shown = [
         chunk
         for title, lessons in training.items()
-        for chunk in chunks(lessons.scenes, lessons.main, title, words, window)
+        for chunk in chunks(_with_somebody(lessons), lessons.main, title, words, window)
     ]
     model.network.train()
     learner = Learner(
@@ -139,6 +140,12 @@ def train_naming(task: NamingTask, progress: Progress = no_progress) -> ModelFol
         open_naming,
     )
     return finetune(task, learner, casts, training, held_out, on, begun, progress)
+
+
+def _with_somebody(lessons: TrainingScenes) -> list[Scene]:
+    """The scenes in which somebody of the cast speaks: others teach nothing of them."""
+    main = set(lessons.main)
+    return [scene for scene in lessons.scenes if any(line.speaker in main for line in scene.lines)]
 
 
 def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
@@ -186,32 +193,44 @@ class NamingGuesser:
 
     def _scores(self, before: list[int], scenes: Sequence[Scene], candidates: Sequence[str]) -> Reals:
         prompts = [
-            (number, before + tokens, len(before) + heading)
+            (number, *part)
             for number, scene in enumerate(scenes)
-            for tokens, heading in scene_prompts(scene, candidates, self._title, self._words, self._window)
+            for part in scene_prompts(scene, candidates, self._title, self._words, self._window)
         ]
+        _, tokens, heading = prompts[0]
+        past = _Past(self._model.network, before + tokens[:heading])  # what all namings have in common is read once
+        continuations = [prompt[begin:] for _, prompt, begin in prompts]
         scores = np.zeros(len(scenes))
-        for rows in length_batches([len(tokens) for _, tokens, _ in prompts], ROOM):
-            values = self._log_probs([prompts[row][1:] for row in rows])
-            for row, value in zip(rows, values):
+        for rows in length_batches([len(past.tokens) + len(continuation) for continuation in continuations], ROOM):
+            inputs = self._model.batch([continuations[row] for row in rows])
+            for row, value in zip(rows, past.log_probs(inputs["input_ids"], inputs["attention_mask"])):
                 scores[prompts[row][0]] += value
         return scores
 
-    def _log_probs(self, prompts: Sequence[tuple[list[int], int]]) -> list[float]:
-        """The log-probability of each sequence's tokens from a position on."""
+
+class _Past:
+    """Tokens that a causal model has read, to go on from."""
+
+    def __init__(self, network: Any, tokens: list[int]) -> None:
         import torch
 
-        inputs = self._model.batch([tokens for tokens, _ in prompts])
-        first = min(begin for _, begin in prompts) - 1  # what stands before is read, and not predicted
-        on = inputs["input_ids"].device
-        with torch.no_grad(), precision(on):
+        self.tokens, self._network = tokens, network
+        ids = torch.tensor([tokens], device=network.device)
+        with torch.no_grad(), precision(ids.device):
+            read = network(input_ids=ids, use_cache=True)
+        self._cache, self._last = read.past_key_values, read.logits[:, -1:].float()
+
+    def log_probs(self, ids: Tensor, real: Tensor) -> list[float]:
+        """The log-probability of each of these continuations, which are padded at their ends."""
+        import torch
+
+        cache = copy.deepcopy(self._cache)
+        cache.batch_repeat_interleave(len(ids))
+        with torch.no_grad(), precision(ids.device):
             # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
-            logs = self._model.network(input_ids=inputs["input_ids"]).logits[:, first:-1].float().log_softmax(-1)
-        own = logs.gather(-1, inputs["input_ids"][:, first + 1 :, None])[..., 0]
-        places = torch.arange(first + 1, inputs["input_ids"].shape[1], device=on)
-        begins = torch.tensor([begin for _, begin in prompts], device=on)[:, None]
-        ends = torch.tensor([len(tokens) for tokens, _ in prompts], device=on)[:, None]
-        values: list[float] = (own * ((places >= begins) & (places < ends))).sum(dim=1).tolist()
+            logits = self._network(input_ids=ids, past_key_values=cache, use_cache=True).logits[:, :-1].float()
+        logs = torch.cat([self._last.expand(len(ids), -1, -1), logits], dim=1).log_softmax(-1)
+        values: list[float] = (logs.gather(-1, ids[..., None])[..., 0] * real).sum(dim=1).tolist()
         return values
 
 
