@@ -42,7 +42,7 @@ from understudy.training.guessing.finetuning import (
 )
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.guessing.recent_scenes import RecentScenes
-from understudy.training.guessing.trunk import length_batches, write_network
+from understudy.training.guessing.trunk import half_precision, length_batches, write_network
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
 from understudy.training.task import check_output
 
@@ -153,13 +153,20 @@ def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
         from torch.func import functional_call
         from torch.nn.functional import cross_entropy
 
-        inputs = model.batch([shown[number] for number in batch.tolist()])
-        ids, real = inputs["input_ids"], inputs["attention_mask"]
-        with precision(ids.device):
+        texts = [shown[number] for number in batch.tolist()]
+        own = half_precision(parameters)
+        total: Any = 0.0
+        for rows in length_batches([len(text) for text in texts], ROOM):
+            inputs = model.batch([texts[row] for row in rows])
+            ids, real = inputs["input_ids"], inputs["attention_mask"]
             # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
-            logits = functional_call(model.network, dict(parameters), (), {"input_ids": ids}).logits[:, :-1]
-        wanted = ids[:, 1:].masked_fill(real[:, 1:] == 0, IGNORED)
-        return cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED)
+            logits = functional_call(model.network, own, (), {"input_ids": ids}).logits[:, :-1]
+            wanted = ids[:, 1:].masked_fill(real[:, 1:] == 0, IGNORED)
+            total = total + cross_entropy(
+                logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED, reduction="sum"
+            )
+        mean: Tensor = total / sum(len(text) - 1 for text in texts)
+        return mean
 
     return loss
 

@@ -60,7 +60,7 @@ READERS: dict[str, ReaderSettings] = {
 
 CAUSAL_READERS: dict[str, ReaderSettings] = {
     **{kind: replace(settings, epochs=2) for kind, settings in READERS.items()},
-    "scene-pooling": ReaderSettings(InputFormat("scene-pooling", history=400), epochs=2, batch=16, together=2.0),
+    "scene-pooling": ReaderSettings(InputFormat("scene-pooling", history=250), epochs=2, batch=16, together=2.0),
 }
 """A causal model, which is larger, has learned enough from scenes after two epochs."""
 

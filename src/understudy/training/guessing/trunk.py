@@ -16,19 +16,27 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, MissingExtra
 from understudy.libraries import import_library
 from understudy.metrics.transformer_lm import CAUSAL, MASKED, WANTED, first_line, located
-from understudy.training.bert import precision
 from understudy.training.guessing.prompt_format import SceneTokenizer
 from understudy.training.pretrained import PACKAGE, installed_base
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["LONGFORMER", "TRUNK", "Trunk", "length_batches", "open_trunk", "reading_of", "write_network"]
+__all__ = [
+    "LONGFORMER",
+    "TRUNK",
+    "Trunk",
+    "half_precision",
+    "length_batches",
+    "open_trunk",
+    "reading_of",
+    "write_network",
+]
 
 LONGFORMER = "longformer"
 ATTENTION_WINDOW = 256  # tokens that a Longformer's token reads around itself, as in the paper
 TRUNK = "trunk."  # the names of its parameters among those that are trained
-ROOM = 1 << 14  # tokens that go through the network at once
+ROOM = 1 << 13  # tokens that go through the network at once
 
 
 class Trunk(SceneTokenizer):
@@ -52,12 +60,13 @@ class Trunk(SceneTokenizer):
         """The last layer's state of every token; the last `seconds[i]` tokens of a sequence are a second text."""
         from torch.func import functional_call
 
-        own = {name.removeprefix(TRUNK): tensor for name, tensor in parameters.items() if name.startswith(TRUNK)}
+        own = half_precision(
+            {name.removeprefix(TRUNK): tensor for name, tensor in parameters.items() if name.startswith(TRUNK)}
+        )
         by_row: dict[int, Tensor] = {}
         for rows in length_batches([len(sequence) for sequence in sequences]):
             inputs = self._batch([sequences[row] for row in rows], [seconds[row] for row in rows])
-            with precision(inputs["input_ids"].device):
-                hidden = functional_call(self.network, own, (), inputs).last_hidden_state.float()
+            hidden = functional_call(self.network, own, (), inputs).last_hidden_state.float()
             by_row |= {row: states[: len(sequences[row])] for row, states in zip(rows, hidden)}
         return [by_row[row] for row in range(len(sequences))]
 
@@ -85,6 +94,16 @@ class Trunk(SceneTokenizer):
             inputs["global_attention_mask"] = torch.zeros_like(real)
             inputs["global_attention_mask"][:, 0] = 1
         return {name: tensor.to(self.network.device) for name, tensor in inputs.items()}
+
+
+def half_precision(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The parameters in bfloat16 where they are on a GPU, as they are on a CPU; gradients reach them as they are."""
+    import torch
+
+    return {
+        name: tensor.to(torch.bfloat16) if tensor.device.type == "cuda" else tensor
+        for name, tensor in parameters.items()
+    }
 
 
 def length_batches(lengths: Sequence[int], room: int = ROOM) -> Iterator[list[int]]:
