@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -75,6 +76,46 @@ def test_it_is_judged_beside_others_and_together_with_them(document: Document, d
     figures = accuracy(document(*command, f"random,{who}"))
     assert tuple(figures) == ("random", str(who), f"{who}+assigned", f"random+{who}")
     assert min(figures[str(who)], figures[f"{who}+assigned"], figures[f"random+{who}"]) > 0.8 > figures["random"]
+
+
+@pytest.fixture
+def two_shows(data: Path, tmp_path: Path) -> Path:
+    """The show, and the same under another title with other people in it."""
+    both = shutil.copytree(data, tmp_path / "both")
+
+    def renamed(text: str) -> str:
+        for name, other in (("The_Harbour", "The_Mill"), ("Ann", "Dora"), ("Ben", "Emil"), ("Cleo", "Fay")):
+            text = text.replace(name, other)
+            text = text.replace(name.lower(), other.lower()) if name == "The_Harbour" else text
+        return text
+
+    judged = (both / "dev.jsonl").read_text(encoding="utf-8")
+    (both / "dev.jsonl").write_text(judged + renamed(judged), encoding="utf-8")
+    for path in sorted((both / "transcripts").rglob("*")):
+        if path.is_file():
+            other = Path(renamed(str(path)))
+            other.parent.mkdir(exist_ok=True)
+            other.write_text(renamed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return both
+
+
+def test_of_a_show_that_it_was_not_taught_a_model_says_nothing(
+    run: Run, document: Document, two_shows: Path, who: Path, tmp_path: Path
+) -> None:
+    command = ("bench", "guess", "--data", two_shows, "--models")
+    judged = document(*command, f"vanilla,{who}", "--together", "--assigned")
+    shows: dict[str, set[str]] = {}
+    for row in judged["rows"]:
+        shows.setdefault(row["model"], set()).add(row.get("show"))
+    both = {"The_Harbour", "The_Mill", "all"}
+    assert shows[f"vanilla+{who}"] == shows["vanilla"] == both
+    assert shows[str(who)] == shows[f"{who}+assigned"] == both - {"The_Mill"}
+    assert judged["manifest"]["settings"]["not taught"] == {str(who): ["The_Mill"]}
+    assert list(judged["manifest"]["settings"]["weights"]) == ["vanilla", str(who)]
+    stranger = shutil.copytree(who, tmp_path / "stranger")
+    card = json.loads((who / CARD).read_text(encoding="utf-8"))
+    (stranger / CARD).write_text(json.dumps({**card, "casts": {"Elsewhere": ["Rolf"]}}), encoding="utf-8")
+    assert "was taught none of The_Harbour, The_Mill" in run(*command, stranger, status=1).stderr
 
 
 def test_a_part_that_was_left_out_is_in_the_name_that_tables_have_for_it(

@@ -25,7 +25,7 @@ from understudy.bench.guess.annotations import (
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.published import add_paper
 from understudy.dialogue import Guesser
-from understudy.errors import UnknownCharacter
+from understudy.errors import AgentError, UnknownCharacter
 from understudy.guessing import (
     CharacterNames,
     Guesses,
@@ -41,13 +41,15 @@ from understudy.guessing.assignment import one_each
 from understudy.guessing.encoded import TextEncoder, shipped_encoder
 from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
+from understudy.lexical.rows import Reals
 from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
 from understudy.story import Scene
-from understudy.training.guessing.guessers import combined
+from understudy.training.guessing.guessers import Undecided, combined
 from understudy.training.guessing.registry import (
     find_guessers,
+    knows,
     together_name,
     together_weights,
     trained_kinds,
@@ -55,6 +57,9 @@ from understudy.training.guessing.registry import (
 )
 
 __all__ = ["MODELS", "bench_guess"]
+
+Answers = list[tuple[Masked, Guesses]]
+"""The judged scenes of a show, and what a model says of each."""
 
 MODELS = ("random", "vanilla", "vanilla+assigned", "joint", "joint without history")
 BY_WORDS, BY_MEANING = "scenes alike in words", "scenes alike in meaning"
@@ -96,6 +101,7 @@ def bench_guess(
     recalled: dict[str, dict[Instance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
     left_out: dict[str, int] = {}
     splits: dict[str, str | None] = {}
+    not_taught: dict[str, list[str]] = {}
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
     needed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
     shows = [_masked_show(show, names, seed) for show in shows_in(data, judge, progress)]
@@ -103,19 +109,23 @@ def bench_guess(
     for show, masking, training in shows:
         left_out[show.name], splits[show.name] = show.left_out, show.split
         sampled = _sampled(show, limit, seed)
-        asked: dict[str, list[tuple[Masked, Guesses]]] = {}
+        answers: dict[str, Answers] = {}
         for model, factory in factories.items():
             progress(f"{show.title}: {model}", 0, len(sampled))
-            asked[model] = list(_guesses(model, sampled, masking, factory(training), show, progress))
-            if model in also_assigned:
-                asked[f"{model}+assigned"] = [(masked, one_each(guesses)) for masked, guesses in asked[model]]
+            guesser = factory(training) if knows(model, training) else Undecided()
+            answers[model] = list(_answers(model, sampled, masking, guesser, show, progress))
+            if isinstance(guesser, Undecided):
+                not_taught.setdefault(model, []).append(show.name)
+            elif model in also_assigned:
+                answers[f"{model}+assigned"] = [(masked, one_each(guesses)) for masked, guesses in answers[model]]
         if all_of_them and weights is not None:
-            of_all = zip(*(asked[guesser.name] for guesser in guessers))
-            asked[all_of_them] = [(some[0][0], combined([guesses for _, guesses in some], weights)) for some in of_all]
-        for model, results in asked.items():
-            guessed += [speaker for result in results for speaker in guessed_speakers(model, show.name, *result)]
+            answers[all_of_them] = _weighted([answers[guesser.name] for guesser in guessers], weights)
+        for model, own in answers.items():
+            if show.name not in not_taught.get(model, ()):
+                guessed += [speaker for answer in own for speaker in guessed_speakers(model, show.name, *answer)]
         for how, ranked in recalled.items():
             ranked |= _recalled(show, needed, _reader(how) if needed else None)
+    _check_taught(not_taught, len(shows))
     document = analyse(guessed, seed, annotation_groupings(guessed, annotations))
     document["flows"] = flows(annotations, shows_of(guessed, annotations))
     kinds = trained_kinds(models)
@@ -128,6 +138,8 @@ def bench_guess(
     learning = _learning(rows) if curve else []
     judged = list(dict.fromkeys(speaker.model for speaker in guessed))
     settings: dict[str, Any] = {"models": judged, "names": names, "left out": left_out}
+    if not_taught:
+        settings["not taught"] = not_taught
     if weights is not None:
         settings["weights"] = dict(zip((guesser.name for guesser in guessers), weights.round(4).tolist()))
     manifest = manifest_of("guess", [judge or data / JUDGED], seed, limit, settings)
@@ -185,7 +197,21 @@ def _masked_show(show: Show, names: str, seed: int) -> tuple[Show, Masking, Trai
     return show, masking, TrainingScenes(earlier, masking.people, masking.names, show.story.language)
 
 
-def _guesses(
+def _check_taught(not_taught: Mapping[str, Sequence[str]], shows: int) -> None:
+    for model, names in not_taught.items():
+        if len(names) == shows:
+            raise AgentError(f"the model {model} was taught none of {', '.join(names)}: train one on them")
+
+
+def _weighted(answers: Sequence[Answers], weights: Reals) -> Answers:
+    """The answers of several models, scene by scene, as one."""
+    return [
+        (of_scene[0][0], combined([guesses for _, guesses in of_scene], weights))
+        for of_scene in zip(*answers, strict=True)
+    ]
+
+
+def _answers(
     model: str, scenes: Sequence[JudgedScene], masking: Masking, guesser: Guesser, show: Show, progress: Progress
 ) -> Iterator[tuple[Masked, Guesses]]:
     personas = _personas(show, masking)

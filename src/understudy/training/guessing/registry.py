@@ -27,6 +27,7 @@ __all__ = [
     "find_assigned",
     "find_guesser",
     "find_guessers",
+    "knows",
     "together_name",
     "together_weights",
     "trained_kinds",
@@ -89,6 +90,15 @@ def trained_kinds(specs: Sequence[str]) -> dict[str, str]:
     return {folder: kind_of(Path(folder)) for folder in folders}
 
 
+def knows(spec: str, training: TrainingScenes) -> bool:
+    """Whether a guesser can be asked about a story: a folder's must have been taught it, others learn it."""
+    if spec in GUESSERS or not is_model_folder(Path(spec)):
+        return True
+    from understudy.training.guessing.guessers import is_taught
+
+    return is_taught(Path(spec), training.main)
+
+
 def weighted_guessers(guessers: Sequence[GuesserEntry]) -> GuesserEntry:
     """Guessers weighted together as one, by what they say of the story's own scenes."""
 
@@ -109,20 +119,24 @@ def together_name(guessers: Sequence[GuesserEntry]) -> str:
 
 
 def together_weights(guessers: Sequence[GuesserEntry], stories: Sequence[TrainingScenes]) -> Reals:
-    """The weight of each guesser, the same for all stories: by what they say of scenes that none has learned from."""
-    from understudy.training.guessing.guessers import fitted_weights
+    """The weight of each guesser, the same for all stories: by what they say of scenes that none has learned from.
 
-    folders = [Path(guesser.name) for guesser in guessers if Need.MODEL in guesser.needs]
+    Of a story that it was not taught a trained guesser says nothing.
+    """
+    from understudy.training.guessing.guessers import Undecided, fitted_weights
+
     scenes: list[Masked] = []
     guesses: list[list[Guesses]] = [[] for _ in guessers]
     for story in stories:
-        seen = _scenes_seen(story, folders)
+        folders = [Path(guesser.name) for guesser in guessers if Need.MODEL in guesser.needs]
+        seen = _scenes_seen(story, [folder for folder in folders if knows(str(folder), story)])
         earlier = replace(story, scenes=story.scenes[:seen])
         masking = Masking(story.main, story.names)
         scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in story.scenes[seen:]]
         scenes += [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
         for guesser, own in zip(guessers, guesses):
-            own += [guess for _, guess in guess_in_order(guesser(earlier), scenes_asked, masking, _personas)]
+            asked = guesser(earlier) if knows(guesser.name, story) else Undecided()
+            own += [guess for _, guess in guess_in_order(asked, scenes_asked, masking, _personas)]
     return fitted_weights(scenes, guesses)
 
 
