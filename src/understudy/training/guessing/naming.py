@@ -62,7 +62,7 @@ __all__ = [
 
 AGENT = "naming"
 IGNORED = -100  # padding, which nothing is learned from
-ROOM = 1 << 13  # tokens that go through the network at once
+ROOM = 1 << 13  # tokens whose namings are scored at once: each has a logit for every word
 TEMPERATURE = 0.3  # the model is overconfident; chosen on held-back scenes
 
 FEW = 4  # candidates whose namings are all scored
@@ -156,7 +156,7 @@ def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
         texts = [shown[number] for number in batch.tolist()]
         own = half_precision(parameters)
         total: Any = 0.0
-        for rows in length_batches([len(text) for text in texts], ROOM):
+        for rows in length_batches([len(text) for text in texts]):
             inputs = model.batch([texts[row] for row in rows])
             ids, real = inputs["input_ids"], inputs["attention_mask"]
             # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask

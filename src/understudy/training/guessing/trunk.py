@@ -36,7 +36,7 @@ __all__ = [
 LONGFORMER = "longformer"
 ATTENTION_WINDOW = 256  # tokens that a Longformer's token reads around itself, as in the paper
 TRUNK = "trunk."  # the names of its parameters among those that are trained
-ROOM = 1 << 13  # tokens that go through the network at once
+ROOM = 1 << 14  # tokens that go through the network at once
 
 
 class Trunk(SceneTokenizer):
