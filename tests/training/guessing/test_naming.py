@@ -11,17 +11,14 @@ import pytest
 from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking
-from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.transformer_lm import open_transformer
 from understudy.persona import Persona
 from understudy.training.guessing.naming import (
-    DRAWN,
     TEMPERATURE,
     NamingGuesser,
     NamingSettings,
     NamingTask,
     open_naming,
-    score_assignments,
     train_naming,
 )
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
@@ -86,29 +83,6 @@ def test_those_who_speak_together_are_named_too() -> None:
     talking = scene(1, ("P1", "keys"), ("P0 and P1", "bees"), ("Pilot", "dawn"), (None, "P0"))
     names = {"P0": "Vera", "P1": "Ines"}
     assert unmasked(talking, names) == ["Ines", "Vera and Ines", "Pilot", None]
-
-
-def test_few_namings_are_all_scored() -> None:
-    assignments, scores = score_assignments(2, 3, lambda assignments: assignments.sum(axis=1).astype(float))
-    assert len(assignments) == 6 and scores.tolist() == assignments.sum(axis=1).tolist()
-
-
-@pytest.mark.parametrize(("masks", "candidates"), [(5, 5), (6, 6), (5, 8), (12, 12)])
-def test_of_many_namings_the_best_is_found_though_few_are_scored(masks: int, candidates: int) -> None:
-    chance = np.random.default_rng(5)
-    table = chance.normal(size=(masks, candidates)) * 0.3
-    right = chance.permutation(candidates)[:masks]
-    table[np.arange(masks), right] += 2
-    seen: list[tuple[int, ...]] = []
-
-    def scored(assignments: Ints) -> Reals:
-        seen.extend(map(tuple, assignments.tolist()))
-        totals: Reals = table[np.arange(masks), assignments].sum(axis=1)
-        return totals
-
-    assignments, scores = score_assignments(masks, candidates, scored)
-    assert assignments[scores.argmax()].tolist() == right.tolist()
-    assert len(seen) == len(set(seen)) == len(assignments) <= 2 * DRAWN
 
 
 def test_who_says_what_is_learned(trained: Path) -> None:

@@ -21,8 +21,8 @@ from understudy.training.guessing.registry import (
     find_guesser,
     find_guessers,
     together_weights,
+    unregistered,
     weighted_guessers,
-    without_name,
 )
 
 
@@ -95,14 +95,14 @@ def test_several_stories_have_one_set_of_weights() -> None:
 
 
 def test_one_person_behind_each_mask_is_an_option_for_what_has_no_name(model: str) -> None:
-    assert without_name(find_guessers(["joint", model, "random"])) == {model}
+    assert unregistered(find_guessers(["joint", model, "random"])) == {model}
     assert find_assigned(model).name == f"{model}+assigned"
     assert Need.MODEL in find_assigned(model).needs
     for registered in ("joint", "vanilla+assigned"):
         with pytest.raises(AgentError, match="have names for it, such as 'vanilla\\+assigned'"):
             find_assigned(registered)
     with pytest.raises(AgentError, match="have names for it"):
-        without_name(find_guessers(["joint", "random"]))
+        unregistered(find_guessers(["joint", "random"]))
 
 
 def test_one_model_is_not_weighted() -> None:

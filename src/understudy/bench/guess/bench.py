@@ -6,9 +6,8 @@ the scenes of the judged file that come earlier. A guesser never sees anything l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,15 @@ from understudy.bench.guess.annotations import (
     retrieval_rows,
     shows_of,
 )
+from understudy.bench.guess.answers import Answers, answers_of, weighted_answers
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.published import add_paper
-from understudy.dialogue import Guesser
-from understudy.errors import AgentError, UnknownCharacter
+from understudy.errors import AgentError
 from understudy.guessing import (
     CharacterNames,
-    Guesses,
     Joint,
-    Masked,
     Masking,
     TrainingScenes,
-    guess_in_order,
     with_learned_names,
 )
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
@@ -41,25 +37,19 @@ from understudy.guessing.assignment import one_each
 from understudy.guessing.encoded import TextEncoder, shipped_encoder
 from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
-from understudy.lexical.rows import Reals
-from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
-from understudy.story import Scene
-from understudy.training.guessing.guessers import Undecided, combined
+from understudy.training.guessing.guessers import Undecided
 from understudy.training.guessing.registry import (
     find_guessers,
     knows,
     together_name,
     together_weights,
     trained_kinds,
-    without_name,
+    unregistered,
 )
 
 __all__ = ["MODELS", "bench_guess"]
-
-Answers = list[tuple[Masked, Guesses]]
-"""The judged scenes of a show, and what a model says of each."""
 
 MODELS = ("random", "vanilla", "vanilla+assigned", "joint", "joint without history")
 BY_WORDS, BY_MEANING = "scenes alike in words", "scenes alike in meaning"
@@ -90,7 +80,7 @@ def bench_guess(
     """
     # a wrong name is reported before anything is read
     guessers = find_guessers(models, names)
-    also_assigned = without_name(guessers) if assigned else set()
+    also_assigned = unregistered(guessers) if assigned else set()
     all_of_them = together_name(guessers) if together else None
     factories: dict[str, GuesserFactory] = {
         guesser.name: guesser for guesser in (*guessers, *(JOINT_ABLATIONS if ablations else ()))
@@ -113,13 +103,13 @@ def bench_guess(
         for model, factory in factories.items():
             progress(f"{show.title}: {model}", 0, len(sampled))
             guesser = factory(training) if knows(model, training) else Undecided()
-            answers[model] = list(_answers(model, sampled, masking, guesser, show, progress))
+            answers[model] = list(answers_of(model, sampled, masking, guesser, show, progress))
             if isinstance(guesser, Undecided):
                 not_taught.setdefault(model, []).append(show.name)
             elif model in also_assigned:
                 answers[f"{model}+assigned"] = [(masked, one_each(guesses)) for masked, guesses in answers[model]]
         if all_of_them and weights is not None:
-            answers[all_of_them] = _weighted([answers[guesser.name] for guesser in guessers], weights)
+            answers[all_of_them] = weighted_answers([answers[guesser.name] for guesser in guessers], weights)
         for model, own in answers.items():
             if show.name not in not_taught.get(model, ()):
                 guessed += [speaker for answer in own for speaker in guessed_speakers(model, show.name, *answer)]
@@ -146,6 +136,19 @@ def bench_guess(
     if items is not None:
         write_items(items, _items(guessed), manifest)
     return {**document, "rows": rows, "learning": learning, "manifest": manifest}
+
+
+def _masked_show(show: Show, names: str, seed: int) -> tuple[Show, Masking, TrainingScenes]:
+    """A show, how its speakers are hidden, and what is learned from."""
+    masking = Masking(show.main, _names(show, names), names, seed)
+    earlier = [masking.with_names(scene) for scene in show.earlier]
+    return show, masking, TrainingScenes(earlier, masking.people, masking.names, show.story.language)
+
+
+def _check_taught(not_taught: Mapping[str, Sequence[str]], shows: int) -> None:
+    for model, names in not_taught.items():
+        if len(names) == shows:
+            raise AgentError(f"the model {model} was taught none of {', '.join(names)}: train one on them")
 
 
 def _names(show: Show, how: str) -> CharacterNames:
@@ -188,51 +191,6 @@ def _recalled(
             alike = ranked_scenes(scene, scenes[:index], show.story.language, encoder)
             ranked |= dict.fromkeys(instances, tuple(earlier.moment.numbers[-1] for earlier in alike))
     return ranked
-
-
-def _masked_show(show: Show, names: str, seed: int) -> tuple[Show, Masking, TrainingScenes]:
-    """A show, how its speakers are hidden, and what is learned from."""
-    masking = Masking(show.main, _names(show, names), names, seed)
-    earlier = [masking.with_names(scene) for scene in show.earlier]
-    return show, masking, TrainingScenes(earlier, masking.people, masking.names, show.story.language)
-
-
-def _check_taught(not_taught: Mapping[str, Sequence[str]], shows: int) -> None:
-    for model, names in not_taught.items():
-        if len(names) == shows:
-            raise AgentError(f"the model {model} was taught none of {', '.join(names)}: train one on them")
-
-
-def _weighted(answers: Sequence[Answers], weights: Reals) -> Answers:
-    """The answers of several models, scene by scene, as one."""
-    return [
-        (of_scene[0][0], combined([guesses for _, guesses in of_scene], weights))
-        for of_scene in zip(*answers, strict=True)
-    ]
-
-
-def _answers(
-    model: str, scenes: Sequence[JudgedScene], masking: Masking, guesser: Guesser, show: Show, progress: Progress
-) -> Iterator[tuple[Masked, Guesses]]:
-    personas = _personas(show, masking)
-    total = sum(judged.judged for judged in scenes)
-    results = guess_in_order(guesser, ((judged.scene, judged.judged) for judged in scenes), masking, personas)
-    for done, result in enumerate(results, 1):
-        progress(f"{show.title}: {model}", done, total)
-        yield result
-
-
-def _personas(show: Show, masking: Masking) -> Callable[[Sequence[str], Scene], Sequence[Persona]]:
-    """The candidates as they are when the judged episodes begin; without a past where they go by other names."""
-
-    @lru_cache(len(show.main))
-    def known(name: str) -> Persona:
-        try:
-            return Persona(name) if masking.how != "keep" else persona_at(show.story, name, show.first)
-        except UnknownCharacter:  # the judged file has somebody whom the transcripts have not
-            return Persona(name)
-
-    return lambda names, scene: [replace(known(name), moment=scene.moment) for name in names]
 
 
 def _sampled(show: Show, limit: int | None, seed: int) -> list[JudgedScene]:

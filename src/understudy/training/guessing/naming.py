@@ -3,16 +3,15 @@
     score(a)    = sum over the scene's tokens t of ln P(t | tokens before it), the masks named by assignment a
     P(a)        ~ exp(TEMPERATURE score(a))
 
-The context includes what happened just before in the same chapter. Up to four candidates all assignments are scored.
-Beyond that some are drawn at random; ridge regression on their scores estimates what each pair of mask and candidate
-adds, and the assignments that are best by that, without and with noise, are scored too.
+The context includes what happened just before in the same chapter. `assignment_search` chooses the assignments that are
+scored.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
-from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
+from understudy.guessing.assignment import named, spread_over
 from understudy.guessing.scenes import masks_of
 from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.transformer_lm import CAUSAL, Transformer, open_transformer
@@ -30,6 +29,7 @@ from understudy.model_folder import ModelFolder, read_card
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.bert import precision
+from understudy.training.guessing.assignment_search import score_assignments
 from understudy.training.guessing.finetuning import (
     EVERY,
     HELD_BACK,
@@ -51,12 +51,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT",
-    "DRAWN",
     "NamingGuesser",
     "NamingSettings",
     "NamingTask",
     "open_naming",
-    "score_assignments",
     "train_naming",
 ]
 
@@ -64,10 +62,6 @@ AGENT = "naming"
 IGNORED = -100  # padding, which nothing is learned from
 ROOM = 1 << 13  # tokens whose namings are scored at once: each has a logit for every word
 TEMPERATURE = 0.3  # the model is overconfident; chosen on held-back scenes
-
-FEW = 4  # candidates whose namings are all scored
-DRAWN = 48
-RIDGE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,34 +250,3 @@ def open_naming(folder: Path, main: Sequence[str], device: str = "auto") -> Nami
         raise InputError(f"does not say how it reads ({error}): train the model again", folder) from error
     title = casts.title_of(main)
     return NamingGuesser(open_transformer(folder, select_device(device).type), title, casts.to_json()[title], settings)
-
-
-def score_assignments(masks: int, candidates: int, scored: Callable[[Ints], Reals]) -> tuple[Ints, Reals]:
-    """Namings that matter, a row each, and their scores; all of them where they are few."""
-    if candidates <= FEW:
-        assignments = all_assignments(masks, candidates)
-        return assignments, scored(assignments)
-    rng = np.random.default_rng(masks)
-    drawn = np.unique([rng.permutation(candidates)[:masks] for _ in range(DRAWN)], axis=0)
-    scores = scored(drawn)
-    shares = _shares(drawn, scores, candidates)
-    noise = rng.gumbel(scale=max(float(shares.std()), 1e-6), size=(DRAWN, *shares.shape))
-    noise[0] = 0
-    likely = np.unique([best_assignment(shares + more) for more in noise], axis=0)
-    known = {tuple(assignment) for assignment in drawn.tolist()}
-    fresh = np.array(
-        [assignment for assignment in likely.tolist() if tuple(assignment) not in known], dtype=np.int64
-    ).reshape(-1, masks)
-    if not len(fresh):
-        return drawn, scores
-    return np.concatenate((drawn, fresh)), np.concatenate((scores, scored(fresh)))
-
-
-def _shares(assignments: Ints, scores: Reals, candidates: int) -> Reals:
-    """How much each pair of mask and candidate adds to a score, as far as some namings tell (ridge regression)."""
-    masks = assignments.shape[1]
-    features = np.full((len(assignments), masks * candidates), -1.0 / candidates)
-    features[np.arange(len(assignments))[:, None], np.arange(masks) * candidates + assignments] += 1
-    regularized = features.T @ features + RIDGE * np.eye(features.shape[1])
-    shares: Reals = np.linalg.solve(regularized, features.T @ (scores - scores.mean())).reshape(masks, candidates)
-    return shares

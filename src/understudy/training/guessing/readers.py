@@ -67,7 +67,7 @@ def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFol
     training, held_out = held_back(task.lessons, task.settings.held_back)
     trunk = open_trunk(task.base, on.type)
     scenes = [
-        TrainingScene(title, scene, before)
+        LessonScene(title, scene, before)
         for title, lessons in training.items()
         for scene, before in _with_masks(lessons, title, task.settings.reading, trunk)
     ]
@@ -93,7 +93,7 @@ def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFol
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingScene:
+class LessonScene:
     """A scene with names, the title of its story, and the tokens of what happened just before it."""
 
     title: str
@@ -115,7 +115,7 @@ def _recent_scenes(trunk: Trunk, main: Sequence[str], title: str, reading: Input
     return RecentScenes(trunk, main, title, min(reading.window, trunk.longest), reading.history)
 
 
-def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[TrainingScene]) -> Loss:
+def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[LessonScene]) -> Loss:
     settings = task.settings
 
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
@@ -126,7 +126,7 @@ def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[Trainin
     return loss
 
 
-def _question(shown: TrainingScene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
+def _question(shown: LessonScene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
     title, lessons = shown.title, task.lessons[shown.title]
     masked = Masking(lessons.main, lessons.names, seed=step).masked(shown.scene)
     candidates = masked.candidates if len(masked.answers) > 1 else tuple(sorted(lessons.main))

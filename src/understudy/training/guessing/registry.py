@@ -31,8 +31,8 @@ __all__ = [
     "together_name",
     "together_weights",
     "trained_kinds",
+    "unregistered",
     "weighted_guessers",
-    "without_name",
 ]
 
 UNSEEN_SHARE = 0.1  # of the scenes, where no model says which it has seen
@@ -67,12 +67,12 @@ def find_guessers(specs: Sequence[str], names: str = "keep") -> list[GuesserEntr
     return [find_guesser(spec, names) for spec in dict.fromkeys(specs)]
 
 
-def without_name(guessers: Sequence[GuesserEntry]) -> set[str]:
+def unregistered(guessers: Sequence[GuesserEntry]) -> set[str]:
     """Those of them that --assigned is for: models of the registry have names of their own for it."""
-    unregistered = {guesser.name for guesser in guessers if guesser.name not in GUESSERS}
-    if not unregistered:
+    names = {guesser.name for guesser in guessers if guesser.name not in GUESSERS}
+    if not names:
         raise AgentError(HAVE_NAMES)
-    return unregistered
+    return names
 
 
 def find_assigned(spec: str, names: str = "keep") -> GuesserEntry:
