@@ -97,3 +97,12 @@ def test_rows_get_the_figures_of_the_split_that_was_judged() -> None:
         people = [row for row in results if row["model"] == "people"]
         assert [(row["show"], row["paper"]) for row in people] == ([("FRIENDS", 0.9868)] if dev else [])
         assert all(row["value"] is None and row["reason"] for row in people)
+
+
+def test_a_trained_model_stands_beside_the_papers_of_its_kind() -> None:
+    row = {"metric": "accuracy", "show": "Frasier", "value": 0.8, "n": 403}
+    trained = {**row, "model": "models/who", "kind": "multi-row without reverse"}
+    every = [trained, {**trained, "show": "all"}, {**row, "model": "models/who+assigned"}]
+    alone, overall, assigned, *_ = add_paper(every, {"Frasier": "dev"})
+    assert alone["paper"] == overall["paper"] == 0.7940
+    assert assigned["paper"] is None  # the paper guesses each mask by itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +78,69 @@ def test_it_is_judged_beside_others_and_together_with_them(document: Document, d
     assert min(figures[str(who)], figures[f"{who}+assigned"], figures[f"random+{who}"]) > 0.8 > figures["random"]
 
 
+@pytest.fixture
+def two_shows(data: Path, tmp_path: Path) -> Path:
+    """The show, and the same under another title with other people in it."""
+    both = shutil.copytree(data, tmp_path / "both")
+
+    def renamed(text: str) -> str:
+        for name, other in (("The_Harbour", "The_Mill"), ("Ann", "Dora"), ("Ben", "Emil"), ("Cleo", "Fay")):
+            text = text.replace(name, other)
+            text = text.replace(name.lower(), other.lower()) if name == "The_Harbour" else text
+        return text
+
+    judged = (both / "dev.jsonl").read_text(encoding="utf-8")
+    (both / "dev.jsonl").write_text(judged + renamed(judged), encoding="utf-8")
+    for path in sorted((both / "transcripts").rglob("*")):
+        if path.is_file():
+            other = Path(renamed(str(path)))
+            other.parent.mkdir(exist_ok=True)
+            other.write_text(renamed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return both
+
+
+def test_of_a_show_that_it_was_not_taught_a_model_says_nothing(
+    run: Run, document: Document, two_shows: Path, who: Path, tmp_path: Path
+) -> None:
+    command = ("bench", "guess", "--data", two_shows, "--models")
+    judged = document(*command, f"vanilla,{who}", "--together", "--assigned")
+    shows: dict[str, set[str]] = {}
+    for row in judged["rows"]:
+        shows.setdefault(row["model"], set()).add(row.get("show"))
+    both = {"The_Harbour", "The_Mill", "all"}
+    assert shows[f"vanilla+{who}"] == shows["vanilla"] == both
+    assert shows[str(who)] == shows[f"{who}+assigned"] == both - {"The_Mill"}
+    assert judged["manifest"]["settings"]["not taught"] == {str(who): ["The_Mill"]}
+    assert list(judged["manifest"]["settings"]["weights"]) == ["vanilla", str(who)]
+    stranger = shutil.copytree(who, tmp_path / "stranger")
+    card = json.loads((who / CARD).read_text(encoding="utf-8"))
+    (stranger / CARD).write_text(json.dumps({**card, "casts": {"Elsewhere": ["Rolf"]}}), encoding="utf-8")
+    assert "was taught none of The_Harbour, The_Mill" in run(*command, stranger, status=1).stderr
+
+
+def test_a_part_that_was_left_out_is_in_the_name_that_tables_have_for_it(
+    document: Document, data: Path, bases: dict[str, Path]
+) -> None:
+    train = ("train", "guesser", "--data", data, "--base", bases["masked"], "--epochs", "1", "--device", "cpu")
+    kinds = {
+        "whole": ("--kind", "multi-row"),
+        "no-reverse": ("--kind", "multi-row", "--without", "reverse"),
+        "short": ("--kind", "scene-pooling", "--maxlen", "512", "--history", "16"),
+    }
+    for out, more in kinds.items():
+        card = document(*train, *more, "--out", out)
+        reading = card["settings"]["reading"]
+        assert reading["from_end"] == (out != "no-reverse") and reading["history"] == (16 if out == "short" else 0)
+    rows = document("bench", "guess", "--data", data, "--models", ",".join(("vanilla", *kinds)))["rows"]
+    named = {row["model"]: row.get("kind") for row in rows if row["metric"] == "accuracy"}
+    assert named == {
+        "vanilla": None,
+        "whole": "multi-row",
+        "no-reverse": "multi-row without reverse",
+        "short": "scene-pooling maxlen 512",
+    }
+
+
 def test_what_it_was_not_made_for_is_said(run: Run, data: Path, who: Path, tmp_path: Path) -> None:
     swapped = ("bench", "guess", "--data", data, "--models", f"vanilla,{who}", "--names", "swap")
     assert "knows people by their own names" in run(*swapped, status=1).stderr
@@ -122,6 +186,8 @@ def test_a_story_of_ones_own(run: Run, document: Document, bases: dict[str, Path
         (("--data", ".", "--main", "3"), 2, "--main goes with --story"),
         (("--story", "demo", "--kind", "naming"), 2, "--base"),
         (("--story", "demo", "--maxlen", "100"), 2, "--maxlen is for"),
+        (("--story", "demo", "--kind", "multi-row", "--history", "100"), 2, "--history is for"),
+        (("--story", "demo", "--without", "reverse"), 2, "--without is for --kind multi-row"),
         (("--story", "demo", "--as", "Zita"), 2, "No such option"),
         (("--data", "."), 1, "dev.jsonl"),
         (("--story", "demo", "--base", "./no/such/model"), 1, "model.safetensors"),

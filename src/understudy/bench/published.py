@@ -182,20 +182,21 @@ PAPER_RECALL = {3: 0.355}
 def add_paper(rows: Sequence[Row], splits: Mapping[str, str | None]) -> list[Row]:
     """The rows with the paper's figure for the same model, show and split, and what it says of people.
 
-    `splits` says which of the paper's splits each show's judged scenes are; other shows have no figures.
+    A trained model goes by its `kind`. `splits` says which of the paper's splits each show's judged scenes are; other
+    shows have no figures.
     """
     shows = dict.fromkeys(row["show"] for row in rows if row["show"] != ALL)
     return [*({**row, "paper": _paper(row, rows, splits)} for row in rows), *_people(shows, splits)]
 
 
 def _paper(row: Row, rows: Sequence[Row], splits: Mapping[str, str | None]) -> float | None:
-    model, show = row["model"], row["show"]
+    model, show = str(row.get("kind", row["model"])), row["show"]
     match row["metric"]:
         case "accuracy" if show == ALL:
             counts = {
                 show_row["show"]: show_row["n"]
                 for show_row in rows
-                if (show_row["model"], show_row["metric"]) == (model, "accuracy") and show_row["show"] != ALL
+                if (show_row["model"], show_row["metric"]) == (row["model"], "accuracy") and show_row["show"] != ALL
             }
             return paper_overall(model, counts, splits)
         case "accuracy":

@@ -24,6 +24,8 @@ __all__ = ["guesser"]
 NAMING = "naming"
 KINDS = ("vanilla", "multi-row", "scene-pooling", NAMING)
 WHOLE_SCENES = ("scene-pooling", NAMING)
+PARTS = {"reverse": "from_end", "fill-empty": "fill_empty", "context": "context"}
+"""What multi-row can do without, and the names of the settings."""
 
 
 @click.command(short_help="Who is speaking in masked scenes.")
@@ -53,10 +55,18 @@ WHOLE_SCENES = ("scene-pooling", NAMING)
     "--maxlen", type=click.IntRange(32, 1_000_000), metavar="N",
     help="Tokens of a scene that are read (scene-pooling, naming).",
 )  # fmt: skip
+@click.option(
+    "--history", type=click.IntRange(0, 1_000_000), metavar="N",
+    help="Tokens of what happened just before that are read (scene-pooling, naming).",
+)  # fmt: skip
+@click.option(
+    "--without", type=click.Choice(list(PARTS)), multiple=True,
+    help="Leave out a part of multi-row, to tell what it is worth. May be repeated.",
+)  # fmt: skip
 def guesser(
     data: Path | None, story: str | None, at: str, kind: str, base: str | None, shows: tuple[str, ...],
-    judge: Path | None, most: int | None, maxlen: int | None, out: Path, seed: int, device: str, fresh: bool,
-    as_json: bool, **options: Any,
+    judge: Path | None, most: int | None, maxlen: int | None, history: int | None, without: tuple[str, ...], out: Path,
+    seed: int, device: str, fresh: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """A guesser of masked speakers, from the scripts of shows or from a story.
 
@@ -68,12 +78,13 @@ def guesser(
     from understudy.training.loop import select_device
     from understudy.training.task import check_output
 
-    _check_usage(data, story, kind, base, shows, judge, most, maxlen)
+    _check_usage(data, story, kind, base, shows, judge, most, maxlen, history, without)
     check_output(out, fresh)  # before anything is read
     select_device(device)
     scenes = _training_scenes(data, listed(shows), judge, story, at, most)
     with training_bar("guesser") as progress:
-        trainer, task = _task(kind, base, maxlen, chosen(options), scenes, out, seed, device, fresh)
+        reading = _reading(maxlen, history, without)
+        trainer, task = _task(kind, base, reading, chosen(options), scenes, out, seed, device, fresh)
         card = TRAINERS[trainer](task, progress).card
     if as_json:
         print_json({"model": str(out), **card})
@@ -83,7 +94,7 @@ def guesser(
 
 def _check_usage(
     data: Path | None, story: str | None, kind: str, base: str | None, shows: tuple[str, ...], judge: Path | None,
-    most: int | None, maxlen: int | None,
+    most: int | None, maxlen: int | None, history: int | None, without: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Refuse combinations of options that make no sense."""
     if (data is None) == (story is None):
@@ -95,8 +106,11 @@ def _check_usage(
         raise click.UsageError("--main goes with --story: the main characters of shows are known")
     if kind == NAMING and base is None:
         raise click.UsageError("naming is done by a causal language model: name one with --base")
-    if maxlen is not None and kind not in WHOLE_SCENES:
-        raise click.UsageError(f"--maxlen is for --kind {' and '.join(WHOLE_SCENES)}")
+    for option, length in (("--maxlen", maxlen), ("--history", history)):
+        if length is not None and kind not in WHOLE_SCENES:
+            raise click.UsageError(f"{option} is for --kind {' and '.join(WHOLE_SCENES)}")
+    if without and kind != "multi-row":
+        raise click.UsageError("--without is for --kind multi-row")
 
 
 def _training_scenes(
@@ -114,22 +128,29 @@ def _training_scenes(
     return training_scenes_of_story(read_showing(story), before, most or MOST)
 
 
+def _reading(maxlen: int | None, history: int | None, without: Sequence[str]) -> dict[str, Any]:
+    """What was said of how scenes are read; the rest keeps its defaults."""
+    lengths = {"longest": maxlen, "history": history}
+    given = {name: length for name, length in lengths.items() if length is not None}
+    return {**given, **{PARTS[part]: False for part in without}}
+
+
 def _task(
-    kind: str, base: str | None, maxlen: int | None, settings: Mapping[str, Any], scenes: Mapping[str, TrainingScenes],
-    out: Path, seed: int, device: str, fresh: bool,
+    kind: str, base: str | None, reading: Mapping[str, Any], settings: Mapping[str, Any],
+    scenes: Mapping[str, TrainingScenes], out: Path, seed: int, device: str, fresh: bool,
 ) -> tuple[str, Any]:  # fmt: skip
     """The name of the trainer, and its task."""
     from understudy.training.guessing.naming import NamingSettings, NamingTask
-    from understudy.training.guessing.readers import READERS, ReaderTask
+    from understudy.training.guessing.reader_settings import default_settings
+    from understudy.training.guessing.readers import ReaderTask
 
     if kind == NAMING:
         assert base is not None  # checked before
-        window = {} if maxlen is None else {"window": maxlen}
-        naming = NamingSettings(**window, **settings)
+        lengths = {"window" if name == "longest" else name: length for name, length in reading.items()}
+        naming = NamingSettings(**lengths, **settings)
         return "naming-guesser", NamingTask(scenes, base, out, naming, seed, device, fresh)
-    defaults = READERS[kind]
-    reading = defaults.reading if maxlen is None else replace(defaults.reading, longest=maxlen)
-    reader = replace(defaults, reading=reading, **settings)
+    defaults = default_settings(kind, base)
+    reader = replace(defaults, reading=replace(defaults.reading, **reading), **settings)
     return "guesser", ReaderTask(scenes, out, reader, base, seed, device, fresh)
 
 

@@ -41,6 +41,7 @@ __all__ = [
     "fit_weights",
     "marginals",
     "named",
+    "one_each",
     "spread_over",
 ]
 
@@ -94,6 +95,15 @@ def best_assignment(scores: Reals) -> Ints:
     return chosen
 
 
+def one_each(guesses: Guesses) -> Guesses:
+    """Guesses about one scene, made anew with one person behind each mask and nobody behind two."""
+    if not guesses:
+        return guesses
+    candidates = list(next(iter(guesses.values())))
+    scores = np.log([[max(shares[name], LEAST) for name in candidates] for shares in guesses.values()])
+    return named(list(guesses), candidates, marginals(scores))
+
+
 class Assigned:
     """Any guesser, with one person behind each mask and nobody behind two."""
 
@@ -101,10 +111,7 @@ class Assigned:
         self._guesser = guesser
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
-        guesses = self._guesser.guess(masked, personas)
-        candidates = [persona.name for persona in personas]
-        scores = np.log([[max(guesses[mask][name], LEAST) for name in candidates] for mask in guesses])
-        return named(list(guesses), candidates, marginals(scores)) if guesses else guesses
+        return one_each(self._guesser.guess(masked, personas))
 
     def remember(self, scene: Scene) -> None:
         if isinstance(self._guesser, Remembering):

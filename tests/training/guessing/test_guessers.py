@@ -14,7 +14,7 @@ from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.guessing.guessers import WeightedGuessers, weight_guessers
+from understudy.training.guessing.guessers import WeightedGuessers, combined, fitted_weights
 
 LISTENS = {"keys": "Ines", "locks": "Ines", "doors": "Ines", "boats": "Tobias", "tides": "Tobias", "oars": "Tobias"}
 
@@ -68,10 +68,19 @@ def test_who_knows_more_weighs_more_and_one_place_is_for_one_person() -> None:
     guessers: list[Listener | Misled] = [Listener(), Misled()]
     held_back = asked(seed=1)
     predictions = [[guesser.guess(masked.scene, people(masked)) for masked in held_back] for guesser in guessers]
-    together = weight_guessers(guessers, held_back, predictions)
+    together = WeightedGuessers(guessers, fitted_weights(held_back, predictions))
     assert together.weights[0] > 5 * together.weights[1]
     fresh = asked(seed=2)
     assert right(together, fresh) == 1.0 > right(guessers[0], fresh) > right(guessers[1], fresh)
+
+
+def test_what_was_said_already_is_combined_as_if_it_were_asked_for() -> None:
+    guessers: list[Listener | Misled] = [Listener(), Misled()]
+    weights = np.array([0.7, 0.2])
+    for masked in asked(seed=3)[:5]:
+        said = [guesser.guess(masked.scene, people(masked)) for guesser in guessers]
+        assert combined(said, weights) == WeightedGuessers(guessers, weights).guess(masked.scene, people(masked))
+    assert combined([{}, {}], weights) == {}
 
 
 def test_what_is_told_reaches_those_who_remember() -> None:
@@ -87,4 +96,4 @@ def test_each_guesser_needs_a_weight_and_there_must_be_scenes_to_weigh_by() -> N
     with pytest.raises(InputError, match="2 guessers and 1 weights"):
         WeightedGuessers([Listener(), Misled()], [1.0])
     with pytest.raises(InputError, match="no scene to weigh"):
-        weight_guessers([Listener()], [], [[]])
+        fitted_weights([], [[]])

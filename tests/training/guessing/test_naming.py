@@ -12,20 +12,18 @@ from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.backends.transformer import open_transformer
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking
-from understudy.lexical.rows import Ints, Reals
 from understudy.persona import Persona
 from understudy.training.guessing.naming import (
-    DRAWN,
+    TEMPERATURE,
     NamingGuesser,
     NamingSettings,
     NamingTask,
     open_naming,
-    score_assignments,
     train_naming,
 )
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
 
-pytest.importorskip("torch", reason="training needs the extra 'train'")
+torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
 
 SETTINGS = NamingSettings(epochs=12, batch=4, rate=1e-2, window=96, history=48)
@@ -87,29 +85,6 @@ def test_those_who_speak_together_are_named_too() -> None:
     assert unmasked(talking, names) == ["Ines", "Vera and Ines", "Pilot", None]
 
 
-def test_few_namings_are_all_scored() -> None:
-    assignments, scores = score_assignments(2, 3, lambda assignments: assignments.sum(axis=1).astype(float))
-    assert len(assignments) == 6 and scores.tolist() == assignments.sum(axis=1).tolist()
-
-
-@pytest.mark.parametrize(("masks", "candidates"), [(5, 5), (6, 6), (5, 8), (12, 12)])
-def test_of_many_namings_the_best_is_found_though_few_are_scored(masks: int, candidates: int) -> None:
-    chance = np.random.default_rng(5)
-    table = chance.normal(size=(masks, candidates)) * 0.3
-    right = chance.permutation(candidates)[:masks]
-    table[np.arange(masks), right] += 2
-    seen: list[tuple[int, ...]] = []
-
-    def scored(assignments: Ints) -> Reals:
-        seen.extend(map(tuple, assignments.tolist()))
-        totals: Reals = table[np.arange(masks), assignments].sum(axis=1)
-        return totals
-
-    assignments, scores = score_assignments(masks, candidates, scored)
-    assert assignments[scores.argmax()].tolist() == right.tolist()
-    assert len(seen) == len(set(seen)) == len(assignments) <= 2 * DRAWN
-
-
 def test_who_says_what_is_learned(trained: Path) -> None:
     guesser, taught = open_naming(trained, CAST, "cpu"), lessons(talk(1, seed=1))
     hits = []
@@ -121,6 +96,30 @@ def test_who_says_what_is_learned(trained: Path) -> None:
         for name in masked.candidates:  # one person behind each mask
             assert sum(probabilities[name] for probabilities in guesses.values()) == pytest.approx(1)
     assert np.mean(hits) > 0.9
+
+
+def test_a_naming_is_as_likely_as_the_whole_text_under_it(trained: Path) -> None:
+    """By hand: the whole text of each naming goes through the network, and the scene's own tokens count."""
+    guesser = open_naming(trained, CAST, "cpu")
+    past = scene(1, ("Ines", "I like dawn"), ("Vera", "no more dawn"), chapter=3)
+    masked = scene(2, ("P0", "where are the"), ("Pilot", "no more bees"), ("P1", "I like keys"), chapter=3)
+    guesser.remember(past)
+    guesses = guesser.guess(masked, PEOPLE[::2])  # Ines and Vera
+
+    model = open_transformer(trained, "cpu")
+    words = SceneTokenizer(model.tokenizer, model.network.config)
+    ((before, _),) = scene_prompts(past, ("Ines", "Vera"), "Keys", words, 200)
+    scores = []
+    for first, second in (("Ines", "Vera"), ("Vera", "Ines")):
+        told = scene(2, (first, "where are the"), ("Pilot", "no more bees"), (second, "I like keys"), chapter=3)
+        ((tokens, heading),) = scene_prompts(told, ("Ines", "Vera"), "Keys", words, 200)
+        whole = torch.tensor([[words.first, *before, *tokens]])
+        with torch.no_grad():
+            logs = model.network(whole).logits[0].log_softmax(-1)
+        begin = 1 + len(before) + heading
+        scores.append(sum(float(logs[at - 1, whole[0, at]]) for at in range(begin, whole.shape[1])))
+    share = 1 / (1 + np.exp(TEMPERATURE * (scores[1] - scores[0])))
+    assert guesses["P0"]["Ines"] == pytest.approx(share, abs=1e-5)
 
 
 def test_the_chapter_so_far_is_read_and_no_other(trained: Path) -> None:
@@ -137,20 +136,12 @@ def test_the_chapter_so_far_is_read_and_no_other(trained: Path) -> None:
     assert guesses(3, 2) == guesses()
 
 
-def test_of_a_long_past_the_last_lines_are_read(bases: Mapping[str, Path], words: SceneTokenizer) -> None:
-    model = open_transformer(bases["causal"], "cpu")
-    guesser = NamingGuesser(model, "Keys", CAST, NamingSettings(window=96, history=20))
-    for number in range(1, 9):
-        guesser.remember(scene(number, ("Ines", "I like keys"), ("Vera", f"no more {'bees' if number < 8 else 'wax'}")))
-    past = guesser._past
-    assert len(past) <= 20 and text(words, past).endswith("Vera : no more wax")
-
-
 def test_history_leaves_room_for_the_scene(bases: Mapping[str, Path], words: SceneTokenizer) -> None:
     guesser = NamingGuesser(open_transformer(bases["causal"], "cpu"), "Keys", CAST, NamingSettings(history=4096))
-    for number in range(1, 60):
-        guesser.remember(scene(number, ("Ines", "where are the keys"), ("Vera", "no more wax")))
-    assert words.longest // 4 < len(guesser._past) <= words.longest // 2
+    told = [scene(number, ("Ines", "where are the keys"), ("Vera", "no more wax")) for number in range(1, 61)]
+    for earlier in told[:-1]:
+        guesser.remember(earlier)
+    assert words.longest // 4 < len(guesser._recent.before(told[-1])) <= words.longest // 2
 
 
 def test_of_a_crowd_not_everybody_is_told(words: SceneTokenizer) -> None:

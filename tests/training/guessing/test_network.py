@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,17 +14,9 @@ import pytest
 
 from speakers import scene, tiny_reader
 from understudy.errors import InputError
-from understudy.training.guessing.network import (
-    HEAD,
-    LabelledInput,
-    Trunk,
-    head_start,
-    length_batches,
-    loss_of,
-    open_trunk,
-    scores_of,
-)
-from understudy.training.guessing.prompt_format import InputFormat, ReaderInput, reader_input
+from understudy.training.guessing.network import HEAD, LabelledInput, head_start, loss_of, scores_of
+from understudy.training.guessing.reader_input import InputFormat, ReaderInput, reader_input
+from understudy.training.guessing.trunk import Trunk, length_batches, open_trunk, reading_of
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
@@ -76,6 +69,41 @@ def test_what_is_no_model_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be opened"):
         open_trunk(tmp_path)
+
+
+def test_a_longformer_reads_far_away_through_its_first_token(tmp_path: Path) -> None:
+    """Two layers of windows of 16 tokens reach 16 tokens to either side; what is farther comes by the first token."""
+    trunk = open_trunk(tiny_reader(tmp_path / "long", "long"))
+    trunk.network.eval()
+    for name, tensor in trunk.network.named_parameters():
+        if "value" in name or "attention.output.dense" in name:
+            tensor.data *= 30  # what is read counts for hardly anything in new weights
+    keys = [trunk.first, *trunk.tokens("I like keys") * 30]
+    bees = [trunk.first, *trunk.tokens("bees") * 12, *keys[13:]]
+    far = np.stack([read[60] for read in states(trunk, keys, bees)])
+    assert np.abs(far[0] - far[1]).max() > 1e-4
+    with torch.no_grad():
+        alone = trunk.network(torch.tensor([keys, bees])).last_hidden_state[:, 60].numpy()
+    assert np.array_equal(alone[0], alone[1])
+
+
+def test_a_longformer_reads_as_many_tokens_as_it_has_positions_for(tmp_path: Path) -> None:
+    folder = tiny_reader(tmp_path / "long", "long", longest=256)
+    for file, changes in (
+        ("tokenizer_config.json", {"model_max_length": 10**30}),
+        ("config.json", {"attention_window": [512, 16]}),
+    ):
+        path = folder / file
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    trunk = open_trunk(folder)
+    assert trunk.longest == 257  # of 258 positions, the one of padding is never used
+    assert states(trunk, [trunk.first] * trunk.longest)[0].shape == (257, 32)
+    assert trunk.network.config.attention_window == [256, 16]  # not wider than the paper's
+
+
+def test_how_a_model_reads_is_told_by_its_files(tmp_path: Path) -> None:
+    told = {kind: reading_of(tiny_reader(tmp_path / kind, kind)) for kind in ("causal", "masked", "long")}
+    assert told == {"causal": "causal", "masked": "masked", "long": "longformer"}
 
 
 TALK = scene(1, ("P0", "I like keys"), ("P1", "no more bees"), ("P0", "where are the doors"))

@@ -16,8 +16,9 @@ from understudy.guessing import Masking, TrainingScenes
 from understudy.model_folder import CARD
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.guessing.prompt_format import KINDS, InputFormat
-from understudy.training.guessing.readers import WEIGHTS, ReaderSettings, ReaderTask, open_reader, train_reader
+from understudy.training.guessing.reader_input import KINDS, InputFormat
+from understudy.training.guessing.reader_settings import ReaderSettings
+from understudy.training.guessing.readers import WEIGHTS, ReaderTask, open_reader, train_reader
 from understudy.training.task import checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
@@ -29,7 +30,7 @@ PEOPLE = [Persona(name) for name in CAST]
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("bases")
-    return {kind: tiny_reader(folder / kind, kind) for kind in ("causal", "masked")}
+    return {kind: tiny_reader(folder / kind, kind) for kind in ("causal", "masked", "long")}
 
 
 def settings(kind: str, epochs: int = 5) -> ReaderSettings:
@@ -51,7 +52,10 @@ def right(guesser: Guesser, taught: TrainingScenes, scenes: Sequence[Scene]) -> 
     return float(np.mean(hits))
 
 
-@pytest.mark.parametrize(("kind", "base"), [*((kind, "masked") for kind in KINDS), ("scene-pooling", "causal")])
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [*((kind, "masked") for kind in KINDS), ("scene-pooling", "causal"), ("scene-pooling", "long")],
+)
 def test_who_says_what_is_learned(kind: str, base: str, bases: Mapping[str, Path], tmp_path: Path) -> None:
     taught = lessons(talk(80, seed=1))
     train_reader(ReaderTask({"Keys": taught}, tmp_path / "model", settings(kind), bases[base], device="cpu"))
@@ -81,6 +85,47 @@ def test_a_reader_of_scenes_learns_from_what_others_say_and_vanilla_cannot(
         train_reader(task)
         shares[kind] = right(open_reader(tmp_path / kind, CAST, "cpu"), taught, judged)
     assert shares["vanilla"] < 0.7 and shares["multi-row"] > 0.9
+
+
+def told_on(count: int, seed: int) -> list[Scene]:
+    """In a chapter's first scene somebody takes up dawn; in its second, who speaks of it is that one."""
+    chance = np.random.default_rng(seed)
+    scenes = []
+    for chapter in range(1, count + 1):
+        first, second = chance.permutation(CAST)[:2].tolist()
+        scenes.append(scene(1, (first, "I like dawn"), ("Pilot", "no more"), chapter=chapter))
+        scenes.append(scene(2, (second, "where are the"), (first, "I like dawn"), chapter=chapter))
+    return scenes
+
+
+@pytest.mark.parametrize("history", [0, 40])
+def test_what_happened_just_before_tells_who_goes_on_with_it(
+    history: int, bases: Mapping[str, Path], tmp_path: Path
+) -> None:
+    taught = lessons(told_on(120, seed=1))
+    reading = InputFormat("scene-pooling", history=history)
+    read = ReaderSettings(reading, epochs=10 if history else 3, batch=8, rate=3e-3, dropout=0.0, together=1.0)
+    train_reader(ReaderTask({"Keys": taught}, tmp_path / "model", read, bases["masked"], device="cpu"))
+    guesser = open_reader(tmp_path / "model", CAST, "cpu")
+    masking, hits = Masking(taught.main, taught.names), list[bool]()
+    for told in told_on(25, seed=2):
+        masked = masking.masked(told)
+        if len(masked.answers) > 1:
+            guesses = guesser.guess(masked.scene, [Persona(name) for name in masked.candidates])
+            hits += [max(shares, key=shares.__getitem__) == masked.answers[mask] for mask, shares in guesses.items()]
+        guesser.remember(told)
+    assert np.mean(hits) > 0.9 if history else np.mean(hits) < 0.7
+
+
+def test_how_masks_are_numbered_changes_nothing_in_an_answer(bases: Mapping[str, Path], tmp_path: Path) -> None:
+    taught = {"Keys": lessons(talk(16, seed=1))}
+    train_reader(ReaderTask(taught, tmp_path / "model", settings("scene-pooling", 1), bases["masked"], device="cpu"))
+    guesser = open_reader(tmp_path / "model", CAST, "cpu")
+    told = ("I like keys", "no more bees", "where are the")
+    first = guesser.guess(scene(1, *zip(("P0", "P1", "P2"), told)), PEOPLE)
+    other = guesser.guess(scene(1, *zip(("P1", "P2", "P0"), told)), PEOPLE)
+    for mask, same in (("P0", "P1"), ("P1", "P2"), ("P2", "P0")):
+        assert first[mask] == pytest.approx(other[same], abs=1e-5)
 
 
 class Stopped(Exception):

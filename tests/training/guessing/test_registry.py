@@ -16,7 +16,14 @@ from understudy.model_folder import CARD, FORMAT
 from understudy.registry import Need, RegistryEntry
 from understudy.training.guessing import WeightedGuessers
 from understudy.training.guessing.readers import AGENT
-from understudy.training.guessing.registry import find_assigned, find_guesser, find_guessers, weighted_guessers
+from understudy.training.guessing.registry import (
+    find_assigned,
+    find_guesser,
+    find_guessers,
+    together_weights,
+    unregistered,
+    weighted_guessers,
+)
 
 
 class Noted:
@@ -68,9 +75,9 @@ def test_who_knows_more_is_believed_more() -> None:
     assert np.mean(hits) > 0.9
 
 
-def test_models_together_are_one_more_named_for_all_of_them() -> None:
-    *alone, together = find_guessers(["vanilla", "random"], with_together=True)
-    assert [entry.name for entry in alone] == ["vanilla", "random"] and together.name == "vanilla+random"
+def test_models_together_are_named_for_all_of_them() -> None:
+    together = weighted_guessers(find_guessers(["vanilla", "random", "vanilla"]))
+    assert together.name == "vanilla+random"
     guesser = together(training_scenes(scenes(30)))
     assert isinstance(guesser, WeightedGuessers)
     asked = masked(scenes(1, seed=5)[0])
@@ -78,21 +85,29 @@ def test_models_together_are_one_more_named_for_all_of_them() -> None:
     assert sum(shares["Ann"] for shares in guesses.values()) == pytest.approx(1)
 
 
+def test_several_stories_have_one_set_of_weights() -> None:
+    guessers, stories = (
+        find_guessers(["vanilla", "random"]),
+        [training_scenes(scenes(60, seed=seed)) for seed in (1, 2)],
+    )
+    both, first, second = (together_weights(guessers, some) for some in (stories, stories[:1], stories[1:]))
+    assert both.shape == (2,) and both[0] > max(first[0], second[0])  # two agree: less is held to the beginning
+
+
 def test_one_person_behind_each_mask_is_an_option_for_what_has_no_name(model: str) -> None:
-    names = [entry.name for entry in find_guessers(["joint", model, "random"], with_assigned=True, with_together=True)]
-    assert names == ["joint", model, f"{model}+assigned", "random", f"joint+{model}+random"]
+    assert unregistered(find_guessers(["joint", model, "random"])) == {model}
     assert find_assigned(model).name == f"{model}+assigned"
     assert Need.MODEL in find_assigned(model).needs
     for registered in ("joint", "vanilla+assigned"):
         with pytest.raises(AgentError, match="have names for it, such as 'vanilla\\+assigned'"):
             find_assigned(registered)
     with pytest.raises(AgentError, match="have names for it"):
-        find_guessers(["joint", "random"], with_assigned=True)
+        unregistered(find_guessers(["joint", "random"]))
 
 
 def test_one_model_is_not_weighted() -> None:
     with pytest.raises(AgentError, match="name two or more"):
-        find_guessers(["joint", "joint"], with_together=True)
+        weighted_guessers(find_guessers(["joint", "joint"]))
 
 
 def test_what_is_an_option_now_is_advised(model: str) -> None:

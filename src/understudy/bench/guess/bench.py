@@ -6,9 +6,8 @@ the scenes of the judged file that come earlier. A guesser never sees anything l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +21,33 @@ from understudy.bench.guess.annotations import (
     retrieval_rows,
     shows_of,
 )
+from understudy.bench.guess.answers import Answers, answers_of, weighted_answers
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.published import add_paper
-from understudy.dialogue import Guesser
-from understudy.errors import UnknownCharacter
-from understudy.guessing import CharacterNames, Joint, Masking, TrainingScenes, guess_in_order, with_learned_names
+from understudy.errors import AgentError
+from understudy.guessing import (
+    CharacterNames,
+    Joint,
+    Masking,
+    TrainingScenes,
+    with_learned_names,
+)
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
+from understudy.guessing.assignment import one_each
 from understudy.guessing.encoded import TextEncoder, shipped_encoder
 from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
-from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
-from understudy.story import Scene
-from understudy.training.guessing.registry import find_guessers
+from understudy.training.guessing.guessers import Undecided
+from understudy.training.guessing.registry import (
+    find_guessers,
+    knows,
+    together_name,
+    together_weights,
+    trained_kinds,
+    unregistered,
+)
 
 __all__ = ["MODELS", "bench_guess"]
 
@@ -67,7 +79,9 @@ def bench_guess(
     `module:factory` also with one person behind each mask; `together` judges the models named also weighted together.
     """
     # a wrong name is reported before anything is read
-    guessers = find_guessers(models, names, assigned, together)
+    guessers = find_guessers(models, names)
+    also_assigned = unregistered(guessers) if assigned else set()
+    all_of_them = together_name(guessers) if together else None
     factories: dict[str, GuesserFactory] = {
         guesser.name: guesser for guesser in (*guessers, *(JOINT_ABLATIONS if ablations else ()))
     }
@@ -77,32 +91,64 @@ def bench_guess(
     recalled: dict[str, dict[Instance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
     left_out: dict[str, int] = {}
     splits: dict[str, str | None] = {}
+    not_taught: dict[str, list[str]] = {}
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
     needed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
-    for show in shows_in(data, judge, progress):
+    shows = [_masked_show(show, names, seed) for show in shows_in(data, judge, progress)]
+    weights = together_weights(guessers, [training for _, _, training in shows]) if all_of_them else None
+    for show, masking, training in shows:
         left_out[show.name], splits[show.name] = show.left_out, show.split
         sampled = _sampled(show, limit, seed)
-        masking = Masking(show.main, _names(show, names), names, seed)
-        earlier = [masking.with_names(scene) for scene in show.earlier]
-        training = TrainingScenes(earlier, masking.people, masking.names, show.story.language)
+        answers: dict[str, Answers] = {}
         for model, factory in factories.items():
             progress(f"{show.title}: {model}", 0, len(sampled))
-            guessed += _guessed(model, sampled, masking, factory(training), show, progress)
+            guesser = factory(training) if knows(model, training) else Undecided()
+            answers[model] = list(answers_of(model, sampled, masking, guesser, show, progress))
+            if isinstance(guesser, Undecided):
+                not_taught.setdefault(model, []).append(show.name)
+            elif model in also_assigned:
+                answers[f"{model}+assigned"] = [(masked, one_each(guesses)) for masked, guesses in answers[model]]
+        if all_of_them and weights is not None:
+            answers[all_of_them] = weighted_answers([answers[guesser.name] for guesser in guessers], weights)
+        for model, own in answers.items():
+            if show.name not in not_taught.get(model, ()):
+                guessed += [speaker for answer in own for speaker in guessed_speakers(model, show.name, *answer)]
         for how, ranked in recalled.items():
             ranked |= _recalled(show, needed, _reader(how) if needed else None)
+    _check_taught(not_taught, len(shows))
     document = analyse(guessed, seed, annotation_groupings(guessed, annotations))
     document["flows"] = flows(annotations, shows_of(guessed, annotations))
-    rows = add_paper(document["rows"], splits)
+    kinds = trained_kinds(models)
+    of_kind = [{**row, "kind": kinds[row["model"]]} if row["model"] in kinds else row for row in document["rows"]]
+    rows = add_paper(of_kind, splits)
     if {"joint", "joint without history"} <= factories.keys():
         rows += history_gain(guessed, annotations, "joint", "joint without history", seed)
     for how, ranked in recalled.items():
         rows += retrieval_rows(how, ranked, needed, seed)
     learning = _learning(rows) if curve else []
-    settings = {"models": list(factories), "names": names, "left out": left_out}
+    judged = list(dict.fromkeys(speaker.model for speaker in guessed))
+    settings: dict[str, Any] = {"models": judged, "names": names, "left out": left_out}
+    if not_taught:
+        settings["not taught"] = not_taught
+    if weights is not None:
+        settings["weights"] = dict(zip((guesser.name for guesser in guessers), weights.round(4).tolist()))
     manifest = manifest_of("guess", [judge or data / JUDGED], seed, limit, settings)
     if items is not None:
         write_items(items, _items(guessed), manifest)
     return {**document, "rows": rows, "learning": learning, "manifest": manifest}
+
+
+def _masked_show(show: Show, names: str, seed: int) -> tuple[Show, Masking, TrainingScenes]:
+    """A show, how its speakers are hidden, and what is learned from."""
+    masking = Masking(show.main, _names(show, names), names, seed)
+    earlier = [masking.with_names(scene) for scene in show.earlier]
+    return show, masking, TrainingScenes(earlier, masking.people, masking.names, show.story.language)
+
+
+def _check_taught(not_taught: Mapping[str, Sequence[str]], shows: int) -> None:
+    for model, names in not_taught.items():
+        if len(names) == shows:
+            raise AgentError(f"the model {model} was taught none of {', '.join(names)}: train one on them")
 
 
 def _names(show: Show, how: str) -> CharacterNames:
@@ -145,30 +191,6 @@ def _recalled(
             alike = ranked_scenes(scene, scenes[:index], show.story.language, encoder)
             ranked |= dict.fromkeys(instances, tuple(earlier.moment.numbers[-1] for earlier in alike))
     return ranked
-
-
-def _guessed(
-    model: str, scenes: Sequence[JudgedScene], masking: Masking, guesser: Guesser, show: Show, progress: Progress
-) -> Iterator[GuessedSpeaker]:
-    personas = _personas(show, masking)
-    total = sum(judged.judged for judged in scenes)
-    results = guess_in_order(guesser, ((judged.scene, judged.judged) for judged in scenes), masking, personas)
-    for done, (masked, guesses) in enumerate(results, 1):
-        progress(f"{show.title}: {model}", done, total)
-        yield from guessed_speakers(model, show.name, masked, guesses)
-
-
-def _personas(show: Show, masking: Masking) -> Callable[[Sequence[str], Scene], Sequence[Persona]]:
-    """The candidates as they are when the judged episodes begin; without a past where they go by other names."""
-
-    @lru_cache(len(show.main))
-    def known(name: str) -> Persona:
-        try:
-            return Persona(name) if masking.how != "keep" else persona_at(show.story, name, show.first)
-        except UnknownCharacter:  # the judged file has somebody whom the transcripts have not
-            return Persona(name)
-
-    return lambda names, scene: [replace(known(name), moment=scene.moment) for name in names]
 
 
 def _sampled(show: Show, limit: int | None, seed: int) -> list[JudgedScene]:

@@ -9,9 +9,10 @@ One model learns from several shows at once. No such model is shipped: it reprod
 
 from __future__ import annotations
 
-from understudy.training.guessing.guessers import WeightedGuessers, open_guesser, weight_guessers
+from understudy.training.guessing.guessers import WeightedGuessers, fitted_weights, open_guesser
 from understudy.training.guessing.naming import NamingGuesser, NamingSettings, open_naming, train_naming
-from understudy.training.guessing.readers import ReaderGuesser, ReaderSettings, open_reader, train_reader
+from understudy.training.guessing.reader_settings import ReaderSettings
+from understudy.training.guessing.readers import ReaderGuesser, open_reader, train_reader
 
 __all__ = [
     "NamingGuesser",
@@ -19,10 +20,10 @@ __all__ = [
     "ReaderGuesser",
     "ReaderSettings",
     "WeightedGuessers",
+    "fitted_weights",
     "open_guesser",
     "open_naming",
     "open_reader",
     "train_naming",
     "train_reader",
-    "weight_guessers",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError, UnknownMoment
 from understudy.guessing import Guesses, Masked, Remembering, TrainingScenes
 from understudy.guessing.assignment import LEAST, SceneClues, can_list, fit_weights, marginals, named
+from understudy.guessing.scenes import masks_of
 from understudy.lexical.rows import Reals
 from understudy.model_folder import read_agent_name, read_card
 from understudy.persona import Persona
@@ -24,7 +26,16 @@ from understudy.story import Moment, Scene
 from understudy.training.guessing import naming, readers
 from understudy.training.guessing.finetuning import read_casts
 
-__all__ = ["WeightedGuessers", "learned_until", "open_guesser", "weight_guessers"]
+__all__ = [
+    "Undecided",
+    "WeightedGuessers",
+    "combined",
+    "fitted_weights",
+    "is_taught",
+    "kind_of",
+    "learned_until",
+    "open_guesser",
+]
 
 OPENERS: dict[str, Callable[[Path, Sequence[str], str], Guesser]] = {
     readers.AGENT: readers.open_reader,
@@ -47,10 +58,7 @@ def open_guesser(folder: Path, lessons: TrainingScenes, device: str = "auto") ->
 
 def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:
     """The moment of the last scene that the guesser in a folder has learned from, in the story of these lessons."""
-    agent = read_agent_name(folder)
-    if agent not in OPENERS:
-        raise InputError(f"is a model for '{agent}', which guesses nobody: make one with 'train guesser'", folder)
-    card = read_card(folder, agent)
+    card = _guesser_card(folder)
     title = read_casts(card, folder).title_of(lessons.main)
     try:
         return Moment(tuple(map(int, card["data"][title]["last"])))
@@ -58,20 +66,45 @@ def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:
         raise InputError("does not say from what it has learned: train the model again", folder) from error
 
 
+def is_taught(folder: Path, main: Sequence[str]) -> bool:
+    """Whether the guesser in a folder was taught the story whose main characters these are."""
+    try:
+        read_casts(_guesser_card(folder), folder).title_of(main)
+    except AgentError:
+        return False
+    return True
+
+
+def kind_of(folder: Path) -> str:
+    """What tables call the kind of guesser in a folder."""
+    card = _guesser_card(folder)
+    return readers.reading_format(card, folder).name if card["agent"] == readers.AGENT else str(card["agent"])
+
+
+def _guesser_card(folder: Path) -> dict[str, Any]:
+    agent = read_agent_name(folder)
+    if agent not in OPENERS:
+        raise InputError(f"is a model for '{agent}', which guesses nobody: make one with 'train guesser'", folder)
+    return read_card(folder, agent)
+
+
+class Undecided:
+    """Anybody as likely as anybody else: what a guesser says of a story that it was never taught."""
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
+        return {mask: {persona.name: 1 / len(personas) for persona in personas} for mask in masks_of(masked)}
+
+
 class WeightedGuessers:
     """Several guessers combined: a weighted sum of their log-probabilities."""
 
-    def __init__(self, guessers: Sequence[Guesser], weights: Sequence[float]) -> None:
+    def __init__(self, guessers: Sequence[Guesser], weights: Sequence[float] | Reals) -> None:
         if not guessers or len(guessers) != len(weights):
             raise InputError(f"there are {len(guessers)} guessers and {len(weights)} weights: each needs its own")
         self._guessers, self.weights = tuple(guessers), np.array(weights, dtype=np.float64)
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
-        guesses = [guesser.guess(masked, personas) for guesser in self._guessers]
-        if not guesses[0]:
-            return guesses[0]
-        candidates = [persona.name for persona in personas]
-        return named(list(guesses[0]), candidates, marginals(_table(guesses, candidates) @ self.weights))
+        return combined([guesser.guess(masked, personas) for guesser in self._guessers], self.weights)
 
     def remember(self, scene: Scene) -> None:
         for guesser in self._guessers:
@@ -79,10 +112,18 @@ class WeightedGuessers:
                 guesser.remember(scene)
 
 
-def weight_guessers(
-    guessers: Sequence[Guesser], scenes: Sequence[Masked], predictions: Sequence[Sequence[Guesses]]
-) -> WeightedGuessers:
-    """`predictions[g][i]` is what guesser g said of the scene `scenes[i]`, which it had not learned from."""
+def combined(guesses: Sequence[Guesses], weights: Reals) -> Guesses:
+    """What several guessers say of one scene, as one: with one person behind each mask."""
+    if not guesses[0]:
+        return guesses[0]
+    candidates = list(next(iter(guesses[0].values())))
+    return named(list(guesses[0]), candidates, marginals(_table(guesses, candidates) @ weights))
+
+
+def fitted_weights(scenes: Sequence[Masked], predictions: Sequence[Sequence[Guesses]]) -> Reals:
+    """The weight of each guesser. `predictions[g][i]` is what guesser g said of the scene `scenes[i]`, which it had not
+    learned from.
+    """
     clues = []
     for masked, guesses in zip(scenes, zip(*predictions)):
         candidates = list(masked.candidates)
@@ -91,8 +132,8 @@ def weight_guessers(
             clues.append(SceneClues(_table(guesses, candidates), answers))
     if not clues:
         raise InputError("there is no scene to weigh guessers by: hold back some with two masks or more")
-    begin = np.full(len(guessers), 1.0 / len(guessers))
-    return WeightedGuessers(guessers, fit_weights(clues, begin, PENALTY).clip(min=0).tolist())
+    weights: Reals = fit_weights(clues, np.full(len(predictions), 1.0 / len(predictions)), PENALTY).clip(min=0)
+    return weights
 
 
 def _table(guesses: Sequence[Guesses], candidates: Sequence[str]) -> Reals:

@@ -3,18 +3,18 @@
     score(a)    = sum over the scene's tokens t of ln P(t | tokens before it), the masks named by assignment a
     P(a)        ~ exp(TEMPERATURE score(a))
 
-The context includes what happened just before in the same chapter. Up to four candidates all assignments are scored.
-Beyond that some are drawn at random; ridge regression on their scores estimates what each pair of mask and candidate
-adds, and the assignments that are best by that, without and with noise, are scored too.
+The context includes what happened just before in the same chapter. `assignment_search` chooses the assignments that are
+scored.
 """
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
-from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
+from understudy.guessing.assignment import named, spread_over
 from understudy.guessing.scenes import masks_of
 from understudy.lexical.rows import Ints, Reals
 from understudy.model_folder import ModelFolder, read_card
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.bert import precision
+from understudy.training.guessing.assignment_search import score_assignments
 from understudy.training.guessing.finetuning import (
     EVERY,
     HELD_BACK,
@@ -39,8 +40,9 @@ from understudy.training.guessing.finetuning import (
     held_back,
     read_casts,
 )
-from understudy.training.guessing.network import length_batches, write_network
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
+from understudy.training.guessing.recent_scenes import RecentScenes
+from understudy.training.guessing.trunk import half_precision, length_batches, write_network
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
 from understudy.training.task import check_output
 
@@ -49,22 +51,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT",
-    "DRAWN",
     "NamingGuesser",
     "NamingSettings",
     "NamingTask",
     "open_naming",
-    "score_assignments",
     "train_naming",
 ]
 
 AGENT = "naming"
-ROOM = 1 << 13  # tokens that go through the network at once
+IGNORED = -100  # padding, which nothing is learned from
+ROOM = 1 << 13  # tokens whose namings are scored at once: each has a logit for every word
 TEMPERATURE = 0.3  # the model is overconfident; chosen on held-back scenes
-
-FEW = 4  # candidates whose namings are all scored
-DRAWN = 48
-RIDGE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,7 @@ def train_naming(task: NamingTask, progress: Progress = no_progress) -> ModelFol
     shown = [
         chunk
         for title, lessons in training.items()
-        for chunk in chunks(lessons.scenes, lessons.main, title, words, window)
+        for chunk in chunks(_with_somebody(lessons), lessons.main, title, words, window)
     ]
     model.network.train()
     learner = Learner(
@@ -139,16 +136,31 @@ def train_naming(task: NamingTask, progress: Progress = no_progress) -> ModelFol
     return finetune(task, learner, casts, training, held_out, on, begun, progress)
 
 
+def _with_somebody(lessons: TrainingScenes) -> list[Scene]:
+    """The scenes in which somebody of the cast speaks: others teach nothing of them."""
+    main = set(lessons.main)
+    return [scene for scene in lessons.scenes if any(line.speaker in main for line in scene.lines)]
+
+
 def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], _step: int) -> Tensor:
         from torch.func import functional_call
         from torch.nn.functional import cross_entropy
 
-        inputs = model.batch([shown[number] for number in batch.tolist()])
-        with precision(inputs["input_ids"].device):
-            logits = functional_call(model.network, dict(parameters), (), inputs).logits[:, :-1]
-        real = inputs["attention_mask"][:, 1:] == 1
-        return cross_entropy(logits[real].float(), inputs["input_ids"][:, 1:][real])
+        texts = [shown[number] for number in batch.tolist()]
+        own = half_precision(parameters)
+        total: Any = 0.0
+        for rows in length_batches([len(text) for text in texts]):
+            inputs = model.batch([texts[row] for row in rows])
+            ids, real = inputs["input_ids"], inputs["attention_mask"]
+            # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
+            logits = functional_call(model.network, own, (), {"input_ids": ids}).logits[:, :-1]
+            wanted = ids[:, 1:].masked_fill(real[:, 1:] == 0, IGNORED)
+            total = total + cross_entropy(
+                logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED, reduction="sum"
+            )
+        mean: Tensor = total / sum(len(text) - 1 for text in texts)
+        return mean
 
     return loss
 
@@ -157,67 +169,70 @@ class NamingGuesser:
     """A trained model for one of the casts it has learned; it keeps the scenes of the current chapter as context."""
 
     def __init__(self, model: Transformer, title: str, main: Sequence[str], settings: NamingSettings) -> None:
-        self._model, self._title, self._main = model, title, tuple(main)
+        self._model, self._title = model, title
         self._words = SceneTokenizer(model.tokenizer, model.network.config)
-        self._history = min(settings.history, self._words.longest // 2)
-        self._window = min(settings.window, self._words.longest - self._history)
-        self._past: list[int] = []
-        self._chapter: tuple[int, ...] = ()
+        history = min(settings.history, self._words.longest // 2)
+        self._window = min(settings.window, self._words.longest - history)
+        self._recent = RecentScenes(self._words, main, title, self._window, history)
 
     def remember(self, scene: Scene) -> None:
-        self._enter_chapter(scene)
-        speaking = {line.speaker for line in scene.lines}
-        cast = [who for who in self._main if who in speaking]
-        for tokens, _ in scene_prompts(scene, cast, self._title, self._words, self._window):
-            self._past += tokens
-        if len(self._past) > self._history:
-            cut = len(self._past) - self._history
-            line_end = self._words.split[-1]
-            begin = next((at + 1 for at in range(cut, len(self._past)) if self._past[at] == line_end), len(self._past))
-            self._past = self._past[begin:]
+        self._recent.remember(scene)
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
-        self._enter_chapter(masked)
+        before = [self._words.first, *self._recent.before(masked)]
         masks, candidates = masks_of(masked), [persona.name for persona in personas]
         if not masks:
             return {}
 
         def scored(ways: Ints) -> Reals:
             namings = [dict(zip(masks, (candidates[at] for at in assignment))) for assignment in ways]
-            return self._scores([_named(masked, names) for names in namings], candidates)
+            return self._scores(before, [_named(masked, names) for names in namings], candidates)
 
         ways, scores = score_assignments(len(masks), len(candidates), scored)
         raised = np.exp(TEMPERATURE * (scores - scores.max()))
         return named(masks, candidates, spread_over(ways, raised / raised.sum(), len(candidates)))
 
-    def _enter_chapter(self, scene: Scene) -> None:
-        """Another chapter begins: what was said in the last one is not said just before."""
-        if scene.moment.numbers[:2] != self._chapter:
-            self._past, self._chapter = [], scene.moment.numbers[:2]
-
-    def _scores(self, scenes: Sequence[Scene], candidates: Sequence[str]) -> Reals:
-        before = [self._words.first, *self._past]
+    def _scores(self, before: list[int], scenes: Sequence[Scene], candidates: Sequence[str]) -> Reals:
         prompts = [
-            (number, before + tokens, len(before) + heading)
+            (number, *part)
             for number, scene in enumerate(scenes)
-            for tokens, heading in scene_prompts(scene, candidates, self._title, self._words, self._window)
+            for part in scene_prompts(scene, candidates, self._title, self._words, self._window)
         ]
+        _, tokens, heading = prompts[0]
+        past = _Past(self._model.network, before + tokens[:heading])  # what all namings have in common is read once
+        continuations = [prompt[begin:] for _, prompt, begin in prompts]
         scores = np.zeros(len(scenes))
-        for rows in length_batches([len(tokens) for _, tokens, _ in prompts], ROOM):
-            values = self._log_probs([prompts[row][1:] for row in rows])
-            for row, value in zip(rows, values):
+        for rows in length_batches([len(past.tokens) + len(continuation) for continuation in continuations], ROOM):
+            inputs = self._model.batch([continuations[row] for row in rows])
+            for row, value in zip(rows, past.log_probs(inputs["input_ids"], inputs["attention_mask"])):
                 scores[prompts[row][0]] += value
         return scores
 
-    def _log_probs(self, prompts: Sequence[tuple[list[int], int]]) -> list[float]:
-        """The log-probability of each sequence's tokens from a place on."""
+
+class _Past:
+    """Tokens that a causal model has read, to go on from."""
+
+    def __init__(self, network: Any, tokens: list[int]) -> None:
         import torch
 
-        inputs = self._model.batch([tokens for tokens, _ in prompts])
-        with torch.no_grad(), precision(inputs["input_ids"].device):
-            logs = self._model.network(**inputs).logits[:, :-1].float().log_softmax(-1)
-        own = logs.gather(-1, inputs["input_ids"][:, 1:, None])[..., 0]
-        return [float(own[row, begin - 1 : len(tokens) - 1].sum()) for row, (tokens, begin) in enumerate(prompts)]
+        self.tokens, self._network = tokens, network
+        ids = torch.tensor([tokens], device=network.device)
+        with torch.no_grad(), precision(ids.device):
+            read = network(input_ids=ids, use_cache=True)
+        self._cache, self._last = read.past_key_values, read.logits[:, -1:].float()
+
+    def log_probs(self, ids: Tensor, real: Tensor) -> list[float]:
+        """The log-probability of each of these continuations, which are padded at their ends."""
+        import torch
+
+        cache = copy.deepcopy(self._cache)
+        cache.batch_repeat_interleave(len(ids))
+        with torch.no_grad(), precision(ids.device):
+            # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
+            logits = self._network(input_ids=ids, past_key_values=cache, use_cache=True).logits[:, :-1].float()
+        logs = torch.cat([self._last.expand(len(ids), -1, -1), logits], dim=1).log_softmax(-1)
+        values: list[float] = (logs.gather(-1, ids[..., None])[..., 0] * real).sum(dim=1).tolist()
+        return values
 
 
 def _named(scene: Scene, names: Mapping[str, str]) -> Scene:
@@ -235,34 +250,3 @@ def open_naming(folder: Path, main: Sequence[str], device: str = "auto") -> Nami
         raise InputError(f"does not say how it reads ({error}): train the model again", folder) from error
     title = casts.title_of(main)
     return NamingGuesser(open_transformer(folder, select_device(device).type), title, casts.to_json()[title], settings)
-
-
-def score_assignments(masks: int, candidates: int, scored: Callable[[Ints], Reals]) -> tuple[Ints, Reals]:
-    """Namings that matter, a row each, and their scores; all of them where they are few."""
-    if candidates <= FEW:
-        assignments = all_assignments(masks, candidates)
-        return assignments, scored(assignments)
-    rng = np.random.default_rng(masks)
-    drawn = np.unique([rng.permutation(candidates)[:masks] for _ in range(DRAWN)], axis=0)
-    scores = scored(drawn)
-    shares = _shares(drawn, scores, candidates)
-    noise = rng.gumbel(scale=max(float(shares.std()), 1e-6), size=(DRAWN, *shares.shape))
-    noise[0] = 0
-    likely = np.unique([best_assignment(shares + more) for more in noise], axis=0)
-    known = {tuple(assignment) for assignment in drawn.tolist()}
-    fresh = np.array(
-        [assignment for assignment in likely.tolist() if tuple(assignment) not in known], dtype=np.int64
-    ).reshape(-1, masks)
-    if not len(fresh):
-        return drawn, scores
-    return np.concatenate((drawn, fresh)), np.concatenate((scores, scored(fresh)))
-
-
-def _shares(assignments: Ints, scores: Reals, candidates: int) -> Reals:
-    """How much each pair of mask and candidate adds to a score, as far as some namings tell (ridge regression)."""
-    masks = assignments.shape[1]
-    features = np.full((len(assignments), masks * candidates), -1.0 / candidates)
-    features[np.arange(len(assignments))[:, None], np.arange(masks) * candidates + assignments] += 1
-    regularized = features.T @ features + RIDGE * np.eye(features.shape[1])
-    shares: Reals = np.linalg.solve(regularized, features.T @ (scores - scores.mean())).reshape(masks, candidates)
-    return shares

@@ -14,146 +14,26 @@ only on what stands before it, so a question about every mask is appended to the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.backends.transformer import WANTED, first_line, located
-from understudy.errors import InputError, MissingExtra
 from understudy.guessing.assignment import all_assignments, can_list
-from understudy.libraries import import_library
-from understudy.training.bert import precision
-from understudy.training.guessing.prompt_format import NOBODY, ReaderInput, SceneTokenizer
-from understudy.training.pretrained import PACKAGE, installed_base
+from understudy.training.guessing.reader_input import NOBODY, ReaderInput
+from understudy.training.guessing.trunk import Trunk
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "HEAD",
-    "TRUNK",
-    "LabelledInput",
-    "Trunk",
-    "head_start",
-    "length_batches",
-    "loss_of",
-    "open_trunk",
-    "scores_of",
-    "write_network",
-]
+__all__ = ["HEAD", "LabelledInput", "head_start", "loss_of", "scores_of"]
 
-TRUNK = "trunk."  # the names of its parameters among those that are trained
-ROOM = 1 << 14  # tokens that go through the network at once
-
-HEAD = "head."
+HEAD = "head."  # the names of its parameters among those that are trained
 HIDDEN = 128
 NAME = 0.5  # what a name's own vector counts at the start
 Parameters = Mapping[str, "Tensor"]
-
-
-class Trunk(SceneTokenizer):
-    """A network without a head, and its tokenizer."""
-
-    def __init__(self, network: Any, tokenizer: Any) -> None:
-        super().__init__(tokenizer, network.config)
-        self.network, self.width = network, int(network.config.hidden_size)
-        self._padding = next(
-            (token_id for token_id in (tokenizer.pad_token_id, tokenizer.eos_token_id) if token_id is not None), 0
-        )
-        self._typed = getattr(network.config, "type_vocab_size", 0) > 1
-
-    def parameters(self) -> dict[str, Tensor]:
-        return {TRUNK + name: tensor for name, tensor in self.network.named_parameters()}
-
-    def states(
-        self, parameters: Mapping[str, Tensor], sequences: Sequence[Sequence[int]], seconds: Sequence[int]
-    ) -> list[Tensor]:
-        """The last layer's state of every token; the last `seconds[i]` tokens of a sequence are a second text."""
-        from torch.func import functional_call
-
-        own = {name.removeprefix(TRUNK): tensor for name, tensor in parameters.items() if name.startswith(TRUNK)}
-        by_row: dict[int, Tensor] = {}
-        for rows in length_batches([len(sequence) for sequence in sequences]):
-            inputs = self._batch([sequences[row] for row in rows], [seconds[row] for row in rows])
-            with precision(inputs["input_ids"].device):
-                hidden = functional_call(self.network, own, (), inputs).last_hidden_state.float()
-            real = hidden[inputs["attention_mask"] == 1]
-            by_row |= zip(rows, real.split([len(sequences[row]) for row in rows]))
-        return [by_row[row] for row in range(len(sequences))]
-
-    def name_vectors(self, parameters: Mapping[str, Tensor], names: Sequence[str]) -> Tensor:
-        """The input embedding of each name's first token."""
-        own = self.network.get_input_embeddings().weight
-        table = next(parameters[name] for name, tensor in self.parameters().items() if tensor is own)
-        return table[[self.tokens(f" {name}")[0] for name in names]]
-
-    def _batch(self, sequences: Sequence[Sequence[int]], seconds: Sequence[int]) -> dict[str, Tensor]:
-        import torch
-
-        size = (len(sequences), max(map(len, sequences)))
-        ids = torch.full(size, self._padding)
-        real, types = torch.zeros(size, dtype=torch.long), torch.zeros(size, dtype=torch.long)
-        for row, (sequence, second) in enumerate(zip(sequences, seconds)):
-            ids[row, : len(sequence)] = torch.tensor(sequence)
-            real[row, : len(sequence)] = 1
-            types[row, len(sequence) - second : len(sequence)] = 1
-        inputs = {"input_ids": ids, "attention_mask": real}
-        if self._typed:
-            inputs["token_type_ids"] = types
-        return {name: tensor.to(self.network.device) for name, tensor in inputs.items()}
-
-
-def length_batches(lengths: Sequence[int], room: int = ROOM) -> Iterator[list[int]]:
-    """Batches of rows of similar length, of bounded size."""
-    rows: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        if rows and (len(rows) + 1) * lengths[row] > room:
-            yield rows
-            rows = []
-        rows.append(row)
-    if rows:
-        yield rows
-
-
-def open_trunk(source: str | Path | None, device: str = "cpu") -> Trunk:
-    """The network in a folder or .gguf file, or by its name at Hugging Face; without a place the installed MiniLM."""
-    try:
-        transformers = import_library("transformers")
-        logging = import_library("transformers.utils.logging")
-    except ImportError as error:
-        raise MissingExtra("training a guesser", "train") from error
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    where, options = located(installed_base() if source is None else source)
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
-        network = transformers.AutoModel.from_pretrained(where, use_safetensors=True, **options)
-        if "gguf_file" in options:  # dequantised: it can be trained and saved like any other
-            packed, network = network, transformers.AutoModel.from_config(network.config)
-            network.load_state_dict(packed.state_dict())
-    except ImportError as error:
-        raise MissingExtra(f"this model ({str(error).splitlines()[0]})", "train") from error
-    except Exception as error:  # the library raises anything for a damaged file
-        raise InputError(f"cannot be opened ({first_line(error)}): {WANTED}", source or PACKAGE) from error
-    if getattr(network, "pooler", None) is not None:
-        network.pooler = None  # unused, and randomly initialised where a folder has none
-    return Trunk(network.float().to(device), tokenizer)
-
-
-def write_network(folder: Path, network: Any, tokenizer: Any, learnt: Mapping[str, NDArray[np.float32]]) -> None:
-    """The network with what it learnt, as Hugging Face lays it out."""
-    import torch
-
-    own = dict(network.named_parameters())
-    with torch.no_grad():
-        for name, array in learnt.items():
-            own[name].copy_(torch.from_numpy(array))
-    network.eval().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,25 +109,38 @@ def scores_of(
 
 def loss_of(scores: Tensor, examples: Sequence[LabelledInput], among_cast: bool, together: float) -> Tensor:
     """The loss of the module's docstring; `together` is the weight of whole assignments."""
-    import torch
     from torch.nn.functional import cross_entropy
 
-    alone, whole = scores.new_zeros(()), scores.new_zeros(())
-    row, counted = 0, 0
-    for example in examples:
-        masks = len(example.encoded.masks)
-        own = scores[row : row + masks]
-        classes = example.cast if among_cast else example.candidates
-        wanted = _index([classes.index(answer) for answer in example.answers], scores)
-        alone = alone + cross_entropy(own[:, list(classes)], wanted, reduction="sum")
+    classes = [example.cast if among_cast else example.candidates for example in examples]
+    most = max(map(len, classes))
+    among: list[list[int]] = []
+    wanted: list[int] = []
+    same_size: dict[int, list[list[list[int]]]] = {}
+    for example, own in zip(examples, classes):
+        masks, row = len(example.encoded.masks), len(among)
+        among += [[*own, *[NOBODY] * (most - len(own))]] * masks
+        wanted += [own.index(answer) for answer in example.answers]
         if together and 1 < masks == len(example.candidates) and can_list(masks):
-            assignments = torch.from_numpy(all_assignments(masks, masks)).to(scores.device)
-            among = own[:, list(example.answers)]  # the right assignment is 0, 1, 2, ..., which is listed first
-            totals = among[torch.arange(masks, device=scores.device), assignments].sum(dim=1)
-            whole = whole + torch.logsumexp(totals, 0) - totals[0]
-            counted += masks
-        row += masks
-    return alone / row + together * whole / max(counted, 1)
+            # the right assignment is 0, 1, 2, ..., which is listed first
+            pairs = [
+                [(row + number) * scores.shape[1] + answer for answer in example.answers] for number in range(masks)
+            ]
+            same_size.setdefault(masks, []).append(pairs)
+    columns = _index(among, scores)
+    competing = scores.gather(1, columns.clamp(min=0)).masked_fill(columns == NOBODY, float("-inf"))
+    loss = cross_entropy(competing, _index(wanted, scores))
+    counted = sum(masks * len(tables) for masks, tables in same_size.items())
+    for tables in same_size.values():
+        totals = _assignment_totals(scores.flatten()[_index(tables, scores)])
+        loss = loss + together * (totals.logsumexp(dim=1) - totals[:, 0]).sum() / counted
+    return loss
+
+
+def _assignment_totals(tables: Tensor) -> Tensor:
+    """From `[scene, mask, candidate]` to the sum of each assignment, `[scene, assignment]`."""
+    masks = tables.shape[1]
+    assignments = _index(all_assignments(masks, masks), tables)
+    return tables[:, _index(range(masks), tables), assignments].sum(dim=2)
 
 
 def _pooled(parameters: Parameters, what: str, values: Tensor, owners: Tensor, count: int) -> Tensor:
@@ -262,7 +155,8 @@ def _pooled(parameters: Parameters, what: str, values: Tensor, owners: Tensor, c
     return values.new_zeros(count, values.shape[1]).index_add(0, owners, values * shares[:, None])
 
 
-def _index(numbers: Sequence[int], beside: Tensor) -> Tensor:
+def _index(numbers: Any, beside: Tensor) -> Tensor:
+    """Whole numbers, in lists of any depth, on the device of another tensor."""
     import torch
 
-    return torch.tensor(numbers, dtype=torch.long, device=beside.device)
+    return torch.from_numpy(np.asarray(numbers, dtype=np.int64)).to(beside.device)

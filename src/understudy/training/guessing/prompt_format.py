@@ -1,20 +1,10 @@
-"""Scenes as token sequences: prompts of named scenes for a language model, inputs of masked scenes for a reader.
+"""Scenes with names as the tokens of a prompt, for a language model.
 
 A prompt names who is there, then says line by line who says what, and ends with a blank line:
 
     Scene from Keys with Ines, Tobias.
     ( The attic.)
     Ines: Where is it?
-
-A reader's input is one or more sequences, and says whose each token is:
-
-    vanilla         for each mask a sequence of all that it says
-    multi-row       at most `rows` sequences: an utterance of a mask, then what was said just before it, nearest first,
-                    up to `row` tokens. Rows are taken from the scene's end ('reverse': those have more before them),
-                    and a mask that got none gets one ('fill-empty'). (MR. BERT)
-    scene-pooling   the whole scene, 'P0: utterance' line by line, of which a mask owns its lines; split between lines
-                    into windows that the model can read, `longest` tokens in all, after a heading with the candidates.
-                    For a causal model it ends with 'P0 is', 'P1 is', whose states have read all of it. (Longformer-P)
 
 Lengths are in the model's own tokens.
 """
@@ -23,39 +13,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.guessing.encoded import windows_of_lines
-from understudy.guessing.scenes import masks_of
-from understudy.story import Line, Scene
+from understudy.story import Scene
 
-__all__ = [
-    "KINDS",
-    "NOBODY",
-    "InputFormat",
-    "Part",
-    "ReaderInput",
-    "SceneTokenizer",
-    "chunks",
-    "reader_input",
-    "scene_prompts",
-    "unmasked",
-]
+__all__ = ["Part", "SceneTokenizer", "chunks", "scene_prompts", "unmasked"]
 
 MASK = re.compile(r"\bP\d+\b")
 SHORTEST = 128  # tokens that a model must be able to read at once
 UNBOUNDED = 1 << 20  # a tokenizer without a limit names a far larger one
+COUNTED_FROM_PADDING = ("roberta", "xlm-roberta", "camembert", "longformer")
 LEAST = 16  # tokens of a scene that a window holds, however long its heading is
 
 Part = tuple[list[int], int]
 """Tokens, and how many of them are the heading."""
-
-KINDS = ("vanilla", "multi-row", "scene-pooling")
-NOBODY = -1
-SETTING = 150  # tokens of a setting that are read
-QUESTION = 8  # tokens of the question about a mask, more or less
 
 
 class SceneTokenizer:
@@ -64,7 +36,7 @@ class SceneTokenizer:
     def __init__(self, tokenizer: Any, config: Any) -> None:
         self.tokenizer = tokenizer
         self.causal = tokenizer.mask_token_id is None
-        limits = [getattr(config, "max_position_embeddings", None), tokenizer.model_max_length]
+        limits = [_positions(config), tokenizer.model_max_length]
         self.longest = min((int(value) for value in limits if value and value < UNBOUNDED), default=UNBOUNDED)
         if self.longest < SHORTEST:
             raise InputError(
@@ -95,6 +67,14 @@ class SceneTokenizer:
     def aside(self, text: str) -> list[int]:
         """A setting or direction, on a line of its own."""
         return [*self.split, *self.tokens("("), *self.tokens(f" {text}"), *self.tokens(")")]
+
+
+def _positions(config: Any) -> int | None:
+    """How many tokens have a position: those of the RoBERTa family begin to count after the number of padding."""
+    positions: int | None = getattr(config, "max_position_embeddings", None)
+    if positions and config.model_type in COUNTED_FROM_PADDING:
+        return positions - int(config.pad_token_id) - 1
+    return positions
 
 
 def scene_prompts(scene: Scene, cast: Sequence[str], title: str, words: SceneTokenizer, window: int) -> list[Part]:
@@ -141,133 +121,3 @@ def chunks(
                 now = []
             now, chapter = now + tokens, here
     return [*results, [words.first, *now]] if now else results
-
-
-@dataclass(frozen=True, slots=True)
-class InputFormat:
-    """How scenes are read. `context` gives a row what was said before its utterance."""
-
-    kind: str = "scene-pooling"
-    rows: int = 12
-    row: int = 128
-    from_end: bool = True
-    fill_empty: bool = True
-    context: bool = True
-    window: int = 2048
-    longest: int = 2048
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"there is no reader '{self.kind}': choose from {', '.join(KINDS)}")
-        for name in ("rows", "row", "window", "longest"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-
-
-@dataclass(slots=True)
-class ReaderInput:
-    """`owners` has a mask's number for each token of each sequence, or NOBODY; every mask owns some.
-
-    `seconds` counts the tokens at the end of a sequence that are context. `question_ends` says where the question about
-    a mask ends in a sequence: {(sequence, mask): token}.
-    """
-
-    masks: tuple[str, ...]
-    sequences: list[list[int]] = field(default_factory=list)
-    owners: list[list[int]] = field(default_factory=list)
-    seconds: list[int] = field(default_factory=list)
-    question_ends: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    def add(self, tokens: list[int], owners: list[int], second: int = 0) -> None:
-        self.sequences.append(tokens)
-        self.owners.append(owners)
-        self.seconds.append(second)
-
-    def owning_masks(self) -> set[int]:
-        """The masks that own a token."""
-        return {owner for owners in self.owners for owner in owners} - {NOBODY}
-
-
-def reader_input(
-    scene: Scene, candidates: Sequence[str], title: str, reading: InputFormat, words: SceneTokenizer
-) -> ReaderInput:
-    encoded = ReaderInput(masks_of(scene))
-    if reading.kind == "vanilla":
-        _add_whole(encoded, scene, words)
-    elif reading.kind == "multi-row":
-        _add_rows(encoded, scene, reading, words)
-    else:
-        _add_windows(encoded, scene, f"Scene from {title} with {', '.join(candidates)}.", reading, words)
-    return encoded
-
-
-def _add_whole(encoded: ReaderInput, scene: Scene, words: SceneTokenizer) -> None:
-    for number, mask in enumerate(encoded.masks):
-        tokens = [words.first]
-        for line in scene.lines:
-            if line.speaker == mask:
-                tokens += words.tokens(f" {line.text}") + words.split
-        tokens = tokens[: words.longest]
-        encoded.add(tokens, [number] * len(tokens))
-
-
-def _add_rows(encoded: ReaderInput, scene: Scene, reading: InputFormat, words: SceneTokenizer) -> None:
-    said = [line for line in scene.lines if line.speaker is not None]
-    numbers = {mask: number for number, mask in enumerate(encoded.masks)}
-    main_lines = [index for index, line in enumerate(said) if line.speaker in numbers]
-    order = main_lines[::-1] if reading.from_end else main_lines
-    chosen = order[: reading.rows]
-    if reading.fill_empty:
-        speaking = {said[index].speaker for index in chosen}
-        for mask in encoded.masks:
-            if mask not in speaking:
-                chosen.append(next(index for index in order if said[index].speaker == mask))
-    room = min(reading.row, words.longest)
-    for index in sorted(chosen):
-        tokens = [words.first, *words.spoken(str(said[index].speaker), said[index].text), *words.split][:room]
-        first = len(tokens)
-        for line in reversed(said[:index] if reading.context else []):
-            if len(tokens) >= room:
-                break
-            tokens = [*tokens, *words.spoken(str(line.speaker), line.text)][:room]
-        encoded.add(tokens, [numbers[str(said[index].speaker)]] * len(tokens), len(tokens) - first)
-    missing = set(numbers.values()) - encoded.owning_masks()
-    for number in sorted(missing):  # without 'fill-empty' a mask may have no row
-        encoded.add([words.first], [number])
-
-
-def _add_windows(encoded: ReaderInput, scene: Scene, heading: str, reading: InputFormat, words: SceneTokenizer) -> None:
-    numbers = {mask: number for number, mask in enumerate(encoded.masks)}
-    window = min(reading.window, words.longest)
-    head = [words.first, *words.tokens(heading)][: window // 4]  # of a crowd not all names fit
-    most = min(len(encoded.masks), window // 2 // QUESTION - 1)  # nor do questions about all
-    room = window - len(head) - (QUESTION * (most + 1) if words.causal else 0)
-    setting = words.aside(scene.setting)[:SETTING] if scene.setting else []
-
-    def size(line: Line) -> int:
-        return min(len(words.tokens(f" {line.text}")) + QUESTION, room)
-
-    for lines in windows_of_lines(scene.lines, size, room, reading.longest, len(setting)):
-        tokens = head + (setting if not encoded.sequences else [])
-        owners = [NOBODY] * len(tokens)
-        for line in lines:
-            more = words.line(line.speaker, line.text)[:room]
-            tokens, owners = tokens + more, owners + [numbers.get(line.speaker or "", NOBODY)] * len(more)
-        if words.causal:
-            tokens = _with_questions(encoded, tokens, sorted({*owners} - {NOBODY})[:most], words)
-            owners += [NOBODY] * (len(tokens) - len(owners))
-        encoded.add(tokens, owners)
-    for number in sorted(set(numbers.values()) - encoded.owning_masks()):  # a mask that speaks only beyond `longest`
-        line = next(line for line in scene.lines if line.speaker == encoded.masks[number])
-        more = words.spoken(str(line.speaker), line.text)[:room]
-        tokens = _with_questions(encoded, head + more, [number], words) if words.causal else head + more
-        encoded.add(tokens, [NOBODY] * len(head) + [number] * len(more) + [NOBODY] * (len(tokens) - len(head + more)))
-
-
-def _with_questions(encoded: ReaderInput, tokens: list[int], masks: Sequence[int], words: SceneTokenizer) -> list[int]:
-    """The tokens and then a question about each of these masks, for the sequence that is added next."""
-    tokens = [*tokens, *words.split, *words.split, *words.tokens("Who is who?")]
-    for number in masks:
-        tokens = [*tokens, *words.split, *words.tokens(encoded.masks[number]), *words.tokens(" is")]
-        encoded.question_ends[len(encoded.sequences), number] = len(tokens) - 1
-    return tokens

@@ -1,6 +1,6 @@
 """Readers of masked scenes: a transformer with a classifier head for each cast, fine-tuned together.
 
-`prompt_format` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
+`reader_input` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
 learned about the mask P0 itself. Scenes with a single main speaker are learned from too, with the whole cast as
 candidates.
 """
@@ -8,10 +8,10 @@ candidates.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,82 +23,25 @@ from understudy.guessing.scenes import masks_of
 from understudy.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.persona import Persona
 from understudy.story import Scene
-from understudy.training.guessing.finetuning import (
-    EVERY,
-    HELD_BACK,
-    Casts,
-    Learner,
-    check_share,
-    finetune,
-    held_back,
-    read_casts,
-)
-from understudy.training.guessing.network import (
-    HEAD,
-    TRUNK,
-    LabelledInput,
-    Trunk,
-    head_start,
-    loss_of,
-    open_trunk,
-    scores_of,
-    write_network,
-)
-from understudy.training.guessing.prompt_format import InputFormat, reader_input
-from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
+from understudy.training.guessing.finetuning import EVERY, Casts, Learner, finetune, held_back, read_casts
+from understudy.training.guessing.network import HEAD, LabelledInput, head_start, loss_of, scores_of
+from understudy.training.guessing.prompt_format import unmasked
+from understudy.training.guessing.reader_input import InputFormat, reader_input
+from understudy.training.guessing.reader_settings import ReaderSettings
+from understudy.training.guessing.recent_scenes import RecentScenes, scenes_with_history
+from understudy.training.guessing.trunk import TRUNK, Trunk, open_trunk, write_network
+from understudy.training.loop import Loss, Progress, no_progress, select_device
 from understudy.training.pretrained import Weights
 from understudy.training.task import check_output
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "READERS", "ReaderGuesser", "ReaderSettings", "ReaderTask", "open_reader", "train_reader"]
+__all__ = ["AGENT", "ReaderGuesser", "ReaderTask", "open_reader", "reading_format", "train_reader"]
 
 AGENT = "scene-reader"
 WEIGHTS = "head.safetensors"
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderSettings:
-    """What decides a training besides lessons, base and seed.
-
-    `together` is how much whole assignments count. `among_cast` lets everybody of the cast compete and not only those
-    in the scene: for `vanilla`, which sees nothing of the scene, that was better; a reader of whole scenes learns from
-    it who is in the scene, which is known. Of each story the last scenes are held back, to tell what was learned.
-    """
-
-    reading: InputFormat = field(default_factory=InputFormat)
-    epochs: int = 2
-    batch: int = 16
-    rate: float = 1e-4
-    dropout: float = 0.1
-    together: float = 2.0
-    among_cast: bool = False
-    held_back: float = HELD_BACK
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is a share from 0 to below 1, not {self.dropout}")
-        if self.together < 0:
-            raise InputError(f"together is at least 0, not {self.together}")
-        check_share(self.held_back)
-
-    @property
-    def optimization(self) -> Optimization:
-        return Optimization(
-            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=(HEAD,)
-        )
-
-
-READERS: dict[str, ReaderSettings] = {
-    "vanilla": ReaderSettings(InputFormat("vanilla"), epochs=5, batch=64, together=0.0, among_cast=True),
-    "multi-row": ReaderSettings(InputFormat("multi-row"), epochs=4, batch=32, together=0.5),
-    "scene-pooling": ReaderSettings(InputFormat("scene-pooling"), epochs=5, batch=64, together=0.5),
-}
-"""What suited scenes held back, with MiniLM. A causal model has learned enough from scenes after two epochs."""
+NUMBERINGS = 4  # of the masks, over which an answer is averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +66,11 @@ def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFol
     casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
     training, held_out = held_back(task.lessons, task.settings.held_back)
     trunk = open_trunk(task.base, on.type)
-    scenes = [(title, scene) for title, lessons in training.items() for scene in _with_masks(lessons)]
+    scenes = [
+        LessonScene(title, scene, before)
+        for title, lessons in training.items()
+        for scene, before in _with_masks(lessons, title, task.settings.reading, trunk)
+    ]
     start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in trunk.parameters().items()}
     trunk.network.train()
 
@@ -145,28 +92,45 @@ def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFol
     return finetune(task, learner, casts, training, held_out, on, begun, progress)
 
 
-def _with_masks(lessons: TrainingScenes) -> list[Scene]:
+@dataclass(frozen=True, slots=True)
+class LessonScene:
+    """A scene with names, the title of its story, and the tokens of what happened just before it."""
+
+    title: str
+    scene: Scene
+    before: Sequence[int]
+
+
+def _with_masks(
+    lessons: TrainingScenes, title: str, reading: InputFormat, trunk: Trunk
+) -> Iterator[tuple[Scene, list[int]]]:
+    """The scenes that somebody can be masked in, each with what happened just before."""
     main = set(lessons.main)
-    return [scene for scene in lessons.scenes if any(line.speaker in main for line in scene.lines)]
+    for scene, before in scenes_with_history(lessons.scenes, _recent_scenes(trunk, lessons.main, title, reading)):
+        if any(line.speaker in main for line in scene.lines):
+            yield scene, before
 
 
-def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[tuple[str, Scene]]) -> Loss:
+def _recent_scenes(trunk: Trunk, main: Sequence[str], title: str, reading: InputFormat) -> RecentScenes:
+    return RecentScenes(trunk, main, title, min(reading.window, trunk.longest), reading.history)
+
+
+def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[LessonScene]) -> Loss:
     settings = task.settings
 
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
-        shown = [scenes[number] for number in batch.tolist()]
-        inputs = [_question(title, scene, task, casts, trunk, step) for title, scene in shown]
+        inputs = [_question(scenes[number], task, casts, trunk, step) for number in batch.tolist()]
         scores = scores_of(parameters, [question.encoded for question in inputs], trunk, casts.names, settings.dropout)
         return loss_of(scores, inputs, settings.among_cast, settings.together)
 
     return loss
 
 
-def _question(title: str, scene: Scene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
-    lessons = task.lessons[title]
-    masked = Masking(lessons.main, lessons.names, seed=step).masked(scene)
+def _question(shown: LessonScene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
+    title, lessons = shown.title, task.lessons[shown.title]
+    masked = Masking(lessons.main, lessons.names, seed=step).masked(shown.scene)
     candidates = masked.candidates if len(masked.answers) > 1 else tuple(sorted(lessons.main))
-    encoded = reader_input(masked.scene, candidates, title, task.settings.reading, trunk)
+    encoded = reader_input(masked.scene, candidates, title, task.settings.reading, trunk, shown.before)
     return LabelledInput(
         encoded,
         casts.classes(title, candidates),
@@ -183,6 +147,10 @@ class ReaderGuesser:
     ) -> None:
         self._trunk, self._casts, self._title, self._reading = trunk, casts, title, reading
         self._parameters = {**trunk.parameters(), **head}
+        self._recent = _recent_scenes(trunk, casts.to_json()[title], title, reading)
+
+    def remember(self, scene: Scene) -> None:
+        self._recent.remember(scene)
 
     def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
         import torch
@@ -190,11 +158,36 @@ class ReaderGuesser:
         masks, candidates = masks_of(masked), [persona.name for persona in personas]
         if not masks:
             return {}
-        encoded = reader_input(masked, sorted(candidates), self._title, self._reading, self._trunk)
+        before, names = self._recent.before(masked), sorted(candidates)
+        batch = [
+            reader_input(renumbered, names, self._title, self._reading, self._trunk, before)
+            for renumbered in _renumberings(masked, masks, self._reading)
+        ]
         with torch.no_grad():
-            scores = scores_of(self._parameters, [encoded], self._trunk, self._casts.names)
-        among = scores[:, list(self._casts.classes(self._title, candidates))]
-        return named(masks, candidates, among.softmax(dim=1).double().cpu().numpy())
+            scores = scores_of(self._parameters, batch, self._trunk, self._casts.names)
+        among = scores[:, list(self._casts.classes(self._title, candidates))].log_softmax(dim=1)
+        mean = among.reshape(len(batch), len(masks), len(candidates)).mean(dim=0)
+        return named(masks, candidates, mean.softmax(dim=1).double().cpu().numpy())
+
+
+def _renumberings(scene: Scene, masks: Sequence[str], reading: InputFormat) -> Iterator[Scene]:
+    """The scene under some numberings of its masks. Numbers mean nothing, yet a model may heed them a little.
+
+    The order in which masks first speak stays the same. `vanilla` never reads them.
+    """
+    yield scene
+    for shift in range(1, 1 if reading.kind == "vanilla" else min(len(masks), NUMBERINGS)):
+        renamed = {mask: masks[(number + shift) % len(masks)] for number, mask in enumerate(masks)}
+        lines = tuple(replace(line, speaker=who) for line, who in zip(scene.lines, unmasked(scene, renamed)))
+        yield replace(scene, lines=lines)
+
+
+def reading_format(card: Mapping[str, Any], folder: Path) -> InputFormat:
+    """How the reader with this card reads scenes."""
+    try:
+        return InputFormat(**card.get("settings", {}).get("reading"))
+    except (TypeError, InputError) as error:
+        raise InputError(f"does not say how scenes are read ({error}): train the model again", folder) from error
 
 
 def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> ReaderGuesser:
@@ -204,11 +197,7 @@ def open_reader(folder: Path, main: Sequence[str], device: str = "auto") -> Read
     card = read_card(folder, AGENT)
     casts = read_casts(card, folder)
     on = select_device(device)
-    reading = card.get("settings", {}).get("reading")
-    try:
-        read = InputFormat(**reading)
-    except (TypeError, InputError) as error:
-        raise InputError(f"does not say how scenes are read ({error}): train the model again", folder) from error
+    read = reading_format(card, folder)
     trunk = open_trunk(folder, on.type)
     trunk.network.eval()
     tensors, _ = read_tensors(folder / WEIGHTS)

@@ -2,7 +2,8 @@
 
 Guessers together are weighted by how often each is right. The weights are learned from scenes that none of them has
 learned from: the training scenes after the last one a trained model saw, or the last tenth. Guessers that learn quickly
-are therefore created twice, the first time without these scenes.
+are therefore created twice, the first time without these scenes. Several stories have one set of weights: of each only
+a few scenes are held back.
 """
 
 from __future__ import annotations
@@ -13,15 +14,26 @@ from pathlib import Path
 
 from understudy.dialogue import Guesser
 from understudy.errors import AgentError
-from understudy.guessing import GuesserEntry, Masking, TrainingScenes, guess_in_order
+from understudy.guessing import GuesserEntry, Guesses, Masked, Masking, TrainingScenes, guess_in_order
 from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
+from understudy.lexical.rows import Reals
 from understudy.model_folder import is_model_folder
 from understudy.persona import Persona
 from understudy.registry import Need, RegistryEntry
 from understudy.story import Scene
 from understudy.text import did_you_mean
 
-__all__ = ["find_assigned", "find_guesser", "find_guessers", "weighted_guessers"]
+__all__ = [
+    "find_assigned",
+    "find_guesser",
+    "find_guessers",
+    "knows",
+    "together_name",
+    "together_weights",
+    "trained_kinds",
+    "unregistered",
+    "weighted_guessers",
+]
 
 UNSEEN_SHARE = 0.1  # of the scenes, where no model says which it has seen
 HAVE_NAMES = (
@@ -50,23 +62,17 @@ def find_guesser(spec: str, names: str = "keep") -> GuesserEntry:
     return guesser
 
 
-def find_guessers(
-    specs: Sequence[str], names: str = "keep", with_assigned: bool = False, with_together: bool = False
-) -> list[GuesserEntry]:
-    """The guessers that words mean. `with_assigned` adds, to each that is not in the registry, the same with one person
-    behind each mask; `with_together` adds all of them weighted together.
-    """
-    guessers = [find_guesser(spec, names) for spec in dict.fromkeys(specs)]
-    results = list(guessers)
-    if with_assigned:
-        unregistered = [guesser for guesser in guessers if guesser.name not in GUESSERS]
-        if not unregistered:
-            raise AgentError(HAVE_NAMES)
-        for guesser in unregistered:
-            results.insert(results.index(guesser) + 1, assigned(guesser))
-    if with_together:
-        results.append(weighted_guessers(guessers))
-    return results
+def find_guessers(specs: Sequence[str], names: str = "keep") -> list[GuesserEntry]:
+    """The guessers that words mean, each once."""
+    return [find_guesser(spec, names) for spec in dict.fromkeys(specs)]
+
+
+def unregistered(guessers: Sequence[GuesserEntry]) -> set[str]:
+    """Those of them that --assigned is for: models of the registry have names of their own for it."""
+    names = {guesser.name for guesser in guessers if guesser.name not in GUESSERS}
+    if not names:
+        raise AgentError(HAVE_NAMES)
+    return names
 
 
 def find_assigned(spec: str, names: str = "keep") -> GuesserEntry:
@@ -76,28 +82,62 @@ def find_assigned(spec: str, names: str = "keep") -> GuesserEntry:
     return assigned(find_guesser(spec, names))
 
 
+def trained_kinds(specs: Sequence[str]) -> dict[str, str]:
+    """Of the words that mean folders: what tables call the kind of guesser in each, such as 'multi-row'."""
+    from understudy.training.guessing.guessers import kind_of
+
+    folders = [spec for spec in specs if spec not in GUESSERS and is_model_folder(Path(spec))]
+    return {folder: kind_of(Path(folder)) for folder in folders}
+
+
+def knows(spec: str, training: TrainingScenes) -> bool:
+    """Whether a guesser can be asked about a story: a folder's must have been taught it, others learn it."""
+    if spec in GUESSERS or not is_model_folder(Path(spec)):
+        return True
+    from understudy.training.guessing.guessers import is_taught
+
+    return is_taught(Path(spec), training.main)
+
+
 def weighted_guessers(guessers: Sequence[GuesserEntry]) -> GuesserEntry:
-    """Guessers weighted together as one; trained ones go by the names of their folders."""
-    if len(guessers) < 2:
-        raise AgentError("--together weights several models: name two or more")
-    folders = [Path(guesser.name) for guesser in guessers if Need.MODEL in guesser.needs]
+    """Guessers weighted together as one, by what they say of the story's own scenes."""
 
     def create(training: TrainingScenes) -> Guesser:
-        from understudy.training.guessing.guessers import weight_guessers
+        from understudy.training.guessing.guessers import WeightedGuessers
 
-        seen = _scenes_seen(training, folders)
-        unseen = training.scenes[seen:]
-        earlier = replace(training, scenes=training.scenes[:seen])
-        masking = Masking(training.main, training.names)
-        scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in unseen]
-        guesses = [
-            [guess for _, guess in guess_in_order(guesser(earlier), scenes_asked, masking, _personas)]
-            for guesser in guessers
-        ]
-        masked = [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
-        return weight_guessers([guesser(training) for guesser in guessers], masked, guesses)
+        weights = together_weights(guessers, [training])
+        return WeightedGuessers([guesser(training) for guesser in guessers], weights)
 
-    return RegistryEntry("+".join(guesser.name for guesser in guessers), create)
+    return RegistryEntry(together_name(guessers), create)
+
+
+def together_name(guessers: Sequence[GuesserEntry]) -> str:
+    """What guessers weighted together are called; trained ones go by the names of their folders."""
+    if len(guessers) < 2:
+        raise AgentError("--together weights several models: name two or more")
+    return "+".join(guesser.name for guesser in guessers)
+
+
+def together_weights(guessers: Sequence[GuesserEntry], stories: Sequence[TrainingScenes]) -> Reals:
+    """The weight of each guesser, the same for all stories: by what they say of scenes that none has learned from.
+
+    Of a story that it was not taught a trained guesser says nothing.
+    """
+    from understudy.training.guessing.guessers import Undecided, fitted_weights
+
+    scenes: list[Masked] = []
+    guesses: list[list[Guesses]] = [[] for _ in guessers]
+    for story in stories:
+        folders = [Path(guesser.name) for guesser in guessers if Need.MODEL in guesser.needs]
+        seen = _scenes_seen(story, [folder for folder in folders if knows(str(folder), story)])
+        earlier = replace(story, scenes=story.scenes[:seen])
+        masking = Masking(story.main, story.names)
+        scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in story.scenes[seen:]]
+        scenes += [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
+        for guesser, own in zip(guessers, guesses):
+            asked = guesser(earlier) if knows(guesser.name, story) else Undecided()
+            own += [guess for _, guess in guess_in_order(asked, scenes_asked, masking, _personas)]
+    return fitted_weights(scenes, guesses)
 
 
 def _advice(spec: str) -> str | None:
