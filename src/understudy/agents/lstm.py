@@ -75,7 +75,7 @@ def parameter_shapes(tokens: int, width: int, hidden: int, *, has_memory: bool) 
 def initial_parameters(shapes: Mapping[str, tuple[int, ...]], hidden: int, seed: int) -> dict[str, NDArray[np.float32]]:
     """Word vectors of variance 1, which W_c preserves; all else within 1 / sqrt(hidden), the forget gates open.
 
-    Of shorter vectors the gates would see little beside their biases, and the state would tell nothing of what was read.
+    Of shorter vectors the gates would see little beside their biases; the state would tell nothing of what was read.
     """
     rng = np.random.default_rng(seed)
     start: dict[str, NDArray[np.float32]] = {}

@@ -62,9 +62,9 @@ HELD_BATCH = 32  # dialogues
 class Seq2SeqSettings:
     """What decides a training besides its data and seed.
 
-    `hidden` is the size of the LSTMs, `width` that of word vectors (of the file's, where there is one). `rate` is that of
-    word vectors and output, `recurrent_rate` that of the LSTMs. A batch is so many dialogues, each from one chair. Words
-    seen fewer than `fewest` times are `<unk>`. `patience` is for how many epochs the held-back loss may get no better.
+    `hidden` is the size of the LSTMs, `width` that of word vectors (of the file's, where there is one). `rate` is that
+    of word vectors and output, `recurrent_rate` that of the LSTMs. A batch is so many dialogues, each from one chair.
+    Words seen fewer than `fewest` times are `<unk>`. `patience` is for how many epochs the held-back loss may not fall.
     """
 
     hidden: int = 1024
