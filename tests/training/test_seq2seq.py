@@ -28,7 +28,7 @@ torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 NAMES = ("seq2seq", "generative-memory")
 SMALL = Seq2SeqSettings(hidden=16, width=8, epochs=3, batch=16, dropout=0.2, held_back=0.1)
 OVERFIT = Seq2SeqSettings(
-    hidden=48, width=24, epochs=80, batch=4, rate=2e-2, dropout=0.0, fewest=1, held_back=0.0
+    hidden=48, width=24, epochs=80, batch=4, rate=2e-2, recurrent_rate=4e-3, dropout=0.0, fewest=1, held_back=0.0
 )  # fmt: skip
 
 names = pytest.mark.parametrize("name", NAMES)
@@ -100,6 +100,48 @@ def test_twenty_dialogues_are_learnt_by_heart(name: str, tmp_path: Path) -> None
 
 
 @names
+def test_the_reply_depends_on_the_message(name: str, tmp_path: Path) -> None:
+    crafts = [f"{verb} {thing}" for thing, verb in TRADES.items()]
+    lines = [f"1 go on and on and on .\ti heard .\n2 i {craft} .\tyou {craft} ?" for craft in crafts * 2]
+    (tmp_path / "train_none_original_no_cands.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run(tmp_path, tmp_path / "model", name, settings=OVERFIT, condition="none", every=1000)
+    agent = opened(tmp_path / "model")
+
+    def loss(shift: int) -> float:
+        """Of what each says to the message of another."""
+        questions = []
+        for index, craft in enumerate(crafts):
+            heard = f"i {crafts[(index + shift) % len(crafts)]} ."
+            history = [Turn("You", "go on and on and on ."), Turn("Me", "i heard ."), Turn("You", heard)]
+            questions.append((Situation(Persona("Me")), history, [f"you {craft} ?"]))
+        return -float(np.mean([value for [of_text] in agent.log_probs_many(questions) for value in of_text]))
+
+    assert loss(0) < 0.2
+    assert loss(1) > 1
+
+
+def test_the_encoder_does_not_saturate_on_long_inputs(tmp_path: Path) -> None:
+    """At the full rate half of the units of so wide an encoder are near 1 or -1 by then, whatever was read."""
+    filler = " ".join(f"{word} and {verb}" for word, verb in TRADES.items())
+    lines = []
+    for number, (thing, verb) in enumerate(TRADES.items()):
+        turns = [f"{filler} {filler} {filler} {filler}\tgo on .", f"i {verb} {thing} .\tyou {verb} {thing} ?"]
+        lines += [f"{line} {text}" for line, text in enumerate(turns, 1)] * (1 + number % 2)
+    (tmp_path / "train_none_original_no_cands.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    settings = Seq2SeqSettings(hidden=256, width=32, epochs=8, batch=8, fewest=1, dropout=0.0, held_back=0.0)
+    model = tmp_path / "model"
+    run(tmp_path, model, settings=settings, condition="none", every=1000)
+    agent = opened(model)
+    talks = [
+        [Turn("You" if speaker == 0 else "Me", text) for speaker, text in dialogue.turns[:3]]
+        for dialogue in dialogues_of(tmp_path / "train_none_original_no_cands.txt")
+    ]
+    assert len(talks[0][0].text.split()) > 140
+    states = agent._encoded([agent._input(Situation(Persona("Me")), talk) for talk in talks])
+    assert float((states.abs() > 0.9).float().mean()) < 0.1
+
+
+@names
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_the_loss_of_a_chair_is_that_of_its_questions(
     data: Path, trained: dict[str, Path], name: str, condition: str
@@ -154,7 +196,9 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
 
 def test_it_stops_when_held_back_dialogues_get_no_better(data: Path, tmp_path: Path) -> None:
     steps: list[int] = []
-    settings = Seq2SeqSettings(hidden=16, width=8, epochs=30, batch=16, rate=0.3, dropout=0.0, held_back=0.1)
+    settings = Seq2SeqSettings(
+        hidden=16, width=8, epochs=30, batch=16, rate=0.3, recurrent_rate=0.3, dropout=0.0, held_back=0.1
+    )
     run(data, tmp_path / "model", settings=settings, progress=lambda done, total, _loss: steps.append(total - done))
     assert steps[-1] > 0
 
@@ -171,13 +215,13 @@ def test_vectors_of_a_file_are_where_training_begins(data: Path, tmp_path: Path)
     lines = ["all 1 0 0 0 0", "zebra 1 1 1 1 1", "bread 0 0 2 0 0"]
     path = tmp_path / "vectors.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    settings = Seq2SeqSettings(hidden=16, width=8, epochs=1, batch=64, rate=1e-6, held_back=0.1)
+    settings = Seq2SeqSettings(hidden=16, width=8, epochs=1, batch=64, rate=1e-6, recurrent_rate=1e-6, held_back=0.1)
     run(data, tmp_path / "model", "generative-memory", settings=settings, embeddings=path)
     agent = opened(tmp_path / "model")
     tensors = read_model(tmp_path / "model", "generative-memory").tensors
     assert agent.card["settings"]["width"] == 5
     at = {word: index for index, word in enumerate(agent.vocabulary.tokens)}
-    np.testing.assert_allclose(tensors["embedding"][at["bread"]], [0, 0, 1, 0, 0], atol=1e-3)
+    np.testing.assert_allclose(tensors["embedding"][at["bread"]], [0, 0, 5**0.5, 0, 0], atol=1e-3)
     expected = rarity_weights(np.array([1, 3, 4]))
     np.testing.assert_allclose([tensors["memory.weights"][at[word]] for word in ("all", "bread", "mill")], expected)
 

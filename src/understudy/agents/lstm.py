@@ -73,12 +73,15 @@ def parameter_shapes(tokens: int, width: int, hidden: int, *, has_memory: bool) 
 
 
 def initial_parameters(shapes: Mapping[str, tuple[int, ...]], hidden: int, seed: int) -> dict[str, NDArray[np.float32]]:
-    """Word vectors of length about 1, which W_c preserves; all else within 1 / sqrt(hidden), the forget gates open."""
+    """Word vectors of variance 1, which W_c preserves; all else within 1 / sqrt(hidden), the forget gates open.
+
+    Of shorter vectors the gates would see little beside their biases; the state would tell nothing of what was read.
+    """
     rng = np.random.default_rng(seed)
     start: dict[str, NDArray[np.float32]] = {}
     for name, shape in shapes.items():
         if name == "embedding":
-            start[name] = rng.normal(0, shape[1] ** -0.5, shape).astype(np.float32)
+            start[name] = rng.normal(0, 1, shape).astype(np.float32)
         elif name.endswith("bias"):
             start[name] = np.zeros(shape, np.float32)
         else:

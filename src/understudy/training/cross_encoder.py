@@ -140,6 +140,8 @@ def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> Model
     with atomic_folder(task.out) as folder:
         card = _write(folder, learnt, base, encoder, card, make, corpus, split, task.seed)
         card["figures"] = ranking_figures(_opened(folder), split, task.seed, ("none", "self"), JUDGED)
+        if "given" in source and card["figures"]:
+            card["figures"]["of"] = "held-back sessions, candidates drawn at random"
         write_card(folder, card)
     checkpoint.clear()
     return ModelFolder(card, {}, task.out)

@@ -41,7 +41,8 @@ class Optimization:
     """AdamW and its schedule: the rate rises over the share `warmup` of all steps, then falls to 0.
 
     With a warm-up it falls as a cosine, else linearly. Only matrices have weight `decay`; gradients are clipped to the
-    norm `longest`. Parameters whose names begin with one of `new` are untrained and get ten times the rate.
+    norm `longest`. Parameters whose names begin with one of `new` are untrained and get ten times the rate; those that
+    begin with one of `slow` get the share `slow_rate` of it.
     """
 
     epochs: int
@@ -52,6 +53,8 @@ class Optimization:
     decay: float = 0.0
     longest: float = math.inf
     new: tuple[str, ...] = ()
+    slow: tuple[str, ...] = ()
+    slow_rate: float = 1.0
 
     def steps(self, size: int) -> int:
         """Steps over so many examples."""
@@ -160,10 +163,12 @@ def fit(
 
 def _groups(parameters: Mapping[str, Tensor], optimization: Optimization) -> list[dict[str, Any]]:
     """Parameters with the same decay and rate, as AdamW's groups."""
-    groups: dict[tuple[float, int], list[Tensor]] = {}
+    groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in parameters.items():
-        times = NEW_RATE if optimization.new and name.startswith(optimization.new) else 1
-        decay = optimization.decay if parameter.ndim > 1 and times == 1 else 0.0
+        is_new = bool(optimization.new) and name.startswith(optimization.new)
+        is_slow = bool(optimization.slow) and name.startswith(optimization.slow)
+        times = NEW_RATE if is_new else optimization.slow_rate if is_slow else 1.0
+        decay = optimization.decay if parameter.ndim > 1 and not is_new else 0.0
         groups.setdefault((decay, times), []).append(parameter)
     return [{"params": some, "weight_decay": decay, "times": times} for (decay, times), some in groups.items()]
 

@@ -6,6 +6,10 @@
 dialogues are kept (early stopping). The rank of a word, on which its weight in the memory depends, is its line in the
 file of word vectors where one is given, else its place among the training words by frequency.
 
+The LSTMs learn more slowly than word vectors and output. A step of Adam moves every weight by the rate, so the input of
+a gate moves by up to the rate times the number of hidden units; at 1024 times 0.001 the encoder saturates within a few
+steps, at the same values whatever it reads, and the decoder learns to ignore it (docs/generation.md).
+
 The paper names GloVe vectors and no sizes: one layer of 1024 units, Adam at 0.001 and dropout are those of the training
 scripts that its authors published. The marks between turns, rare words as `<unk>`, and the decoder's cell are ours.
 """
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Seq2SeqSettings", "train_generative_memory", "train_seq2seq"]
 
+RECURRENT = ("encoder", "decoder", "attention", "combine")
 HELD = "held-back training dialogues, people not seen in training"
 HELD_BATCH = 32  # dialogues
 
@@ -57,9 +62,9 @@ HELD_BATCH = 32  # dialogues
 class Seq2SeqSettings:
     """What decides a training besides its data and seed.
 
-    `hidden` is the size of the LSTMs, `width` that of word vectors (of the file's, where there is one); a batch is so
-    many dialogues, each from one chair; words seen fewer than `fewest` times are `<unk>`; `patience` is for how many
-    epochs the held-back loss may get no better.
+    `hidden` is the size of the LSTMs, `width` that of word vectors (of the file's, where there is one). `rate` is that
+    of word vectors and output, `recurrent_rate` that of the LSTMs. A batch is so many dialogues, each from one chair.
+    Words seen fewer than `fewest` times are `<unk>`. `patience` is for how many epochs the held-back loss may not fall.
     """
 
     hidden: int = 1024
@@ -67,13 +72,14 @@ class Seq2SeqSettings:
     epochs: int = 16
     batch: int = 8
     rate: float = 1e-3
+    recurrent_rate: float = 1e-4
     dropout: float = 0.4
     fewest: int = 2
     patience: int = 3
     held_back: float = 0.05
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "width", "epochs", "batch", "rate", "fewest", "patience"):
+        for name in ("hidden", "width", "epochs", "batch", "rate", "recurrent_rate", "fewest", "patience"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
         for name in ("held_back", "dropout"):
@@ -82,7 +88,10 @@ class Seq2SeqSettings:
 
     @property
     def optimization(self) -> Optimization:
-        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.999), longest=1.0)
+        share = self.recurrent_rate / self.rate
+        return Optimization(
+            self.epochs, self.batch, self.rate, (0.9, 0.999), longest=1.0, slow=RECURRENT, slow_rate=share
+        )
 
 
 def train_seq2seq(task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
@@ -127,7 +136,7 @@ def _train(agent: type[LSTMAgent], task: TrainingTask[Seq2SeqSettings], progress
     start = initial_parameters(shapes, settings.hidden, task.seed)
     for index, word in enumerate(vocabulary.words, len(SPECIAL)):
         if word in vectors:
-            start["embedding"][index] = vectors[word]
+            start["embedding"][index] = vectors[word] * width**0.5  # they come at length 1
     weights = rarity_weights(_ranks(vocabulary, task))
     on_device = torch.from_numpy(weights).to(on)
     best = EarlyStopping(
