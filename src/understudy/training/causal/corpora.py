@@ -26,7 +26,7 @@ from understudy.training.corpus import read_pairs
 from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, training_file
 from understudy.training.writer.corpora import novel_speeches
 
-__all__ = ["Corpus", "TrainingDialogue", "read_corpus"]
+__all__ = ["DialogueCorpus", "TrainingDialogue", "read_corpus"]
 
 GAP = 1_500  # bytes of narration after which nothing is answered
 SENTENCES = 4  # of a profile that is put together from utterances
@@ -45,7 +45,7 @@ class TrainingDialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class DialogueCorpus:
     """Dialogues to train on and dialogues held back, and utterances by the sentence they express."""
 
     training: list[TrainingDialogue]
@@ -60,7 +60,9 @@ class Corpus:
         return digest.hexdigest()
 
 
-def read_corpus(path: Path, share: float, seed: int, personas: str = "original", monologues: bool = True) -> Corpus:
+def read_corpus(
+    path: Path, share: float, seed: int, personas: str = "original", monologues: bool = True
+) -> DialogueCorpus:
     """The dialogues of a folder or file of one of the forms above, a share of them held back."""
     if path.is_dir() and any(path.glob("train_*.txt")):
         return _personachat(path, share, seed, personas, monologues)
@@ -72,7 +74,7 @@ def read_corpus(path: Path, share: float, seed: int, personas: str = "original",
     return _split(list(_story(path)), share, seed)
 
 
-def _personachat(folder: Path, share: float, seed: int, personas: str, monologues: bool) -> Corpus:
+def _personachat(folder: Path, share: float, seed: int, personas: str, monologues: bool) -> DialogueCorpus:
     dialogues = dialogues_of(training_file(folder, personas, "none"))
     pairs = read_pairs(folder)
     if not share:
@@ -91,7 +93,7 @@ def _personachat(folder: Path, share: float, seed: int, personas: str, monologue
     if monologues:
         training += _monologues([pair for pair in pairs if pair[1] not in known])
     judged = [chair for dialogue in held for chair in _chairs(dialogue) if chair.situation.persona.profile in asked]
-    return Corpus(training, judged, paraphrases)
+    return DialogueCorpus(training, judged, paraphrases)
 
 
 def _chairs(dialogue: ProfiledDialogue) -> Iterator[TrainingDialogue]:
@@ -168,14 +170,14 @@ def _speeches(turns: Sequence[Turn]) -> TrainingDialogue:
     return TrainingDialogue(NOBODY, tuple(turns), frozenset(range(len(turns))))
 
 
-def _split(dialogues: list[TrainingDialogue], share: float, seed: int) -> Corpus:
+def _split(dialogues: list[TrainingDialogue], share: float, seed: int) -> DialogueCorpus:
     import random
 
     if not dialogues:
         raise InputError("holds no dialogue to train on")
     count = min(round(share * len(dialogues)), len(dialogues) - 1)
     chosen = frozenset(random.Random(seed).sample(range(len(dialogues)), count))  # noqa: S311
-    return Corpus(
+    return DialogueCorpus(
         [dialogue for index, dialogue in enumerate(dialogues) if index not in chosen],
         [dialogue for index, dialogue in enumerate(dialogues) if index in chosen],
     )

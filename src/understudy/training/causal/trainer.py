@@ -24,7 +24,7 @@ from understudy.backends.catalog import DEFAULT_MODEL, find_model
 from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
-from understudy.training.causal.corpora import Corpus, TrainingDialogue, read_corpus
+from understudy.training.causal.corpora import DialogueCorpus, TrainingDialogue, read_corpus
 from understudy.training.causal.settings import CausalSettings
 from understudy.training.causal.showing import DialogueDrawer, in_windows, like_lengths, under_condition
 from understudy.training.loop import Progress, fit, no_progress, select_device
@@ -149,14 +149,14 @@ def _dialogue_task(task: TrainingTask[CausalSettings]) -> DialogueTask:
     )
 
 
-def _corpus(task: DialogueTask) -> Corpus:
+def _corpus(task: DialogueTask) -> DialogueCorpus:
     parts = [
         read_corpus(path, task.settings.held_back, task.seed, task.personas, task.settings.monologues)
         for path in task.data
     ]
     # Where there are profiles, dialogues with profiles are what it is judged by.
     judged = [part for part in parts if any(dialogue.has_profile for dialogue in part.held)] or parts
-    return Corpus(
+    return DialogueCorpus(
         [dialogue for part in parts for dialogue in part.training],
         [dialogue for part in judged for dialogue in part.held],
         {sentence: said for part in parts for sentence, said in part.paraphrases.items()},
