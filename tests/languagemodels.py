@@ -15,7 +15,7 @@ def words_of(texts: Iterable[str]) -> list[str]:
     return sorted({word for text in texts for word in text.split()})
 
 
-def tiny_model(folder: Path, kind: str, words: Iterable[str]) -> Path:
+def tiny_model(folder: Path, kind: str, words: Iterable[str], positions: int = 32) -> Path:
     """A folder as Hugging Face lays it out: a Llama where it is causal, a BERT where it is masked."""
     import torch
     from tokenizers import Tokenizer
@@ -33,11 +33,11 @@ def tiny_model(folder: Path, kind: str, words: Iterable[str]) -> Path:
         tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
         marks = {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=32, **marks
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=positions, **marks
     )
     sizes: dict[str, Any] = {
         "vocab_size": len(numbers), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-        "num_attention_heads": 2, "max_position_embeddings": 32,
+        "num_attention_heads": 2, "max_position_embeddings": positions,
     }  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(7)

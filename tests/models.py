@@ -14,7 +14,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.bag_ranker import spelled
-from understudy.model_folder import FORMAT, texts_as_tensor, write_model, write_tensors
+from understudy.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
 from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
@@ -53,6 +53,8 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
     """A model folder with a few words, as if it had been trained; `told` stands in the card."""
     if agent == "cross-encoder":
         return tiny_cross_encoder(folder, **told)
+    if agent == "causal":
+        return tiny_causal(folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -80,6 +82,16 @@ def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
     head["head.2.weight"] = np.random.default_rng(2).normal(0, 1, head["head.2.weight"].shape).astype(np.float32)
     card = {**card, "agent": "cross-encoder", "weight": 2.0, "trained_on": "original", **told}
     write_cross_encoder(folder, {**base.tensors, **head}, base, encoder, card, base.form.longest, {})
+    return folder
+
+
+def tiny_causal(folder: Path, **told: Any) -> Path:
+    """A causal language model of random weights, as one that was trained whole."""
+    from languagemodels import tiny_model as tiny_language_model
+
+    spoken = "About Ines: Tomas: I am a harbour pilot. says: Where is the brass key? In my pocket. You boat lost it"
+    tiny_language_model(folder, "causal", spoken.split())
+    write_card(folder, {"agent": "causal", "format": FORMAT, "speakers": "names", "trained_on": "original", **told})
     return folder
 
 

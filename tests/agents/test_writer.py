@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from understudy.agents.writer import WriterAgent, shipped_writer, writer_agent
 from understudy.backends import Completion
 from understudy.backends.scripted import ScriptedBackend
 from understudy.cancellation import Cancellation
-from understudy.dialogue import Drafter, Reply, Sampling, StreamingAgent, Turn
+from understudy.dialogue import ChatMessage, Drafter, LanguageModel, Reply, Sampling, StreamingAgent, Turn
 from understudy.errors import BackendError, InputError
 from understudy.registry import Imported
 from understudy.story import LoreEntry
@@ -172,6 +173,23 @@ def test_probabilities_belong_to_the_text_as_it_was_written() -> None:
 
     drafts, _ = WriterAgent(Sure(["x"]), recall()).drafts(TOMAS, ASKED, Sampling(n=2))
     assert [(draft.text, draft.log_probs) for draft in drafts] == [("Aye.", (-1.0,)), ("No.", None)]
+
+
+class ScoringScript(ScriptedBackend):
+    """A script whose tokens are words, each with a probability of a half."""
+
+    def reply_log_probs(self, messages: Sequence[ChatMessage], text: str) -> list[float]:
+        assert "Where is the key?" in messages[-1].content
+        return [-math.log(2)] * (len(text.split()) + 1)
+
+
+def test_what_its_back_end_can_score_it_can_score_too() -> None:
+    for name in ("local", "writer"):
+        agent = AGENTS[name](backend=ScoringScript(["Aye."]), recall=recall())
+        assert isinstance(agent, LanguageModel)
+        assert len(agent.log_probs(situation(), hearing("Where is the key?"), "In my pocket.")) == 4
+    for name in ("llm", "local", "writer"):
+        assert not isinstance(AGENTS[name](backend=ScriptedBackend(["Aye."])), LanguageModel)
 
 
 def test_a_small_context_is_kept_to() -> None:

@@ -61,6 +61,17 @@ def test_pieces_joined_are_the_text_that_complete_gives(backend: LlamaCppBackend
     assert all(value <= 0 for value in completion.log_probs)
 
 
+def test_a_given_reply_has_the_log_probs_it_has_when_it_is_written(backend: LlamaCppBackend) -> None:
+    [written] = backend.complete(PROMPT, GREEDY)
+    log_probs = backend.reply_log_probs(PROMPT, written.text)
+    assert written.log_probs is not None and len(log_probs) == backend.count_tokens(written.text) + 1
+    assert log_probs[:-1] == pytest.approx(written.log_probs, abs=0.05), "the last is the end of the reply"
+    unlikely = backend.reply_log_probs(PROMPT, 'No, "Ines" <|im_end|> né')
+    assert len(unlikely) > 8 and sum(unlikely) < sum(log_probs) - 5
+    [end] = backend.reply_log_probs(PROMPT, "")
+    assert end < -3
+
+
 def test_messages_reach_the_model_as_the_chat_text_it_was_trained_on(backend: LlamaCppBackend) -> None:
     messages = [
         ChatMessage("system", "  You are Ann. \n"),

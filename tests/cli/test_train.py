@@ -63,7 +63,7 @@ def test_commands_that_make_no_sense(run: Run, data: Path, arguments: tuple[str,
 def test_every_trainer_has_a_command() -> None:
 
     commands = train.commands.keys()
-    assert commands == TRAINERS.keys() - {"naming-guesser"}, "naming is a kind of guesser"
+    assert commands == TRAINERS.keys() - {"naming-guesser", "causal-dialogues"}, "kinds of guesser and of causal"
 
 
 def test_a_folder_without_training_files(run: Run, tmp_path: Path) -> None:

@@ -70,9 +70,15 @@ def test_a_rule_may_ask_it_too(document: Document, bases: dict[str, Path], tmp_p
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (("causal", "--base", "x"), 2, "Missing option '--story'"),
-        (("causal", "--story", "demo", "--as", "Zita"), 2, "Missing option '--base'"),
-        (("causal", "--story", "demo", "--as", "Zita", "--base", "x", "--data", "."), 2, r"No such option:? '?--data"),
+        (("causal", "--base", "x"), 2, "with --data, or a character's lines with --story and --as"),
+        (("causal", "--story", "demo", "--base", "x"), 2, "with --data, or a character's lines with --story and --as"),
+        (
+            ("causal", "--story", "demo", "--as", "Zita", "--base", "x", "--data", "."),
+            2,
+            "with --data, or a character's",
+        ),
+        (("causal", "--story", "demo", "--as", "Zita", "--base", "x", "--lora", "4"), 2, "--lora is for dialogues"),
+        (("masked", "--story", "demo", "--as", "Zita"), 2, "Missing option '--base'"),
         (("starspace", "--data", ".", "--story", "demo"), 2, r"No such option:? '?--story"),
         (("starspace",), 2, "Missing option '--data'"),
         (("encoder", "--data", ".", "--base", "nowhere"), 2, "'nowhere' does not exist"),

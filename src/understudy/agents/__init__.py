@@ -32,6 +32,7 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
         RegistryEntry("starspace", Imported("understudy.agents.starspace", "Starspace"), FROM_MODEL),
         RegistryEntry("profile-memory", Imported("understudy.agents.profile_memory", "ProfileMemory"), FROM_MODEL),
         RegistryEntry("kv-memory", Imported("understudy.agents.kv_memory", "KeyValueMemory"), FROM_MODEL),
+        RegistryEntry("causal", Imported("understudy.agents.causal", "CausalAgent"), Need.MODEL | Need.TORCH),
         RegistryEntry("cross-encoder", Imported("understudy.agents.cross_encoder", "CrossEncoder"), FROM_MODEL),
     )
 }

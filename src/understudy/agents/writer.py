@@ -23,6 +23,7 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names
 from understudy.agents.told_answers import told_evidence
 from understudy.backends import Backend, Completion
+from understudy.backends.backend import ScoringBackend
 from understudy.cancellation import Cancellation
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
@@ -185,6 +186,17 @@ class WriterAgent:
         return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
 
 
+class ScoringWriterAgent(WriterAgent):
+    """One whose back end tells how probable a given reply is: a `LanguageModel` too.
+
+    The text is taken as the model would have written it, after the same prompt.
+    """
+
+    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:
+        assert isinstance(self.backend, ScoringBackend)
+        return self.backend.reply_log_probs(self.prompt(situation, history).messages, text)
+
+
 def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:
     """The cleaned pieces; closing the generator stops the back end."""
     try:
@@ -253,7 +265,9 @@ def llm_agent(model: str | None = None, backend: Backend | None = None, recall: 
 
 def local_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
     """Writes with a GGUF model in this process: a path, a name of `understudy models`, or hub:OWNER/REPO/FILE."""
-    return WriterAgent(backend or Imported("understudy.backends", "open_local")(model or BASE_MODEL), recall)
+    opened: Backend = backend or Imported("understudy.backends", "open_local")(model or BASE_MODEL)
+    writer = ScoringWriterAgent if isinstance(opened, ScoringBackend) else WriterAgent
+    return writer(opened, recall)
 
 
 def writer_agent(
@@ -263,5 +277,6 @@ def writer_agent(
     folder = model or shipped_writer()
     if not (folder / ADAPTER).is_file():
         raise InputError(f"has no {ADAPTER}: train the model again, or fetch it again", folder)
-    opened = backend or Imported("understudy.backends", "open_local")(BASE_MODEL, adapter=folder / ADAPTER)
-    return WriterAgent(opened, recall, style="compact")
+    opened: Backend = backend or Imported("understudy.backends", "open_local")(BASE_MODEL, adapter=folder / ADAPTER)
+    writer = ScoringWriterAgent if isinstance(opened, ScoringBackend) else WriterAgent
+    return writer(opened, recall, style="compact")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from understudy.cancellation import Cancellation
 from understudy.dialogue import ChatMessage, Sampling, Usage
 
-__all__ = ["Backend", "Completion"]
+__all__ = ["Backend", "Completion", "ScoringBackend"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +46,11 @@ class Backend(Protocol):
         self, messages: Sequence[ChatMessage], sampling: Sampling, cancellation: Cancellation | None = None
     ) -> list[Completion]:
         """`sampling.n` completions of one prompt."""
+
+
+@runtime_checkable
+class ScoringBackend(Protocol):
+    """A back end that can also tell how probable a given reply is."""
+
+    def reply_log_probs(self, messages: Sequence[ChatMessage], text: str) -> list[float]:
+        """The log-probability of each token of a reply to a prompt; the last token is the end of the reply."""

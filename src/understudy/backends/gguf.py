@@ -68,6 +68,13 @@ class GGUFModel:
             return -(-len(encoded) // BYTES_PER_TOKEN)
         return len(self._tokenizer.encode(encoded.decode()).ids)
 
+    def tokenize(self, text: str) -> list[int] | None:
+        """The tokens of a text; None for vocabularies that are not byte-level BPE."""
+        if self._tokenizer is None:
+            return None
+        tokens: list[int] = self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
+        return tokens
+
     @cached_property
     def _tokenizer(self) -> Tokenizer | None:
         if self.fields.get("tokenizer.ggml.model") != "gpt2":

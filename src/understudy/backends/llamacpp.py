@@ -8,10 +8,11 @@ until what it may use at most is free there, first come, first served. What is s
 from __future__ import annotations
 
 import atexit
+import json
 import time
 from collections.abc import Generator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -35,6 +36,8 @@ TOP_K = 100  # next to `top_p` it changes hardly anything, and saves sorting the
 MESSAGE_TOKENS = 16  # what a chat template adds to each message, at most
 MAX_SEED = 2**32 - 1  # which itself means any
 CLOSING_S = 5.0
+BLANK = '""'  # of a grammar
+SPARE = 4  # tokens after a given reply: its end must not be cut off by a limit
 TURN_TOKENS = ("<|im_start|>", "<|im_end|>")
 
 
@@ -103,6 +106,31 @@ class LlamaCppBackend:
                 drafts.add(chunk)
             completions += drafts.completions()
         return completions
+
+    def reply_log_probs(self, messages: Sequence[ChatMessage], text: str) -> list[float]:
+        """The log-probability of each token of a reply; the last token is its end.
+
+        A grammar lets the model write nothing else, token by token; log-probabilities are those before the grammar.
+        """
+        text = self._without_control_tokens(text)
+        tokens = self._gguf.tokenize(text)
+        request = self._request(messages, Sampling(temperature=0.0, max_tokens=self.count_tokens(text) + SPARE), 1, 0)
+        forced = (
+            json.dumps(text, ensure_ascii=False) if tokens is None else " ".join(f"<[{token}]>" for token in tokens)
+        )
+        body = {**request.body, "grammar": f"root ::= {forced or BLANK}", "top_k": 0, "stream": False}
+        for name in ("stop", "stream_options", "return_progress"):
+            body.pop(name, None)
+        if tokens is None:  # an estimate of its length is no limit
+            body["max_tokens"] = len(text.encode()) + SPARE
+        log_probs, is_whole = list[float](), False
+        for response in self._run(replace(request, body=body), None):  # a stream would not tell of the end
+            [choice] = response["choices"]
+            log_probs = [token["logprob"] for token in (choice.get("logprobs") or {}).get("content") or ()]
+            is_whole = choice["finish_reason"] == "stop"
+        if not is_whole or not log_probs or (tokens is not None and len(log_probs) != len(tokens) + 1):
+            raise BackendError(f"{self.name} could not be held to a reply of {len(text):,} letters: shorten it")
+        return log_probs
 
     def close(self) -> None:
         """Stop what is running and give the memory back; the next request loads the model again."""

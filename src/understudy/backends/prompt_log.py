@@ -14,7 +14,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from understudy.backends.backend import Backend, Completion
+from understudy.backends.backend import Backend, Completion, ScoringBackend
 from understudy.cancellation import Cancellation
 from understudy.dialogue import ChatMessage, Sampling, Usage
 from understudy.errors import BackendError, InputError
@@ -27,7 +27,10 @@ VARIABLE = "UNDERSTUDY_LOG_PROMPTS"
 def logged(backend: Backend) -> Backend:
     """The back end, wrapped in a log of prompts and replies if the user has switched it on."""
     path = os.environ.get(VARIABLE)
-    return LoggedBackend(backend, Path(path)) if path else backend
+    if not path:
+        return backend
+    wrapper = LoggedScoringBackend if isinstance(backend, ScoringBackend) else LoggedBackend
+    return wrapper(backend, Path(path))
 
 
 class LoggedBackend:
@@ -111,3 +114,11 @@ class LoggedBackend:
             os.write(descriptor, line.encode("utf-8", "replace"))
         finally:
             os.close(descriptor)
+
+
+class LoggedScoringBackend(LoggedBackend):
+    """One that can score replies as well: these are given, not written, and are not logged."""
+
+    def reply_log_probs(self, messages: Sequence[ChatMessage], text: str) -> list[float]:
+        assert isinstance(self._backend, ScoringBackend)
+        return self._backend.reply_log_probs(messages, text)

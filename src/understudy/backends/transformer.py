@@ -139,10 +139,11 @@ class Transformer:
             yield rows
 
 
-def open_transformer(source: str | Path, device: str = "auto") -> Transformer:
+def open_transformer(source: str | Path, device: str = "auto", tokenizer: Path | None = None) -> Transformer:
     """A model from a folder as Hugging Face lays it out, a .gguf file, or by its name there.
 
-    Whether it is causal or masked follows from its configuration.
+    Whether it is causal or masked follows from its configuration. `tokenizer` is a folder with one to use instead of
+    the model's own.
     """
     try:
         import torch
@@ -158,8 +159,11 @@ def open_transformer(source: str | Path, device: str = "auto") -> Transformer:
     where, options = located(source)
     try:
         config = transformers.AutoConfig.from_pretrained(where, **options)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
-        kind = _kind(config, tokenizer)
+        if tokenizer is None:
+            words = transformers.AutoTokenizer.from_pretrained(where, **options)
+        else:
+            words = transformers.AutoTokenizer.from_pretrained(str(tokenizer), local_files_only=True)
+        kind = _kind(config, words)
         factory = transformers.AutoModelForMaskedLM if kind == MASKED else transformers.AutoModelForCausalLM
         network, info = factory.from_pretrained(where, use_safetensors=True, output_loading_info=True, **options)
         if "gguf_file" in options:  # dequantised: it can be trained and saved like any other
@@ -176,7 +180,7 @@ def open_transformer(source: str | Path, device: str = "auto") -> Transformer:
         )
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    return Transformer(network.to(device), tokenizer, kind)
+    return Transformer(network.to(device), words, kind)
 
 
 def located(source: str | Path) -> tuple[str, dict[str, Any]]:

@@ -48,6 +48,7 @@ from understudy.cli.serve import serve
 from understudy.cli.show import clean
 from understudy.cli.stats import stats
 from understudy.cli.train import train
+from understudy.cli.train_causal import causal
 from understudy.cli.train_guesser import guesser
 from understudy.cli.utterances import utterances
 from understudy.errors import UnderstudyError
@@ -120,6 +121,7 @@ def understudy() -> None:
 
 
 draft.add_command(review)
+train.add_command(causal)
 train.add_command(guesser)
 bench.add_command(talk)
 bench.add_command(guard)

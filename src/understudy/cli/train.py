@@ -19,7 +19,7 @@ from understudy.training import TRAINERS
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
-__all__ = ["chosen", "train", "training_bar", "training_options"]
+__all__ = ["chosen", "show_lines", "train", "training_bar", "training_options"]
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -103,8 +103,9 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder and cross-encoder learn from
-    dialogues; voice and addressee from novels; writer from both; contradiction from pairs of sentences; causal and
-    masked are language models of a character's lines; guesser learns who is speaking in scenes of shows or of a story.
+    dialogues, and so does causal, a language model; voice and addressee learn from novels; writer from both;
+    contradiction from pairs of sentences; causal and masked also learn a character's lines; guesser learns who is
+    speaking in scenes of shows or of a story.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -118,6 +119,7 @@ def train() -> None:
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
         understudy train voice --data data/personaclr --out my-voice
         understudy train writer --data pc/ --novels pdnc/ --out my-writer
+        understudy train causal --data pc/ --data pdnc/ --out my-talker
         understudy train causal --story friends.story --as Joey --at S05E01 \\
             --base SmolLM2/ --out joey
         understudy train guesser --data tvshowguess --out who --device cuda
@@ -253,21 +255,6 @@ def writer(**options: Any) -> None:
     _train_on_folder("writer", **options)
 
 
-@train.command(short_help="A causal language model of a character.")
-@training_options(*LINE_OPTIONS)
-@character_option
-@model_option
-def causal(**options: Any) -> None:
-    """A causal language model, fine-tuned on the lines a character has said before a moment.
-
-    \b
-    Example:
-        understudy train causal --story friends.story --as Joey --at S05E01 \\
-            --base SmolLM2/ --out joey
-    """
-    _train_on_lines("causal", **options)
-
-
 @train.command(short_help="A masked language model of a character.")
 @training_options(*LINE_OPTIONS)
 @character_option
@@ -317,7 +304,7 @@ def _train_on_lines(
     if as_json:
         print_json({"model": str(out), **card})
     else:
-        _show_lines(out, card, story, name)
+        show_lines(out, card, story, name)
 
 
 def _show_voice(out: Path, card: Mapping[str, Any]) -> None:
@@ -363,7 +350,7 @@ def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:
     show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
 
 
-def _show_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
+def show_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
     show, data, figures = screen(), card["data"], card["figures"]
     when = "" if card["moment"] == "end" else f" before {card['moment']}"
     show.print(f"Trained {card['agent']} on {data['lines']:,} lines of {card['character']}{when}: {out}")

@@ -55,6 +55,7 @@ TRAINERS: dict[str, Trainer] = {
         _trainer("addressee", "addressee", "train", "AddresseeSettings", Need.NOVELS),
         _trainer("writer", "writer.trainer", "train", "WriterSettings", Need.DIALOGUES | Need.NOVELS | Need.TORCH),
         _trainer("causal", "persona_lm", "train_causal", "LineSettings", Need.LINES | Need.TORCH),
+        _trainer("causal-dialogues", "causal.trainer", "train", "CausalSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("masked", "persona_lm", "train_masked", "LineSettings", Need.LINES | Need.TORCH),
         _trainer("guesser", "guessing.readers", "train_reader", "ReaderSettings", Need.SCENES | Need.TORCH),
         _trainer("naming-guesser", "guessing.naming", "train_naming", "NamingSettings", Need.SCENES | Need.TORCH),

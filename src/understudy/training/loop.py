@@ -18,6 +18,8 @@ from understudy.training.task import CHECKPOINT_EVERY, Checkpoint
 if TYPE_CHECKING:
     from torch import Tensor, device
 
+    from understudy.training.workers import Workers
+
 __all__ = ["Loss", "Optimization", "Progress", "StopEarly", "fit", "no_progress", "select_device"]
 
 NEW_RATE = 10  # times the rate of pretrained parameters
@@ -105,10 +107,13 @@ def fit(
     progress: Progress = no_progress,
     every: int = CHECKPOINT_EVERY,
     stop_early: StopEarly | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """Minimise the loss over `size` examples, from the checkpoint if there is one.
 
     The random state is seeded from seed and step before each step, so that a resumed training draws the same.
+    With several `workers` the loss is that of a worker's share of the batch: gradients are summed over all of them, and
+    the first one saves.
     """
     import torch
 
@@ -140,11 +145,13 @@ def fit(
             optimizer.zero_grad()
             value = loss(parameters, batch, step)
             value.backward()  # type: ignore[no-untyped-call]
+            if workers is not None:
+                value = workers.add_up(parameters.values(), value)
             if optimization.longest < math.inf:
                 torch.nn.utils.clip_grad_norm_(parameters.values(), optimization.longest)
             optimizer.step()
             progress(step + 1, total, float(value.detach()))
-            if (step + 1) % every == 0 or step + 1 == total:
+            if ((step + 1) % every == 0 or step + 1 == total) and (workers is None or workers.is_first):
                 checkpoint.save(step + 1, _state(parameters, optimizer))
             if stop_early is not None and batch_index + 1 == batches and stop_early(parameters, epoch + 1):
                 break

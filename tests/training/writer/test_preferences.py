@@ -9,7 +9,7 @@ import torch
 from speakers import tiny_reader
 from understudy.backends.transformer import open_transformer
 from understudy.training.task import Checkpoint
-from understudy.training.writer.adapter import Adapters, reply_losses
+from understudy.training.writer.adapter import WriterAdapters, reply_losses
 from understudy.training.writer.preferences import Preference, learn_preferences, read_preferences
 from understudy.training.writer.seeds import read_seeds
 from understudy.training.writer.settings import WriterSettings
@@ -32,7 +32,7 @@ def test_the_pairs_that_ship_are_prompts_with_two_different_drafts() -> None:
 
 def test_what_was_chosen_becomes_likelier_than_what_was_rejected(tmp_path: Path) -> None:
     model = open_transformer(tiny_reader(tmp_path / "base", "causal", longest=2_048), "cpu")
-    adapters = Adapters(model.network, SMALL.rank, SMALL.scale, 0)
+    adapters = WriterAdapters(model.network, SMALL.rank, SMALL.scale, 0)
     checkpoint = Checkpoint(tmp_path / "checkpoint", {})
     steps = list[int]()
     learnt = learn_preferences(

@@ -43,7 +43,7 @@ from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation
 from understudy.text import guess_language
 from understudy.wording import about_other, fact_sentence
 
-__all__ = ["READER", "Session", "events", "examples", "question_of", "recognises", "sessions"]
+__all__ = ["READER", "dialogue_examples", "events", "examples", "recognises", "sessions"]
 
 LINE = re.compile(r"\s*([^:：]{1,80}?)\s*[:：]\s*(.*)", re.DOTALL)
 POSITION = re.compile(r"\s*book\s*(\d{1,4})\W*chapter\s*(\d{1,4})\s*", re.IGNORECASE)
@@ -88,6 +88,11 @@ class Session(NamedTuple):
                 yield match[1], match[2].strip(), line.strip()
             elif line.strip():
                 yield None, line.strip(), line.strip()
+
+    @property
+    def said(self) -> tuple[Turn, ...]:
+        """The lines that have a speaker."""
+        return tuple(Turn(speaker, text) for speaker, text, _ in self.turns if speaker and text)
 
     @property
     def replies(self) -> tuple[str, ...]:
@@ -190,21 +195,25 @@ def events(source: SourceFile) -> Iterator[Event]:
     yield from states.open_spans()
 
 
-def sessions(source: SourceFile) -> Iterator[Session]:
-    """Every session of a file, checked, in the order of the file."""
-    for location, member in json_members(source):
-        yield session_of(source, location, member)
-
-
 def examples(source: SourceFile) -> Iterator[Example]:
     """A question for every session that has a positive response, in the order of the file."""
     has_questions = False
-    for session in sessions(source):
+    for location, member in json_members(source):
+        session = session_of(source, location, member)
         if session.positive is not None and session.positive.strip():
             has_questions = True
-            yield question_of(source, session)
+            yield _example(source, session, session.said, session.replies, session.key)
     if not has_questions:
         raise source.error('no session has a "positive_response": questions are in HPD\'s test sets only')
+
+
+def dialogue_examples(source: SourceFile) -> Iterator[Example]:
+    """A question for every line that the owner of a session's relations answers with: its only candidate."""
+    for location, member in json_members(source):
+        session = session_of(source, location, member)
+        for index, turn in enumerate(session.said):
+            if index and turn.speaker == session.owner:
+                yield _example(source, session, session.said[:index], (turn.text,), f"{session.key}.{index}")
 
 
 def _scene_events(source: SourceFile, session: Session) -> Iterator[Event]:
@@ -263,8 +272,10 @@ def _facts(
         yield Fact(who, attribute, (value,), since, until, () if attribute == SECRET else None)
 
 
-def question_of(source: SourceFile, session: Session) -> Example:
-    """The question that a session with replies to choose from puts."""
+def _example(
+    source: SourceFile, session: Session, history: tuple[Turn, ...], replies: tuple[str, ...], name: str
+) -> Example:
+    """The question that a session's annotations, what was said and the replies make; the first reply is right."""
     moment, owner = Moment(session.chapter, LEVELS), session.owner
     language = guess_language(session.scene + " ".join(session.lines))
     facts = [
@@ -276,7 +287,6 @@ def question_of(source: SourceFile, session: Session) -> Example:
         for statement in session.ties(source)
         if statement.of == owner and statement.holds
     )
-    history = tuple(Turn(speaker, text) for speaker, text, _ in session.turns if speaker and text)
     spoke = dict.fromkeys(turn.speaker for turn in reversed(history) if turn.speaker != owner)
     others = {
         name: Other(
@@ -296,8 +306,15 @@ def question_of(source: SourceFile, session: Session) -> Example:
     )
     faced = others[next(iter(spoke))] if spoke else None
     situation = Situation(persona, session.scene.strip(), faced, tuple(others.values()))
-    gold = frozenset(index for index, reply in enumerate(session.replies) if reply == session.replies[0])
-    return Example(situation, history, session.replies, gold, session.key)
+    gold = frozenset(index for index, reply in enumerate(replies) if reply == replies[0])
+    return Example(situation, history, replies, gold, name)
+
+
+def sessions(source: SourceFile) -> Iterator[tuple[Situation, tuple[Turn, ...]]]:
+    """Every session as the owner of its relations knows it, and its turns, in the order of the file."""
+    for location, member in json_members(source):
+        session = session_of(source, location, member)
+        yield _example(source, session, session.said, ("",), session.key).situation, session.said
 
 
 READER = Reader("HPD sessions", recognises, events, examples)

@@ -1,6 +1,4 @@
-"""Low-rank adapters on the linear layers of a Llama, and their file for llama.cpp.
-
-    y = W x + s B A x          A: rank x in, B: out x rank; B begins at 0
+"""Low-rank adapters (see `backends.lora`) on the linear layers of a Llama, and their file for llama.cpp.
 
 GGUF keeps the rotary pairs of query and key rows side by side, transformers half a head apart; weights are Q8_0, blocks
 of 32 numbers with a float16 scale and a byte each.
@@ -8,7 +6,6 @@ of 32 numbers with a float16 scale and a byte each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,10 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from understudy.backends.lora import Adapters
 from understudy.errors import MissingExtra
 from understudy.model_folder import Tensors
 
-__all__ = ["Adapters", "quantize_q8", "write_adapter"]
+__all__ = ["WriterAdapters", "quantize_q8", "reply_losses", "write_adapter"]
 
 LAYERS = {
     "self_attn.q_proj": "attn_q",
@@ -37,50 +35,13 @@ ROTARY = "attn_q"
 BLOCK = 32
 
 
-class LowRankLinear(nn.Module):
-    """A frozen linear layer with an adapter; its matrices are bound before each pass, not parameters of its own."""
-
-    def __init__(self, linear: nn.Linear, scale: float) -> None:
-        super().__init__()
-        self.linear, self.scale = linear, scale
-        self.down: Tensor | None = None
-        self.up: Tensor | None = None
-
-    def forward(self, values: Tensor) -> Tensor:
-        result: Tensor = self.linear(values)
-        if self.down is None or self.up is None:
-            return result
-        return result + (values @ self.down.to(values.dtype).T) @ self.up.to(values.dtype).T * self.scale
-
-
-class Adapters:
-    """The adapters of a network, which is changed in place and frozen. Parameters are named `0.mlp.up_proj.a`."""
+class WriterAdapters(Adapters):
+    """Adapters on the layers of a Llama that llama.cpp adapts too. Parameters are named `0.mlp.up_proj.a`."""
 
     def __init__(self, network: Any, rank: int, scale: float, seed: int) -> None:
-        network.requires_grad_(False)
-        self.rank, self.scale = rank, scale
-        self._modules: dict[str, LowRankLinear] = {}
-        rng = np.random.default_rng(seed)
-        start: dict[str, NDArray[np.float32]] = {}
-        for index, layer in enumerate(network.model.layers):
-            for name in LAYERS:
-                owner, _, attribute = name.partition(".")
-                linear = getattr(getattr(layer, owner), attribute)
-                module = self._modules[f"{index}.{name}"] = LowRankLinear(linear, scale)
-                setattr(getattr(layer, owner), attribute, module)
-                bound = linear.in_features**-0.5
-                start[f"{index}.{name}.a"] = rng.uniform(-bound, bound, (rank, linear.in_features)).astype(np.float32)
-                start[f"{index}.{name}.b"] = np.zeros((linear.out_features, rank), np.float32)
-        self.start: Tensors = start
-
-    def bind(self, parameters: Mapping[str, Tensor]) -> None:
-        for name, module in self._modules.items():
-            module.down, module.up = parameters[f"{name}.a"], parameters[f"{name}.b"]
-
-    def unbind(self) -> None:
-        """Run the network without its adapters."""
-        for module in self._modules.values():
-            module.down = module.up = None
+        indices = range(len(network.model.layers))
+        layers = {f"{index}.{name}": f"model.layers.{index}.{name}" for index in indices for name in LAYERS}
+        super().__init__(network, layers, rank, scale, seed)
 
 
 def reply_losses(network: Any, prompts: list[list[int]], replies: list[list[int]], pad: int) -> Tensor:

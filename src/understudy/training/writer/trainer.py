@@ -35,7 +35,7 @@ from understudy.training.writer.settings import WriterSettings
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from understudy.training.writer.adapter import Adapters
+    from understudy.backends.lora import Adapters
     from understudy.training.writer.chats import TrainingExample
 
 __all__ = ["WriterSettings", "train"]
@@ -56,7 +56,7 @@ def train(task: TrainingTask[WriterSettings], progress: Progress = no_progress) 
     check_output(task.out, task.fresh)
     if task.novels is None:
         raise InputError("the writer learns from novels too: name the folder of PDNC with --novels")
-    from understudy.training.writer.adapter import Adapters, write_adapter
+    from understudy.training.writer.adapter import WriterAdapters, write_adapter
 
     device, begun = select_device(task.device), time.perf_counter()
     base = _base(task.base)
@@ -64,7 +64,7 @@ def train(task: TrainingTask[WriterSettings], progress: Progress = no_progress) 
     model = open_transformer(base, device.type)
     if model.kind != CAUSAL:
         raise InputError(f"is a {model.kind} model: the writer needs a causal one", base)
-    adapters = Adapters(model.network, task.settings.rank, task.settings.scale, task.seed)
+    adapters = WriterAdapters(model.network, task.settings.rank, task.settings.scale, task.seed)
     plan: dict[str, Any] = {
         "agent": "writer",
         "what": "A writer for characters: a low-rank adapter that answers from a prompt of style 'compact'",

@@ -1,0 +1,1 @@
+"""Causal language models of dialogues: what they learn from, and how."""

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dialogues import dialogue_base, gpt2_base, trades
+from understudy.backends.transformer import open_transformer
+from understudy.errors import InputError
+
+pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
+
+
+@pytest.fixture(scope="module", params=["llama", "gpt2"])
+def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
+    llama = dialogue_base(folder / "llama", trades(folder / "data"))
+    return llama if request.param == "llama" else gpt2_base(folder / "gpt2", llama)
+
+
+def logits(network: Any) -> Any:
+    import torch
+
+    with torch.no_grad():
+        return network(input_ids=torch.tensor([[7, 8, 9, 10]])).logits
+
+
+def test_adapters_begin_as_nothing_and_merged_they_are_the_same(base: Path) -> None:
+    import torch
+
+    from understudy.backends.lora import Adapters, adapted_layers, merge_adapters
+
+    plain, adapted, merged = (open_transformer(base, "cpu").network for _ in range(3))
+    layers = adapted_layers(adapted)
+    assert layers and not any("lm_head" in path or "wte" in path for path in layers)
+    adapters = Adapters(adapted, layers, rank=3, scale=0.5, seed=1)
+    adapters.bind({name: torch.from_numpy(values) for name, values in adapters.start.items()})
+    assert torch.equal(logits(adapted), logits(plain))
+    rng = np.random.default_rng(2)
+    learnt = {name: rng.normal(0, 0.3, values.shape).astype(np.float32) for name, values in adapters.start.items()}
+    adapters.bind({name: torch.from_numpy(values) for name, values in learnt.items()})
+    assert not torch.allclose(logits(adapted), logits(plain), atol=1e-2)
+    merge_adapters(merged, learnt, 0.5)
+    assert torch.allclose(logits(adapted), logits(merged), atol=1e-4)
+    adapters.unbind()
+    assert torch.equal(logits(adapted), logits(plain))
+
+
+def test_a_merged_matrix_is_that_worked_out_by_hand(base: Path) -> None:
+    from understudy.backends.lora import adapted_layers, merge_adapters
+
+    network = open_transformer(base, "cpu").network
+    path = next(iter(adapted_layers(network)))
+    layer = network.get_submodule(path)
+    before = layer.weight.detach().numpy().copy()
+    is_turned = type(layer).__name__ == "Conv1D"
+    outputs, inputs = before.T.shape if is_turned else before.shape
+    down, up = np.zeros((2, inputs), np.float32), np.zeros((outputs, 2), np.float32)
+    down[1, 3], up[4, 1] = 2.0, 3.0
+    merge_adapters(network, {f"{path}.a": down, f"{path}.b": up}, 1.5)
+    change = layer.weight.detach().numpy() - before
+    change = change.T if is_turned else change
+    assert change[4, 3] == pytest.approx(1.5 * 3.0 * 2.0, rel=1e-5) and np.count_nonzero(change) == 1
+
+
+def test_adapters_of_another_model_are_refused(base: Path) -> None:
+    from understudy.backends.lora import merge_adapters
+
+    network = open_transformer(base, "cpu").network
+    for path in ("model.layers.77.mlp.up_proj", "no.such.layer"):
+        with pytest.raises(InputError, match="does not fit its base"):
+            merge_adapters(network, {f"{path}.a": np.ones((2, 3)), f"{path}.b": np.ones((3, 2))}, 1.0)
