@@ -95,7 +95,7 @@ def test_text_from_data_is_escaped_everywhere() -> None:
     parsed(html)
 
 
-def test_several_figures_of_the_paper_stand_each_below_ours() -> None:
+def test_families_of_metrics_have_tables_of_their_own_without_those_who_have_no_figure() -> None:
     rows = [
         row("seq2seq", "none", "hits@1", 0.08, paper=0.092),
         row("seq2seq", "none", "perplexity", 41.2, paper=38.08),
@@ -105,9 +105,10 @@ def test_several_figures_of_the_paper_stand_each_below_ours() -> None:
     ]
     html = html_report(document(rows=rows), "A title")
     parsed(html)
-    assert "paper 38.0800" in html
-    assert "paper 0.2140" in html
-    assert "no log-probabilities; no replies" in html
+    assert "paper 38.08" in html
+    assert "paper 0.2140" not in html  # ranking has a column for it
+    assert "0.2140" in html
+    assert "tfidf: no log-probabilities" in html
     assert "<th class=number>bleu" not in html  # nobody has it
 
 

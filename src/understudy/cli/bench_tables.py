@@ -81,7 +81,7 @@ def _figure(value: float | None) -> str:
 PERSONACHAT_TABLES = (
     ("hits@1", ("hits@5", "mrr")),
     ("perplexity", ("perplexity_per_token", "hits@1_per_token", "delta-p")),
-    ("f1", ("bleu", "dist-1", "dist-2", "rep", "mauve", "p_f1", "contradiction")),
+    ("f1", ("bleu", "dist-1", "dist-2", "rep", "mauve", "p_f1", "contradicts")),
 )
 """The metric that has its interval and the paper's figure beside it, and those that have not."""
 HEADS = {"perplexity_per_token": "per token", "hits@1_per_token": "hits@1 per token"}

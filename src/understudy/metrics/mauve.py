@@ -143,7 +143,10 @@ def _k_means(points: Reals, count: int, rng: np.random.Generator) -> Ints:
 
 def _lloyd(points: Reals, centres: Reals) -> tuple[Ints, float]:
     """Clusters and their summed squared distances; a cluster that loses all its points stays where it is."""
+    from scipy.sparse import csr_array
+
     lengths = (points**2).sum(axis=1)
+    every, rows = np.ones(len(points)), np.arange(len(points) + 1)
     clusters = np.full(len(points), -1, dtype=np.int64)
     error = np.inf
     for _ in range(ITERATIONS):
@@ -154,7 +157,6 @@ def _lloyd(points: Reals, centres: Reals) -> tuple[Ints, float]:
             break
         clusters = nearest
         sizes = np.bincount(clusters, minlength=len(centres))
-        sums = np.zeros_like(centres)
-        np.add.at(sums, clusters, points)
+        sums = csr_array((every, clusters, rows), (len(points), len(centres))).T @ points
         centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
     return clusters, error

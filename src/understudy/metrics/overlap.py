@@ -33,7 +33,7 @@ from understudy.metrics.samples import Samples
 from understudy.text import stop_words, tokenizer
 from understudy.text import words as words_of
 
-__all__ = ["bag_f1", "copying", "glove_ranks", "p_cover", "p_f1", "unigram_f1"]
+__all__ = ["bag_f1", "copying", "corpus_ranks", "glove_ranks", "p_cover", "p_f1", "unigram_f1"]
 
 NO_DESCRIPTION = "no description of the persona"
 
@@ -48,7 +48,7 @@ def p_f1(samples: Samples, description: Sequence[str]) -> LineMetric:
 
 def p_cover(samples: Samples, description: Sequence[str], ranks: Mapping[str, int] | None = None) -> LineMetric:
     """The metric for a persona described in sentences; without `ranks`, words rank as in the sample lines."""
-    return PCover(samples, description, _corpus_ranks(samples) if ranks is None else ranks)
+    return PCover(samples, description, corpus_ranks(samples) if ranks is None else ranks)
 
 
 def glove_ranks(path: Path) -> dict[str, int]:
@@ -68,7 +68,8 @@ def glove_ranks(path: Path) -> dict[str, int]:
     return ranks
 
 
-def _corpus_ranks(samples: Samples) -> dict[str, int]:
+def corpus_ranks(samples: Samples) -> dict[str, int]:
+    """The rank of every word in the sample lines and their background."""
     corpus = samples.corpus
     counts = np.bincount(corpus.lines.plain.ids, minlength=corpus.size)
     counts[BOUNDARY] = 0

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from understudy.report.charts import Bar, curves_section, learning_section, panel
-from understudy.report.generation import prompts_section, question, samples_section
+from understudy.report.generation import FAMILIES, prompts_section, question, samples_section
 from understudy.report.guessing import confusions_section, flows_section
 from understudy.report.page import legend, page, table
 
@@ -45,6 +45,7 @@ UNLABELLED = (
 )  # shown without their key
 SHOWN_FIRST = 1  # metrics whose plot is open; the others are a click away
 SIGNIFICANT = 0.05
+LARGE = 10  # from which on two digits behind the point tell as much
 
 
 def html_report(document: Mapping[str, Any], title: str) -> str:
@@ -121,8 +122,8 @@ def _plots(rows: Sequence[Row]) -> str:
 
 
 def _figures(rows: Sequence[Row]) -> str:
-    """A table for each kind of thing judged; a click away where there are several, but for the first."""
-    kinds = [(kind, _figures_table(group)) for kind, group in _by(rows, lambda row: ", ".join(_judged_keys(row)))]
+    """Tables for each kind of thing judged; a click away where there are several, but for the first."""
+    kinds = [(kind, _figures_tables(group)) for kind, group in _by(rows, lambda row: ", ".join(_judged_keys(row)))]
     tables = [
         f"<details{'' if index else ' open'}><summary>by {_text(kind or 'agent')}</summary>{table}</details>"
         if len(kinds) > 1
@@ -132,16 +133,29 @@ def _figures(rows: Sequence[Row]) -> str:
     return f"<section><h2>All figures</h2>{''.join(tables)}</section>\n"
 
 
-def _figures_table(rows: Sequence[Row]) -> str:
+def _figures_tables(rows: Sequence[Row]) -> str:
+    """A table for each family of metrics; who has no figure of a family stands below its table, with the reason."""
+    tables = []
+    for family, of_family in _by(rows, lambda row: FAMILIES.get(str(row["metric"]), "")):
+        valued = {_agent(row) for row in of_family if row["value"] is not None}
+        if not valued and family:
+            continue
+        shown = [row for row in of_family if not family or _agent(row) in valued]
+        reasons = {_agent(row): row.get("reason") for row in of_family if family and _agent(row) not in valued}
+        notes = "".join(f"<p class='who'>{_text(agent)}: {_text(reason)}</p>" for agent, reason in reasons.items())
+        tables.append(f"{f'<h3>{_text(family)}</h3>' if family else ''}{_figures_table(shown, bool(family))}{notes}")
+    return "".join(tables)
+
+
+def _figures_table(rows: Sequence[Row], below: bool) -> str:
     """A line for each agent on each thing judged, a column for each metric that somebody has a value of.
 
-    The paper's figure stands in a column of its own, or below ours where a line has several.
+    The paper's figure stands in a column of its own, or `below` ours.
     """
     valued = list(dict.fromkeys(str(row["metric"]) for row in rows if row["value"] is not None))
     metrics = valued or list(dict.fromkeys(str(row["metric"]) for row in rows))
     groups = [(judged, agent, group) for judged, of_it in _by(rows, _judged) for agent, group in _by(of_it, _agent)]
     papers = [[row for row in group if row.get("paper") is not None] for _, _, group in groups]
-    below = max(map(len, papers), default=0) > 1
     lines, last = [], ""
     for (judged, agent, group), with_paper in zip(groups, papers):
         by_metric = {row["metric"]: row for row in group}
@@ -153,7 +167,8 @@ def _figures_table(rows: Sequence[Row]) -> str:
         ]
         line += [_cell(by_metric.get(metric), below) for metric in metrics]
         theirs = "" if below else ", ".join(_number(row["paper"]) for row in with_paper)
-        lines.append([*line, _text(f"{group[0]['n']:,}"), _text(theirs), _text("; ".join(notes))])
+        count = max(row["n"] for row in group)
+        lines.append([*line, _text(f"{count:,}"), _text(theirs), _text("; ".join(notes))])
         last = judged
     heads = ("judged on", "agent", *metrics, "items", "paper", "")
     filled = [index for index in range(len(heads)) if any(line[index] for line in lines)]
@@ -269,7 +284,9 @@ def _judged_keys(row: Row) -> dict[str, Any]:
 def _number(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4f}" if abs(value) < LARGE else f"{value:.2f}"
 
 
 def _p(value: float) -> str:

@@ -6,9 +6,21 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["prompts_section", "question", "samples_section"]
+__all__ = ["FAMILIES", "prompts_section", "question", "samples_section"]
 
 Row = Mapping[str, Any]
+
+FAMILIES = {
+    **dict.fromkeys(
+        ("perplexity", "perplexity_per_token", "hits@1_per_token", "delta-p", "delta-p_of_sets"),
+        "How probable the right reply is",
+    ),
+    **dict.fromkeys(
+        ("f1", "bleu", "dist-1", "dist-2", "rep", "mauve", "delta-m", "errors"), "What the replies are like"
+    ),
+    **dict.fromkeys(("rep_turn", "p_f1", "p_cover", "contradicts"), "How the replies fit the talk and the persona"),
+}
+"""Metrics that stand in a table of their own, which has this title: together they would be too wide."""
 
 
 def question(row: Row) -> str:

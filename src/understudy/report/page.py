@@ -25,6 +25,7 @@ main {{ max-width: 1120px; margin: 0 auto; padding: 2rem 1rem 4rem; }}
 h1 {{ font-size: 1.7rem; line-height: 1.2; margin: 0 0 .25rem; }}
 h2 {{ font-size: 1.2rem; margin: 2.5rem 0 .75rem; }}
 h3 {{ font-size: 1rem; margin: 0 0 .5rem; }}
+.scroll ~ h3, .who ~ h3 {{ margin-top: 1.5rem; }}
 h3 small, .facts {{ color: var(--soft); font-weight: normal; }}
 header p {{ max-width: 70ch; margin: .25rem 0; }}
 section > p {{ max-width: 70ch; color: var(--soft); }}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -66,6 +67,30 @@ def test_a_batch_that_fails_is_asked_one_by_one(questions: tuple[Example, ...]) 
     answers = replies_of(JudgedAgent("moody", Batched(3), "moody"), questions)
     assert answers is not None
     assert [answer.text is None for answer in answers] == [False, True, False, True]
+
+
+def test_an_agent_that_waits_is_asked_several_at_once(questions: tuple[Example, ...]) -> None:
+    together = threading.Barrier(4, timeout=10)
+
+    class Waiting(Moody):
+        waits = True
+
+        def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+            together.wait()  # broken unless all four are under way
+            return super().reply(situation, history)
+
+    answers = replies_of(JudgedAgent("waiting", Waiting(3), "waiting"), questions)
+    assert answers is not None
+    assert [answer.text is None for answer in answers] == [False, True, False, True]
+
+
+def test_a_reply_is_owed_to_every_question(questions: tuple[Example, ...]) -> None:
+    class Fewer(judged.ManyChimes):
+        def reply_many(self, questions: object) -> list[Reply]:
+            return [Reply("yes")]
+
+    with pytest.raises(AgentError, match="1 replies to 4 questions"):
+        replies_of(JudgedAgent("fewer", Fewer(), "fewer"), questions)
 
 
 def test_an_agent_that_never_answers_is_an_error(questions: tuple[Example, ...]) -> None:

@@ -13,6 +13,7 @@ from understudy.bench.personachat.questions import files_of, questions_in
 from understudy.dialogue import Example
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.samples import Samples
+from understudy.persona import Persona
 
 SAID = ("I mend clocks!", "i mend old clocks .", "i bake , i bake , i bake , i bake .", None)
 
@@ -37,7 +38,16 @@ def test_marks_by_hand(questions: tuple[Example, ...]) -> None:
     assert marks["p_f1"][0] == 1.0
     assert marks["p_f1"][3] is None
     persona = questions[0].situation.persona
-    assert marks["contradiction"][0] == pytest.approx(contradiction(Samples({}), persona)([SAID[0] or ""])[0].value)
+    against = contradiction(Samples({}), persona)([text for text in SAID[:2] if text])
+    assert marks["contradicts"][:2] == [float((score.value or 0) >= 0.9) for score in against]
+
+
+def test_a_reply_that_contradicts_the_profile(questions: tuple[Example, ...]) -> None:
+    persona = Persona("B", profile=("i work as a nurse .",))
+    example = replace(questions[0], situation=replace(questions[0].situation, persona=persona))
+    said = ["i am a lawyer .", "i have one cat .", "..."]
+    marks = reply_items([example] * 3, [GeneratedReply(example.name, text) for text in said])
+    assert marks["contradicts"] == [1.0, 0.0, None]
 
 
 def test_rows_of_all_replies_together(questions: tuple[Example, ...]) -> None:
@@ -66,7 +76,7 @@ def test_without_replies_or_a_profile_there_is_a_reason(questions: tuple[Example
         for each in questions
     )
     rows = {row["metric"]: row for row in reply_rows({}, bare, replies(bare))}
-    for metric in ("p_f1", "p_cover", "contradiction"):
+    for metric in ("p_f1", "p_cover", "contradicts"):
         assert (rows[metric]["value"], rows[metric]["reason"]) == (None, NO_PROFILE)
     assert rows["f1"]["value"] is not None
 

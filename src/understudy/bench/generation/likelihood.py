@@ -33,7 +33,7 @@ from understudy.progress import Progress, ignore_progress
 
 __all__ = ["NO_LOG_PROBS", "CandidateLikelihoods", "likelihood_items", "likelihood_marks", "likelihood_rows"]
 
-BATCH = 16  # questions, of some twenty candidates each
+BATCH = 32  # questions, of some twenty candidates each
 NO_LOG_PROBS = "the agent gives no log-probabilities"
 NO_WRONG = "no question has a wrong reply"
 METRICS = ("perplexity", "perplexity_per_token", "hits@1", "hits@1_per_token", "delta-p", "delta-p_of_sets")

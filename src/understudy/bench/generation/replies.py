@@ -1,13 +1,15 @@
 """Asking an agent for replies in its own words, and what a writing agent is prompted with.
 
-Replies come many at once where the agent offers that (`reply_many`). A question that it fails on is missing, with the
-reason; a run that stops goes on where it was, if it is given a folder to write the replies down in.
+Replies come many at once where the agent offers that (`reply_many`) or waits for a server. A question that it fails on
+is missing, with the reason; a run that stops goes on where it was, if it has a folder to write the replies down in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from understudy.agents.writer import WriterAgent
@@ -19,7 +21,8 @@ from understudy.progress import Progress, ignore_progress
 
 __all__ = ["GeneratedReply", "prompt_of", "replies_of"]
 
-BATCH = 32
+BATCH = 64
+CONCURRENCY = 4  # requests to a server under way
 FAILURES = 10  # in a row: then it is no single question that the agent fails on
 
 
@@ -63,7 +66,7 @@ def replies_of(
             else:
                 in_a_row = 0
                 log.add([{"item": example.name, "text": answer}])
-        progress(judged.name, len(log.records) + len(failed), len(examples))
+            progress(judged.name, len(log.records) + len(failed), len(examples))
     if not log.records and failed:
         raise AgentError(reason)
     texts = {name: str(record["text"]) for name, record in log.records.items()}
@@ -82,13 +85,25 @@ def _asked(agent: Agent, batch: Sequence[Example]) -> Iterator[tuple[Example, st
         except AgentError:  # one by one, to see which of them it fails on
             pass
         else:
-            yield from zip(batch, (reply.text for reply in replies), strict=True)
+            if len(replies) != len(batch):
+                raise AgentError(
+                    f"the agent gave {len(replies)} replies to {len(batch)} questions: reply_many owes all"
+                )
+            yield from zip(batch, (reply.text for reply in replies))
             return
+    if getattr(agent, "waits", False):  # for a server, which answers several at once
+        with ThreadPoolExecutor(CONCURRENCY) as pool:
+            yield from zip(batch, pool.map(partial(_answer, agent), batch))
+        return
     for example in batch:
-        try:
-            yield example, agent.reply(example.situation, example.history).text
-        except AgentError as error:
-            yield example, error
+        yield example, _answer(agent, example)
+
+
+def _answer(agent: Agent, example: Example) -> str | AgentError:
+    try:
+        return agent.reply(example.situation, example.history).text
+    except AgentError as error:
+        return error
 
 
 def prompt_of(agent: object, example: Example) -> list[dict[str, str]] | None:

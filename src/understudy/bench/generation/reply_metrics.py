@@ -5,7 +5,8 @@
     rep, rep_turn       n-grams said twice in a reply; what the speaker has said before, said again
     mauve               how near the replies are as a distribution to the right ones, by the shipped encoder
     p_f1, p_cover       words shared with the persona's profile, as far as the agent was shown one
-    contradiction       probability that the reply contradicts that profile
+    contradicts         share of replies whose `contradiction` with that profile is .9 or more, from where on it tells
+                        contradictions from right replies (docs/metrics.md)
     errors              share of the questions that the agent failed on, where it did; they are in no other figure
 
 The formulas stand in `metrics.generation`, `metrics.mauve`, `metrics.overlap` and `metrics.contradiction`. Words weigh
@@ -35,7 +36,7 @@ from understudy.metrics.generation import (
     tokenize_replies,
 )
 from understudy.metrics.mauve import Encode, mauve
-from understudy.metrics.overlap import p_cover, p_f1
+from understudy.metrics.overlap import corpus_ranks, p_cover, p_f1
 from understudy.metrics.samples import Samples
 from understudy.metrics.statistics import interval
 from understudy.persona import Persona
@@ -45,9 +46,10 @@ __all__ = ["NO_REPLIES", "REPLY_METRICS", "reply_items", "reply_rows", "right_re
 Marks = dict[str, list[float | None]]
 Answered = Sequence[tuple[Example, str]]
 
-REPLY_METRICS = ("f1", "bleu", "dist-1", "dist-2", "rep", "rep_turn", "mauve", "p_f1", "p_cover", "contradiction")
+REPLY_METRICS = ("f1", "bleu", "dist-1", "dist-2", "rep", "rep_turn", "mauve", "p_f1", "p_cover", "contradicts")
 OF_TEXT = ("f1", "rep", "rep_turn")
-OF_PROFILE = ("p_f1", "p_cover", "contradiction")
+OF_PROFILE = ("p_f1", "p_cover", "contradicts")
+CONTRADICTION = 0.9
 MAUVE_TEXTS = (20, 2000)  # fewer have no distribution; of more a seeded sample is taken
 
 NO_REPLIES = "the agent only ranks: it replies nothing"
@@ -71,22 +73,27 @@ def reply_items(examples: Sequence[Example], replies: Sequence[GeneratedReply]) 
 
 
 def _mark_by_profile(marks: Marks, examples: Sequence[Example], answered: Sequence[tuple[int, str]]) -> None:
-    """Adds p_f1, p_cover and contradiction, persona by persona."""
+    """Adds the marks of a profile, persona by persona."""
     by_persona: dict[tuple[str, tuple[str, ...]], tuple[Persona, list[tuple[int, str]]]] = {}
     for index, text in answered:
         persona = examples[index].situation.persona
         if persona.profile:
             by_persona.setdefault((persona.language, persona.profile), (persona, []))[1].append((index, text))
-    samples = {
-        language: Samples({}, language, {text for example in examples for text in right_replies(example)})
-        for language, _ in by_persona
-    }
+    right = list(dict.fromkeys(text for example in examples for text in right_replies(example)))
+    samples = {language: Samples({}, language, right) for language in {language for language, _ in by_persona}}
+    ranks = {language: corpus_ranks(known) for language, known in samples.items()}
     for persona, said in by_persona.values():
         known = samples[persona.language]
         lines = known.tokenize([text for _, text in said])
-        for metric in (p_f1(known, persona.profile), p_cover(known, persona.profile), contradiction(known, persona)):
-            for (index, _), value in zip(said, metric.values(lines).tolist()):
-                marks[metric.name][index] = None if math.isnan(value) else value
+        against = contradiction(known, persona).values(lines)
+        values_by_metric = {
+            "p_f1": p_f1(known, persona.profile).values(lines),
+            "p_cover": p_cover(known, persona.profile, ranks[persona.language]).values(lines),
+            "contradicts": np.where(np.isnan(against), np.nan, against >= CONTRADICTION),
+        }
+        for metric, values in values_by_metric.items():
+            for (index, _), value in zip(said, values.tolist()):
+                marks[metric][index] = None if math.isnan(value) else value
 
 
 def reply_rows(

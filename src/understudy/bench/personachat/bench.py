@@ -6,6 +6,7 @@
     comparisons   agents two by two on each condition: difference, paired p value, the same Holm-adjusted
     mistakes      for each agent the ten questions it got most wrong, on the condition it should know best on
     reply_samples for each agent that replied its first ten replies, on the same condition
+    failures      the questions that an agent could not reply to, with the reason
     items         the rank of the right reply and further marks, question by question
 
 Candidates are ranked by their log-probability where an agent gives one, as in the paper; by its own scores where it is
@@ -33,12 +34,12 @@ from understudy.bench.generation import (
     replies_of,
     reply_items,
     reply_rows,
-    right_replies,
 )
 from understudy.bench.generation.reply_metrics import NO_REPLIES
 from understudy.bench.generation.rows import figure_row
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
 from understudy.bench.judged_agents import JudgedAgent, judged_agent, reply_scores, scores_of
+from understudy.bench.personachat.cases import first_replies, worst_mistakes
 from understudy.bench.personachat.questions import files_of, questions_in, sampled
 from understudy.bench.published import PAPER_IS, personachat_figure
 from understudy.dialogue import Example
@@ -51,7 +52,6 @@ __all__ = ["bench_personachat", "best_condition"]
 
 Row = dict[str, Any]
 COMPARED = (*RANKING, "log_prob_per_word", "f1")
-SHOWN = 10  # mistakes and replies of each agent
 TELLING = ("self_original", "self_revised", "both_original", "both_revised", "other_original", "other_revised", "none")
 NOT_ASKED = "the agent was asked for no replies: --replies N"
 
@@ -78,7 +78,7 @@ def bench_personachat(
     files = files_of(data, split, conditions)
     training = _training_file(data)
     judged = [judged_agent(spec, training) for spec in dict.fromkeys(agents)]
-    rows, mistakes, shown = list[Row](), list[Row](), list[Row]()
+    rows, mistakes, shown, failures = list[Row](), list[Row](), list[Row](), list[Row]()
     items: list[Items] = []
     by_condition: dict[str, Row] = {}
     prompts: dict[str, Row] = {}
@@ -94,8 +94,14 @@ def bench_personachat(
             items.append(result)
             rows += _rows(agent, condition, split, answers, result, seed)
             if condition == best_condition(list(files)):
-                mistakes += _worst(agent.name, condition, answers, result.ranks)
-                shown += _first_replies(agent.name, condition, answers)
+                judged_on = {"agent": agent.name, "condition": condition}
+                mistakes += worst_mistakes(judged_on, answers.ranked, answers.scores, result.ranks)
+                shown += first_replies(judged_on, answers.asked, answers.replies or ())
+            failures += [
+                {"agent": agent.name, "condition": condition, "item": reply.item, "reason": reply.reason}
+                for reply in answers.replies or ()
+                if reply.text is None
+            ]
             if agent.name not in prompts and (prompt := prompt_of(agent.agent, questions.examples[0])) is not None:
                 prompts[agent.name] = {"prompt": prompt}
     settings = {"split": split, "paper": PAPER_IS, "resamples": RESAMPLES, "swaps": SWAPS, "conditions": by_condition}
@@ -112,6 +118,7 @@ def bench_personachat(
         "comparisons": compared(items, COMPARED, "condition", seed),
         "mistakes": mistakes,
         "reply_samples": shown,
+        "failures": failures,
         "manifest": manifest,
         "items": [agent.document() for agent in items],
     }
@@ -197,55 +204,3 @@ def _on(progress: Progress, condition: str) -> Progress:
 def best_condition(conditions: Sequence[str]) -> str:
     """The condition whose mistakes tell most: the one on which the agent should have known best."""
     return min(conditions, key=TELLING.index)
-
-
-def _worst(agent: str, condition: str, answers: _Answers, ranks: Sequence[int]) -> list[Row]:
-    """The right reply furthest down, and of these by the largest margin."""
-    misses = [
-        (rank, max(row) - max(row[gold] for gold in example.gold), index)
-        for index, (row, example, rank) in enumerate(zip(answers.scores, answers.ranked, ranks))
-        if rank > 1
-    ]
-    return [
-        {"agent": agent, "condition": condition, **_mistake(answers.ranked[index], answers.scores[index], rank)}
-        for rank, _, index in sorted(misses, reverse=True)[:SHOWN]
-    ]
-
-
-def _mistake(example: Example, scores: Sequence[float], rank: int) -> Row:
-    right = max(example.gold, key=scores.__getitem__)
-    wrong = [index for index in range(len(scores)) if index not in example.gold]
-    chosen = max(wrong, key=scores.__getitem__)
-    return _told(example) | {
-        "gold": example.candidates[right],
-        "gold_score": scores[right],
-        "gold_rank": rank,
-        "chosen": example.candidates[chosen],
-        "chosen_score": scores[chosen],
-        "candidates": len(scores),
-    }
-
-
-def _first_replies(agent: str, condition: str, answers: _Answers) -> list[Row]:
-    """The first replies in the agent's own words, each with the right one and its F1."""
-    if answers.replies is None:
-        return []
-    answered = zip(answers.asked, answers.replies, answers.reply_marks["f1"])
-    return [
-        {"agent": agent, "condition": condition, **_told(example), "gold": right_replies(example)[0]}
-        | {"reply": reply.text, "f1": f1}
-        for example, reply, f1 in answered
-        if reply.text is not None
-    ][:SHOWN]
-
-
-def _told(example: Example) -> Row:
-    """The question as the agent was told it."""
-    faced = example.situation.faced
-    return {
-        "item": example.name,
-        "persona": list(example.situation.persona.profile),
-        "partner": [] if faced is None else list(faced.profile),
-        "history": [[turn.speaker, turn.text] for turn in example.history],
-        "speaker": example.situation.persona.name,
-    }
