@@ -269,8 +269,8 @@ HPD_GENERATION: Mapping[str, Mapping[str, float]] = {
     "Dialog-GPT": {"dist-1": 0.2301, "perplexity": 37.8, "delta-p": 0.54, "mauve": 0.968, "delta-m": 0.192},
 }
 """By the paper's model. Perplexity is that of each model's own tokens, of Chinese; the paper has none per word."""
-HPD_GIVEN = {"GPT-2": "scene", "Ori-BOB": "dialogue", "Per-BOB": "relations", "Dialog-GPT": "dialogue"}
-"""What the paper's models read beside the dialogue; GPT-2 reads the scene and 'Harry says:'."""
+HPD_GIVEN = {"GPT-2": "scene", "Ori-BOB": "dialogue", "Per-BOB": "dialogue+relations", "Dialog-GPT": "dialogue"}
+"""What the paper's models read; GPT-2 the scene and 'Harry says:'."""
 
 HUMAN = ("fluency", "relevance_scene", "relevance_attributes", "relevance_relations")
 HPD_HUMAN: Mapping[str, tuple[float, ...]] = {
@@ -315,22 +315,22 @@ def hpd_generation_figure(model: str, given: Iterable[str], metric: str) -> floa
 
 def hpd_paper_rows() -> list[Row]:
     """The paper's own rows: its models were not run here, and nobody was asked."""
-    told = [
+    printed = [
         (model, HPD_GIVEN[model], metric, value)
         for model, figures in HPD_GENERATION.items()
         for metric, value in figures.items()
     ]
-    told += [
+    printed += [
         (model, HPD_GIVEN[model], metric, value)
         for model, values in HPD_HUMAN.items()
         for metric, value in zip(HUMAN, values)
     ]
-    told += [("ChatGPT", "scene+attributes+relations", f"consistent_{name}", value)
+    printed += [("ChatGPT", "dialogue+scene+attributes+relations", f"consistent_{name}", value)
              for name, value in zip(("fluency", "scene", "attributes", "relations"), CHATGPT)]  # fmt: skip
     return [
         {"agent": model, "given": given, "metric": metric, "value": None, "low": None, "high": None, "n": 0,
          "paper": value, "reason": "told by the paper; not run here"}
-        for model, given, metric, value in told
+        for model, given, metric, value in printed
     ]  # fmt: skip
 
 

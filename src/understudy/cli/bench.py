@@ -121,8 +121,8 @@ def personachat(
     Examples:
         understudy bench personachat --data data/personachat --report out.html
         understudy bench personachat --data pc/ --agents tfidf,mine:agent
-        understudy bench personachat --data pc/ --agents seq2seq-model --cache pc-answers
-        understudy bench personachat --data pc/ --agents llm --limit 200 --conditions self_original
+        understudy bench personachat --data pc/ --agents my-model --cache kept
+        understudy bench personachat --data pc/ --agents llm --limit 200
     """
     from understudy.bench.personachat.bench import bench_personachat
 

@@ -27,6 +27,7 @@ __all__ = ["hpd"]
 Document = dict[str, Any]
 RANKING = ("mrr", "p@1", "r10@1", "r10@5")  # map is mrr where one reply is right
 SHORT = {"scene": "sce", "attributes": "att", "relations": "rel"}
+ADDED = ("mrr", "log_prob_per_word", "f1")  # of what the parts add
 GENERATION = ("perplexity", "perplexity_per_token", "delta-p", "dist-1", "f1", "bleu", "mauve", "delta-m")
 
 
@@ -72,9 +73,9 @@ def hpd(
     \b
     Examples:
         understudy bench hpd --data hpd/ --report out.html
-        understudy bench hpd --data hpd/ --agents encoder,my-model,mine:agent --given dialogue,dialogue+scene
+        understudy bench hpd --data hpd/ --agents encoder --given dialogue
         understudy bench hpd --data hpd/ --train en_train_set.json --json
-        understudy bench hpd --data hpd/ --agents my-model --generation --items run.json
+        understudy bench hpd --data hpd/ --agents my-model --generation
     """
     from understudy.bench.hpd.bench import AGENTS, bench_hpd
     from understudy.bench.hpd.sessions import GIVEN
@@ -99,7 +100,8 @@ def print_hpd(document: Document) -> None:
         if any(row["metric"] in GENERATION for row in figures):
             out.print(heading(f"{file}: saying something, and finding it probable"))
             _print_figures(out, [row for row in figures if row["metric"] in GENERATION], GENERATION)
-        _print_added(out, [row for row in of_file if "adds" in row and row["metric"] == RANKING[0]])
+        for metric in ADDED:
+            _print_added(out, [row for row in of_file if "adds" in row and row["metric"] == metric])
     paper = {row["metric"]: row["paper"] for row in rows if "file" not in row and row["metric"] in RANKING}
     told = ", ".join(f"{metric} {paper[metric]:.3f}" for metric in RANKING if metric in paper)
     out.print(f"The paper's retrieval model, BERT-FP: {told} ({document['manifest']['settings']['paper']}).")

@@ -84,11 +84,13 @@ def questions(
     if not output.absolute().parent.is_dir():
         raise InputError("cannot be written: there is no such folder", output)
     opened = read_showing(story, annotated=annotated)
-    asked = characters_asked(opened, listed(names), most)
+    characters = characters_asked(opened, listed(names), most)
     moments = (opened.moment(within) if within else None, opened.moment(until) if until else None)
-    lines = sampled(list(reply_lines(opened, asked, turns, *moments)), limit, seed)
+    lines = sampled(list(reply_lines(opened, characters, turns, *moments)), limit, seed)
     if not lines:
-        raise InputError(f"no line of {', '.join(asked)} answers others there: take other moments, or --turns 1", story)
+        raise InputError(
+            f"no line of {', '.join(characters)} answers others there: take other moments, or --turns 1", story
+        )
     with watching() as progress:
         written = write_questions(opened, lines, _agents(listed(agents), opened), output, seed, progress, fresh)
     if as_json:
@@ -128,11 +130,11 @@ def _print(story: Story, output: Path, written: WrittenQuestions) -> None:
         out.print(indented(session["scene"]), style="italic")
     for line in session["dialogue"][-4:]:
         out.print(indented(line))
-    asked = next(iter(session["attributes"]))
+    speaker = next(iter(session["attributes"]))
     agents = {proposal["text"]: proposal["agent"] for proposal in session["proposed"]}
     rows = [("+", session["positive_response"], "the story")]
     rows += [("-", text, agents[text]) for text in session["negative_response"]]
-    columns: list[Column] = [("", {"no_wrap": True}), f"{clean(asked)} says", ("proposed by", {"no_wrap": True})]
+    columns: list[Column] = [("", {"no_wrap": True}), f"{clean(speaker)} says", ("proposed by", {"no_wrap": True})]
     print_table(out, columns, rows)
     of_whom = ", ".join(f"{who} {count:,}" for who, count in written.characters.items())
     by_whom = ", ".join(f"{agent} {count:,}" for agent, count in written.negatives.items())

@@ -140,8 +140,8 @@ def label(name: str) -> str:
 def _own_attributes(persona: Persona, facts: Sequence[Fact]) -> dict[str, Any]:
     stated = {fact_sentence(fact, persona.language) for fact in facts if fact.attribute != PROFILE}
     profile = {PROFILE: [sentence for sentence in persona.profile if sentence not in stated]}
-    others = _written(fact for fact in facts if fact.attribute != PROFILE)
-    return {NAME: label(persona.name), **dict.fromkeys(ATTRIBUTES, ABSENT), **others, **profile}
+    attributes = _written(fact for fact in facts if fact.attribute != PROFILE)
+    return {NAME: label(persona.name), **dict.fromkeys(ATTRIBUTES, ABSENT), **attributes, **profile}
 
 
 def _written(facts: Iterable[Fact]) -> dict[str, Any]:

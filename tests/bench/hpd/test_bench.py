@@ -9,14 +9,22 @@ import pytest
 import hpdsessions
 from judged import Clock
 from realdata import folder as real_data
+from understudy.agents import agent_named
+from understudy.agents.recall import Recall
+from understudy.agents.writer import llm_agent
+from understudy.backends.scripted import ScriptedBackend
 from understudy.bench.compare import compare_runs
 from understudy.bench.hpd import bench as hpd_bench
 from understudy.bench.hpd.bench import bench_hpd
 from understudy.bench.hpd.features import Feature, TextFeatures
 from understudy.bench.hpd.own_text import OWN_TEXT
+from understudy.bench.hpd.questions import write_questions
+from understudy.bench.hpd.reply_lines import characters_asked, reply_lines, sampled
 from understudy.bench.hpd.sessions import GIVEN
 from understudy.bench.hpd.shared_words import SHARED_WORDS
+from understudy.bench.judged_agents import JudgedAgent
 from understudy.errors import InputError, MissingExtra
+from understudy.readers import read
 
 METRICS = ("map", "mrr", "p@1", "r10@1", "r10@5")
 
@@ -156,6 +164,35 @@ def test_generation_is_judged_where_it_is_asked_for(tmp_path: Path) -> None:
     assert value(document, agent="judged:Chimes", given="dialogue", metric="perplexity") > 1
     assert value(document, agent="judged:Chimes", given="dialogue", metric="mrr") is not None
     assert any(row["agent"] == "GPT-2" for row in document["rows"])
+    (both,) = [item for item in document["items"] if item["judged"]["agent"] == "judged:Chimes"]
+    assert {"mrr", "f1", "log_prob_per_word"} <= set(both["marks"]), "a run has one entry for `compare` to find"
+
+
+def test_the_manifest_keeps_the_prompt_of_an_agent_that_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "hpd"
+    path.mkdir()
+    hpdsessions.write(path / "test.json", hpdsessions.sessions(3))
+    writing = JudgedAgent("llm", llm_agent(backend=ScriptedBackend(["Over there, Moss."]), recall=Recall()), "llm")
+    monkeypatch.setattr(hpd_bench, "judged_agent", lambda _spec: writing)
+    document = bench_hpd(path, ["llm"], ["dialogue", "dialogue+scene"], generation=True)
+    messages = document["manifest"]["agents"]["llm"]["prompt"]
+    assert any("Have you seen my compass?" in message["content"] for message in messages)
+    assert {row["reply"] for row in document["reply_samples"]} == {"Over there, Moss."}
+    (likely,) = [
+        row for row in document["rows"] if (row["agent"], row["given"], row["metric"]) == ("llm", "dialogue", "delta-p")
+    ]
+    assert likely["value"] is None and "log-probabilities" in likely["reason"]
+
+
+def test_a_set_of_any_story_is_judged(tmp_path: Path) -> None:
+    story = read("demo")
+    lines = sampled(list(reply_lines(story, characters_asked(story), 2)), 6, 0)
+    (tmp_path / "sets").mkdir()
+    write_questions(story, lines, {"tfidf": agent_named("tfidf")}, tmp_path / "sets" / "demo.json")
+    document = bench_hpd(tmp_path / "sets", ["judged:clock"], ["dialogue", "dialogue+scene+attributes+relations"])
+    row = value(document, agent="judged:clock", given="dialogue", metric="mrr")
+    assert 0 < row <= 1
+    assert {row["file"] for row in document["rows"] if "file" in row} == {"demo.json"}
 
 
 def test_nobody_to_judge_and_an_empty_folder_are_said(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from judged import Baker, Blind, Chimes
-from understudy.bench.hpd.generation import GENERATION, HpdGeneration, judge_generation, parts_of
+from understudy.bench.hpd.generation import GENERATION, PAIRED, HpdGeneration, judge_generation
+from understudy.bench.hpd.parts import what_parts_add
 from understudy.bench.judged_agents import JudgedAgent
 from understudy.bench.published import hpd_generation_figure, hpd_paper_rows
 from understudy.dialogue import Example, Reply, Situation, Turn
@@ -107,17 +108,17 @@ def test_what_cannot_be_had_is_null_with_a_reason() -> None:
 
 
 def test_what_a_part_adds_is_told_by_pairs() -> None:
-    questions = {"scene": sessions("A shop."), "dialogue": sessions()}
+    questions = {"dialogue+scene": sessions("A shop."), "dialogue": sessions()}
     result = judge_generation(judged(SceneReader(), Chimes()), questions, encode=letters)
-    added = {(row["agent"], row["metric"]): row for row in result.parts}
+    added = {(row["agent"], row["metric"]): row for row in what_parts_add(result.items, PAIRED, 0)}
     gain = added["SceneReader", "log_prob_per_word"]
-    assert (gain["part"], gain["to"]) == ("scene", "dialogue")
+    assert (gain["adds"], gain["to"]) == ("scene", "dialogue")
     assert gain["value"] == pytest.approx(math.log(2))
     assert gain["p_adjusted"] < 0.01
     assert added["Chimes", "log_prob_per_word"]["value"] == 0
     assert added["Chimes", "log_prob_per_word"]["p_value"] == 1
     assert {metric for _, metric in added} == {"log_prob_per_word", "delta-p", "f1"}
-    ratio = [value(result, "SceneReader", given, "perplexity")["value"] for given in ("dialogue", "scene")]
+    ratio = [value(result, "SceneReader", given, "perplexity")["value"] for given in ("dialogue", "dialogue+scene")]
     assert ratio[0] / ratio[1] == pytest.approx(math.exp(gain["value"]))
 
 
@@ -140,4 +141,3 @@ def test_the_papers_figures_stand_beside_the_same_kind_of_model() -> None:
     assert told["ChatGPT", "consistent_relations"] == 31 / 50
     assert told["GPT-2", "fluency"] == 3.34
     assert all(row["value"] is None and row["reason"] for row in hpd_paper_rows())
-    assert parts_of("dialogue+scene+relations") == {"scene", "relations"}

@@ -75,7 +75,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(story: Story, lines: list[Reply
     assert not stopped.exists()
     partial = tmp_path / "stopped.json.partial"
     with partial.open("a") as file:
-        file.write('{"line": "cut o')  # killed while writing
+        file.write('{"line": "x"}\n{"line": "cut o')  # damaged, and killed while writing
     rest = Numbering()
     write_questions(story, lines, {"one": rest}, stopped)
     assert rest.asked == 2

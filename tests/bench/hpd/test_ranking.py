@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.bench.hpd.ranking import METRICS, ranking_marks, ranking_rows, session_ranks, what_parts_add
+from understudy.bench.hpd.ranking import METRICS, ranking_marks, ranking_rows, session_ranks
 from understudy.bench.items import Items
 from understudy.dialogue import Example, Situation
-from understudy.metrics.statistics import interval, paired_p
 from understudy.persona import Persona
 
 ALL = "dialogue+scene+attributes+relations"
@@ -56,29 +55,3 @@ def test_rows_have_the_papers_figures() -> None:
 def _items(agent: str, given: str, values: list[float]) -> Items:
     names = [f"Session-{number}" for number in range(len(values))]
     return Items({"file": "f", "agent": agent, "given": given}, names, [], dict.fromkeys(METRICS, values))
-
-
-def test_what_a_part_adds_is_the_mean_paired_difference() -> None:
-    bare, scene = [0.5, 0.2, 1.0, 0.25, 0.1], [1.0, 0.2, 1.0, 0.5, 0.2]
-    rows = what_parts_add([_items("a", "dialogue", bare), _items("a", "dialogue+scene", scene)], seed=0)
-    (row,) = [row for row in rows if row["metric"] == "mrr"]
-    assert (row["adds"], row["to"], row["given"]) == ("scene", "dialogue", "dialogue+scene")
-    assert row["value"] == pytest.approx((0.5 + 0 + 0 + 0.25 + 0.1) / 5)
-    differences = [after - before for before, after in zip(bare, scene)]
-    assert (row["low"], row["high"]) == pytest.approx(interval(differences)[1:])
-    assert row["p_value"] == paired_p(scene, bare) == row["p_adjusted"]
-
-
-def test_what_is_compared_and_adjusted_together() -> None:
-    given = ("candidates", "dialogue", "dialogue+scene", "dialogue+attributes+relations", ALL)
-    items = [_items("a", text, [0.1 * place, 0.2, 0.3]) for place, text in enumerate(given)]
-    rows = [row for row in what_parts_add([*items, _items("b", "dialogue", [0.0] * 3)], 0) if row["metric"] == "mrr"]
-    assert {(row["adds"], row["to"]) for row in rows} == {
-        (ALL, "candidates"),
-        ("scene", "dialogue"),
-        ("attributes+relations", "dialogue"),
-        ("attributes+relations", "dialogue+scene"),
-        ("scene", "dialogue+attributes+relations"),
-    }
-    assert all(row["agent"] == "a" for row in rows)
-    assert min(row["p_adjusted"] for row in rows) >= min(row["p_value"] for row in rows)

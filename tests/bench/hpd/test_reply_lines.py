@@ -45,7 +45,7 @@ def of(story: Story, *names: str, turns: int = 1) -> list[ReplyLine]:
 
 
 def test_lines_that_answer_somebody_else(story: Story) -> None:
-    assert [(line.who, line.text, line.heard) for line in of(story)] == [
+    assert [(line.who, line.text, line.answers) for line in of(story)] == [
         ("Tobias", "Was it? I never look at hooks.", "Ines"),
         ("Ines", "And to you, Mara.", "Mara"),
         ("Mara", "Thief.", "Tobias"),
@@ -104,7 +104,14 @@ def test_nothing_of_the_reply_or_later_can_be_reached(tmp_path: Path, plan: Plan
         there = {moment: company for moment, _, _, company in plan.lines}
         hidden = {text for moment, _, text, _ in plan.lines if moment >= line.moment or line.who not in there[moment]}
         assert not [text for text in hidden if any(text in string for string in reached)]
-        assert question.history[-1].speaker == line.heard
+        assert question.history[-1].speaker == line.answers
         assert all(fact.since <= line.moment for fact in plan.facts if any(fact.values[0] in text for text in reached))
         remembered = {said.moment for scene in question.situation.persona.past.scenes() for said in scene.lines}
         assert all(moment < Moment(line.scene.numbers) for moment in remembered)
+
+
+def test_other_scripts_have_their_own_full_stop() -> None:
+    story = read("demo-ja")
+    question = question_at(story, next(reply_lines(story, characters_asked(story), 2)))
+    assert "。" in question.situation.setting
+    assert "." not in question.situation.setting

@@ -28,12 +28,12 @@ from understudy.bench.hpd.fitted_ranker import (
     feature_groups,
 )
 from understudy.bench.hpd.fitting import Fitting
-from understudy.bench.hpd.generation import HpdGeneration, judge_generation
+from understudy.bench.hpd.generation import PAIRED, HpdGeneration, judge_generation
 from understudy.bench.hpd.mistakes import worst_sessions
-from understudy.bench.hpd.ranking import ranking_marks, ranking_rows, unranked_rows, what_parts_add
+from understudy.bench.hpd.parts import CANDIDATES, what_parts_add
+from understudy.bench.hpd.ranking import COMPARED, ranking_marks, ranking_rows, unranked_rows
 from understudy.bench.hpd.sessions import (
     ALL_PARTS,
-    CANDIDATES,
     GIVEN,
     judged_files,
     load_questions,
@@ -115,22 +115,38 @@ def bench_hpd(
         _judge_file(setting, path, examples, results)
         if generation:
             written.append(_judge_writing(setting, path, examples, replies, results))
-    results.rows += what_parts_add(results.items, seed)
+    items = _joined([*results.items, *(item for each in written for item in each.items)])
+    results.rows += what_parts_add(items, (*COMPARED, *PAIRED), seed)
     paper = hpd_ranking_rows() + (hpd_paper_rows() if generation else [])
     settings = {"paper": PAPER_HPD, "resamples": RESAMPLES, "swaps": SWAPS, "given": [CANDIDATES, *wanted]}
     settings |= {"train": None if train is None else train.name, "files": results.files}
     manifest = manifest_of("hpd", [*files, *([train] if train else [])], seed, limit, settings)
-    items = [*results.items, *(item for each in written for item in each.items)]
+    manifest["agents"] = _about_agents(setting, written)
     if save_items is not None:
         write_items(save_items, items, manifest)
     return {
         "rows": [*results.rows, *paper],
-        "parts": [row for each in written for row in each.parts],
         "mistakes": results.mistakes,
         "reply_samples": [row for each in written for row in each.samples],
         "manifest": manifest,
         "items": [item.document() for item in items],
     }
+
+
+def _joined(items: Sequence[Items]) -> list[Items]:
+    """The marks of ranking and of writing together, where both are of the same agent, file and given parts."""
+    joined: dict[tuple[tuple[str, str], ...], Items] = {}
+    for item in items:
+        key = tuple(sorted(item.judged.items()))
+        joined[key] = replace(item, marks={**joined[key].marks, **item.marks}) if key in joined else item
+    return list(joined.values())
+
+
+def _about_agents(setting: _Setting, written: Sequence[HpdGeneration]) -> dict[str, Any]:
+    """The card of each agent that has one, and the prompt of each that writes from one."""
+    prompts = {name: {"prompt": prompt} for each in written for name, prompt in each.prompts.items()}
+    cards = {spec: getattr(getattr(opened, "agent", None), "card", None) for spec, opened in setting.judged.items()}
+    return {spec: {**(card or {}), **prompts.get(spec, {})} or None for spec, card in cards.items()}
 
 
 def _opened(spec: str) -> JudgedAgent | str:
@@ -209,7 +225,6 @@ def _judge_writing(
     written = judge_generation(agents, questions, setting.seed, setting.progress, setting.cache, replies)
     file = {"file": path.name, "language": examples[0].situation.persona.language}
     results.rows += [{**file, **row} for row in written.rows]
-    written.parts = [{**file, **row} for row in written.parts]
     speaker = examples[0].situation.persona.name
     f1 = {
         (item.judged["agent"], item.judged["given"], name): value

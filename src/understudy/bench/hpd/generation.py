@@ -9,12 +9,12 @@
 
 The paper computes delta-m from all negatives and reports the average. MAUVE grows with the number of texts, so here
 each session gives one negative at a time, and every comparison is of as many texts as there are sessions; its interval
-runs from the smallest to the largest over seeds of k-means.
+runs from the smallest to the largest over negatives and seeds of k-means.
 
-Every agent is judged for each thing it is given (`given`: which of scene, attributes and relations). What a part adds
-is told by pairs that differ in it alone, session by session: the difference of the log-probability of a word of the
-right reply, of delta-p and of F1, with intervals and paired p values, Holm-adjusted. A difference d of the first
-divides perplexity by exp(d). An agent that gives no log-probabilities, or no replies, has rows that say so.
+Every agent is judged for each thing it is given (`given`: the dialogue with which of scene, attributes and relations).
+What a part adds is told session by session (`parts`) by the log-probability of a word of the right reply, by delta-p
+and by F1; a difference d of the first divides perplexity by exp(d). An agent that gives no log-probabilities, or no
+replies, has rows that say so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +41,22 @@ from understudy.bench.generation import (
 )
 from understudy.bench.generation.reply_metrics import NO_REPLIES
 from understudy.bench.generation.rows import Figure, Row, figure_row
-from understudy.bench.items import Items, groups_of
+from understudy.bench.hpd.parts import parts_of
+from understudy.bench.items import Items
 from understudy.bench.judged_agents import JudgedAgent
 from understudy.bench.published import hpd_generation_figure
 from understudy.dialogue import Example
 from understudy.encoding import shared_encoder
-from understudy.metrics.mauve import SEEDS, Encode, mauve_of_features
+from understudy.metrics.mauve import Encode, delta_m
 from understudy.metrics.perplexity import SetLikelihood, delta_p_by_item
-from understudy.metrics.statistics import Interval, holm, interval, paired_p
+from understudy.metrics.statistics import Interval
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["GENERATION", "HpdGeneration", "judge_generation", "parts_of"]
+__all__ = ["GENERATION", "PAIRED", "HpdGeneration", "judge_generation"]
 
 GENERATION = ("perplexity", "perplexity_per_token", "delta-p", "dist-1", "f1", "bleu", "mauve", "delta-m")
-PARTS = frozenset({"scene", "attributes", "relations"})
 PAIRED = ("log_prob_per_word", "delta-p", "f1")
+"""Marks of a session by which it is told what a part adds."""
 FEWEST = 20  # replies: fewer have no distribution
 SHOWN = 10  # replies of each agent
 NOT_ASKED = "the agent ranks, and was asked for no replies: --replies N"
@@ -66,17 +66,16 @@ NO_NEGATIVES = "some session has no negative reply"
 
 @dataclass(slots=True)
 class HpdGeneration:
-    """Rows, what each part adds, sample replies, marks session by session, and prompts of agents that have one."""
+    """Rows, sample replies, marks session by session, and prompts of agents that have one."""
 
     rows: list[Row] = field(default_factory=list)
-    parts: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
     items: list[Items] = field(default_factory=list)
     prompts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
+class _SessionAnswers:
     """What one agent answered, given one thing."""
 
     examples: Sequence[Example]
@@ -95,7 +94,7 @@ def judge_generation(
     replies: int | None = None,
     encode: Encode | None = None,
 ) -> HpdGeneration:
-    """Judge agents on questions, by what of them is given ('scene+relations').
+    """Judge agents on questions, by what of them is given ('dialogue+scene+relations').
 
     `replies` says how many sessions an agent answers in its own words: by default all, but none of an agent that only
     ranks. `encode` is the encoder of MAUVE, by default the shipped one.
@@ -112,7 +111,6 @@ def judge_generation(
             result.samples += [what | row for row in _sample(answers)]
         if (prompt := prompt_of(agent.agent, next(iter(questions.values()))[0])) is not None:
             result.prompts[agent.name] = prompt
-    result.parts = _what_parts_add(result.items, seed)
     return result
 
 
@@ -122,16 +120,16 @@ def _on(progress: Progress, given: str) -> Progress:
 
 def _ask(
     agent: JudgedAgent, examples: Sequence[Example], count: int | None, progress: Progress, cache: Path | None
-) -> _Answers:
+) -> _SessionAnswers:
     likelihoods = likelihood_marks(agent, examples, progress, cache)
     if count is None:
         count = 0 if likelihoods is None and agent.judged_by is None else len(examples)
     asked = examples[:count]
     replies = replies_of(agent, asked, progress, cache) if asked else None
-    return _Answers(examples, likelihoods, replies, NO_REPLIES if asked else NOT_ASKED)
+    return _SessionAnswers(examples, likelihoods, replies, NO_REPLIES if asked else NOT_ASKED)
 
 
-def _marks(answers: _Answers) -> dict[str, Sequence[float | None]]:
+def _marks(answers: _SessionAnswers) -> dict[str, Sequence[float | None]]:
     """Marks of every session: of likelihood where all have a negative, and of replies where it was asked for one."""
     marks: dict[str, Sequence[float | None]] = {}
     if answers.likelihoods is not None:
@@ -160,7 +158,9 @@ def _negatives(example: Example) -> list[int]:
     return [index for index in range(len(example.candidates)) if index not in example.gold]
 
 
-def _rows(agent: JudgedAgent, what: Mapping[str, str], answers: _Answers, seed: int, encode: Encode) -> list[Row]:
+def _rows(
+    agent: JudgedAgent, what: Mapping[str, str], answers: _SessionAnswers, seed: int, encode: Encode
+) -> list[Row]:
     paper = partial(hpd_generation_figure, agent.model, parts_of(what["given"]))
     asked = answers.examples if answers.replies is None else answers.examples[: len(answers.replies)]
     rows = likelihood_rows(what, answers.examples, answers.likelihoods, seed, paper)
@@ -170,7 +170,7 @@ def _rows(agent: JudgedAgent, what: Mapping[str, str], answers: _Answers, seed: 
     return [by_metric[metric] for metric in (*GENERATION, "errors") if metric in by_metric]
 
 
-def _delta_m(answers: _Answers, seed: int, encode: Encode) -> Figure:
+def _delta_m(answers: _SessionAnswers, seed: int, encode: Encode) -> Figure:
     if answers.replies is None:
         return answers.reason
     answered = [
@@ -179,18 +179,17 @@ def _delta_m(answers: _Answers, seed: int, encode: Encode) -> Figure:
     if len(answered) < FEWEST:
         return TOO_FEW
     negatives = [[example.candidates[index] for index in _negatives(example)] for example, _ in answered]
-    places = min(map(len, negatives))
-    if not places:
+    count = min(map(len, negatives))
+    if not count:
         return NO_NEGATIVES
-    said = encode([text for _, text in answered])
-    right = encode([right_replies(example)[0] for example, _ in answered])
-    wrong = [encode([texts[place] for texts in negatives]) for place in range(places)]
-    values = [
-        mauve_of_features(right, said, number)
-        - float(np.mean([mauve_of_features(features, said, number) for features in wrong]))
-        for number in range(seed, seed + SEEDS)
+    said = [text for _, text in answered]
+    right = [right_replies(example)[0] for example, _ in answered]
+    by_negative = [
+        delta_m(right, [texts[number] for texts in negatives], said, encode, seed) for number in range(count)
     ]
-    return Interval(float(np.mean(values)), min(values), max(values)), len(answered)
+    mean = float(np.mean([figure.value for figure in by_negative]))
+    smallest, largest = min(figure.low for figure in by_negative), max(figure.high for figure in by_negative)
+    return Interval(mean, smallest, largest), len(answered)
 
 
 class _Remembered:
@@ -207,43 +206,9 @@ class _Remembered:
         return np.stack([self._rows[text] for text in texts])
 
 
-def _sample(answers: _Answers) -> Iterator[Row]:
+def _sample(answers: _SessionAnswers) -> Iterator[Row]:
     """The first replies beside the right ones."""
     for example, reply in list(zip(answers.examples, answers.replies or ()))[:SHOWN]:
         turns = [[turn.speaker, turn.text] for turn in example.history]
-        yield {"item": example.name, "history": turns, "gold": right_replies(example)[0], "reply": reply.text}
-
-
-def _what_parts_add(items: Sequence[Items], seed: int) -> list[Row]:
-    """For two of the same agent that differ in one part: the larger minus the smaller."""
-    rows: list[Row] = []
-    for metric in PAIRED:
-        family: list[Row] = []
-        for fuller, barer in permutations(items, 2):
-            parts, fewer = parts_of(fuller.judged["given"]), parts_of(barer.judged["given"])
-            same_agent = fuller.judged["agent"] == barer.judged["agent"]
-            if same_agent and fewer < parts and len(parts - fewer) == 1:
-                what = {"agent": fuller.judged["agent"], "part": min(parts - fewer), "to": barer.judged["given"]}
-                family += _difference(what, metric, fuller, barer, seed)
-        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-            row["p_adjusted"] = adjusted
-        rows += family
-    return rows
-
-
-def parts_of(given: str) -> frozenset[str]:
-    """Those of scene, attributes and relations that are given."""
-    return frozenset(given.split("+")) & PARTS
-
-
-def _difference(what: Mapping[str, str], metric: str, fuller: Items, barer: Items, seed: int) -> list[Row]:
-    if metric not in fuller.marks or metric not in barer.marks:
-        return []
-    with_part, without = fuller.values()[metric], barer.values()[metric]
-    known = ~np.isnan(with_part) & ~np.isnan(without)
-    if not known.any():
-        return []
-    groups = [group for group, both in zip(groups_of(fuller.names), known) if both]
-    difference = interval((with_part - without)[known], groups, seed)
-    p_value = paired_p(with_part[known], without[known], groups, seed)
-    return [{**what, "metric": metric, **difference._asdict(), "p_value": p_value, "n": len(groups)}]
+        speaker, gold = example.situation.persona.name, right_replies(example)[0]
+        yield {"item": example.name, "speaker": speaker, "history": turns, "gold": gold, "reply": reply.text}

@@ -13,7 +13,7 @@ Wrong answers are taken from the agents in turn, in an order drawn for each ques
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from understudy.agents.bank import bank_lines, register_of
@@ -114,9 +114,5 @@ def are_nearly_equal(first: str, second: str, language: str = "en") -> bool:
 def _in_turn(proposed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """The first of each agent, then the second of each, and so on."""
     longest = max(map(len, proposed.values()), default=0)
-    for place in range(longest):
-        yield from _at(proposed, place)
-
-
-def _at(proposed: Mapping[str, Sequence[str]], place: int) -> Iterable[tuple[str, str]]:
-    return ((agent, texts[place]) for agent, texts in proposed.items() if place < len(texts))
+    for index in range(longest):
+        yield from ((agent, texts[index]) for agent, texts in proposed.items() if index < len(texts))

@@ -169,7 +169,7 @@ class ProposalFile:
             raise InputError(
                 "is of another story, seed or version: say --fresh to forget it, or -o for another output", self.path
             )
-        whole = [entry for line in lines[1:] if isinstance(entry := _parsed(line), dict)]
+        whole = [entry for line in lines[1:] if _is_entry(entry := _parsed(line))]
         for entry in whole:
             self._proposals[entry["line"], entry["agent"], entry["model"]] = entry["texts"]
         text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in (self._plan, *whole))
@@ -198,6 +198,14 @@ def _parsed(line: str) -> Any:
         return json.loads(line)
     except ValueError:
         return None
+
+
+def _is_entry(entry: Any) -> bool:
+    match entry:
+        case {"line": str(), "agent": str(), "model": str(), "texts": list(texts)}:
+            return all(isinstance(text, str) for text in texts)
+        case _:
+            return False
 
 
 def _text_and_people(story: Story) -> str:

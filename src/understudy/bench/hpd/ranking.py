@@ -4,28 +4,24 @@
     r10@k            share of the right replies among the first k of ten: the last wrong reply is left out
 
 Marks of a session are the means over repeats where an agent was cross-validated, and the means over sessions are the
-figures. What a part of the question adds is the mean difference of the sessions' marks with and without it, with its
-interval and paired p value, Holm-adjusted over all such differences of an agent, file and metric.
+figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from understudy.bench.generation.rows import Row, figure_row
-from understudy.bench.hpd.generation import parts_of
-from understudy.bench.hpd.sessions import CANDIDATES
 from understudy.bench.items import Items, groups_of
 from understudy.bench.published import hpd_ranking_figure
 from understudy.dialogue import Example
 from understudy.metrics.ranking import Ranks, gold_ranks, per_item
-from understudy.metrics.statistics import holm, interval, paired_p
+from understudy.metrics.statistics import interval
 
-__all__ = ["METRICS", "ranking_marks", "ranking_rows", "session_ranks", "unranked_rows", "what_parts_add"]
+__all__ = ["COMPARED", "METRICS", "ranking_marks", "ranking_rows", "session_ranks", "unranked_rows"]
 
 METRICS = ("map", "mrr", "p@1", "r10@1", "r10@5")
 COMPARED = ("mrr", "p@1")
@@ -66,50 +62,3 @@ def ranking_rows(what: Mapping[str, Any], items: Items, seed: int) -> list[Row]:
 def unranked_rows(what: Mapping[str, Any], reason: str) -> list[Row]:
     """Rows of what could not be judged."""
     return [figure_row(what, metric, reason, hpd_ranking_figure(metric)) for metric in METRICS]
-
-
-def what_parts_add(items: Sequence[Items], seed: int) -> list[Row]:
-    """For two of one agent and file, one given more than the other: how much better it ranks, and how sure that is.
-
-    A part is added to the dialogue, or to all but it; and all of it to the candidates alone.
-    """
-    rows: list[Row] = []
-    kinds = list(dict.fromkeys((item.judged["file"], item.judged["agent"]) for item in items))
-    for metric in COMPARED:
-        for kind in kinds:
-            own = [item for item in items if (item.judged["file"], item.judged["agent"]) == kind]
-            fullest = max((item.judged["given"] for item in own), key=_amount)
-            family = [
-                _difference(fuller, barer, added, metric, seed)
-                for barer, fuller in permutations(own, 2)
-                if (added := _added(fuller.judged["given"], barer.judged["given"], fullest))
-            ]
-            for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-                row["p_adjusted"] = adjusted
-            rows += family
-    return rows
-
-
-def _amount(given: str) -> int:
-    """How much is given: nothing, the dialogue, and so many parts beside it."""
-    return 0 if given == CANDIDATES else 1 + len(parts_of(given))
-
-
-def _added(fuller: str, barer: str, fullest: str) -> str:
-    """What of the one the other lacks; blank where the two are not to be compared."""
-    if CANDIDATES in (fuller, barer):
-        return fuller if barer == CANDIDATES and fuller == fullest else ""
-    parts, fewer = parts_of(fuller), parts_of(barer)
-    added = parts - fewer
-    is_told = len(added) == 1 or added == {"attributes", "relations"}
-    if not fewer < parts or not is_told or (fewer and fuller != fullest):
-        return ""
-    return "+".join(part for part in fuller.split("+") if part in added)
-
-
-def _difference(fuller: Items, barer: Items, added: str, metric: str, seed: int) -> Row:
-    groups = groups_of(fuller.names)
-    with_part, without = fuller.values()[metric], barer.values()[metric]
-    what = {**fuller.judged, "adds": added, "to": barer.judged["given"]}
-    row = figure_row(what, metric, (interval(with_part - without, groups, seed), len(groups)))
-    return row | {"p_value": paired_p(with_part, without, groups, seed)}

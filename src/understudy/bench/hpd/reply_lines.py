@@ -33,13 +33,13 @@ ENDS_SENTENCE = re.compile(r"[.!?。！？…:;,\"'”’)]$")
 
 @dataclass(frozen=True, slots=True)
 class ReplyLine:
-    """A line that answers somebody: who says it, in which scene, and whom the character had heard last."""
+    """A line that answers somebody: who says it, in which scene, and whom it answers."""
 
     scene: Moment
     moment: Moment
     who: str
     text: str
-    heard: str
+    answers: str
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ def sampled(lines: Sequence[ReplyLine], limit: int | None, seed: int) -> list[Re
 
 def question_at(story: Story, line: ReplyLine) -> StoryQuestion:
     """The question that a line answers; a `StoryError` where the story has nobody who could be asked or faced."""
-    situation = situation_at(story, line.who, line.moment, line.heard)
+    situation = situation_at(story, line.who, line.moment, line.answers)
     scene = next(iter(situation.persona.past.scenes(last=1)), None)
     if scene is None or scene.moment != line.scene:
         raise StoryError(f"{line.who} was not there for the turns before {line.moment.dotted}")
@@ -123,7 +123,9 @@ def question_at(story: Story, line: ReplyLine) -> StoryQuestion:
         raise StoryError(f"nothing was said to {line.who} before {line.moment.dotted}")
     shown_as = false_names(story, line.who, line.moment)
     persona = replace(situation.persona, past=story.past(line.who, line.scene, shown_as))
-    return StoryQuestion(line, replace(situation, persona=persona, setting=_scene_text(scene)), history)
+    return StoryQuestion(
+        line, replace(situation, persona=persona, setting=_scene_text(scene, persona.language)), history
+    )
 
 
 def _turns(lines: Sequence[Line]) -> Iterator[Turn]:
@@ -132,9 +134,9 @@ def _turns(lines: Sequence[Line]) -> Iterator[Turn]:
             yield Turn(line.speaker, text)
 
 
-def _scene_text(scene: Scene) -> str:
+def _scene_text(scene: Scene, language: str) -> str:
     """The setting, then what was described so far."""
-    parts = (
-        " ".join(text.split()) for text in (scene.setting, *(line.text for line in scene.lines if not line.speaker))
-    )
-    return " ".join(part if ENDS_SENTENCE.search(part) else f"{part}." for part in parts if part)
+    described = (line.text for line in scene.lines if line.speaker is None)
+    parts = [" ".join(text.split()) for text in (scene.setting, *described)]
+    full_stop, blank = (".", " ") if language == "en" else ("。", "")
+    return blank.join(part if ENDS_SENTENCE.search(part) else f"{part}{full_stop}" for part in parts if part)

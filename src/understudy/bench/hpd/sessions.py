@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.bench.hpd.generation import parts_of
+from understudy.bench.hpd.parts import CANDIDATES, parts_of
 from understudy.dialogue import Example, Situation
 from understudy.errors import InputError
 from understudy.persona import Other, Persona
@@ -25,7 +25,6 @@ from understudy.readers.source import SourceFile
 
 __all__ = ["ALL_PARTS", "CANDIDATES", "GIVEN", "judged_files", "load_questions", "training_questions", "withhold"]
 
-CANDIDATES = "candidates"
 DIALOGUE = "dialogue"
 ALL_PARTS = "dialogue+scene+attributes+relations"
 GIVEN = (
