@@ -55,6 +55,8 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
         return tiny_cross_encoder(folder, **told)
     if agent == "causal":
         return tiny_causal(folder, **told)
+    if agent == "reranker":
+        return tiny_reranker(folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -92,6 +94,25 @@ def tiny_causal(folder: Path, **told: Any) -> Path:
     spoken = "About Ines: Tomas: I am a harbour pilot. says: Where is the brass key? In my pocket. You boat lost it"
     tiny_language_model(folder, "causal", spoken.split())
     write_card(folder, {"agent": "causal", "format": FORMAT, "speakers": "names", "trained_on": "original", **told})
+    return folder
+
+
+def tiny_reranker(folder: Path, **told: Any) -> Path:
+    """A reranker of random weights, its base model beside it."""
+    from languagemodels import tiny_model as tiny_language_model
+    from understudy.agents.reranker import ADAPTER, pack_matrices
+    from understudy.backends.base_model import base_card
+
+    spoken = "Ines: Tomas: I am a harbour pilot. Where is the brass key? In my pocket. Fog again. boat lost it"
+    base = tiny_language_model(folder / "base", "causal", spoken.split(), 64)
+    rng = np.random.default_rng(4)
+    path = "model.layers.1.self_attn.q_proj"
+    matrices = {f"{path}.a": rng.normal(size=(2, 32)), f"{path}.b": rng.normal(size=(32, 2))}
+    tensors = pack_matrices({name: matrix.astype(np.float32) for name, matrix in matrices.items()})
+    head = {"head.weight": rng.normal(size=(1, 32)).astype(np.float32), "head.bias": np.zeros(1, np.float32)}
+    write_tensors(folder / ADAPTER, {**tensors, **head})
+    card = {"agent": "reranker", "format": FORMAT, "base": base_card(base), "settings": {"scale": 0.5}, **told}
+    write_card(folder, card)
     return folder
 
 
