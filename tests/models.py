@@ -62,6 +62,8 @@ def tiny_model(agent: str, folder: Path, **told: Any) -> Path:
         return tiny_lstm(agent, folder, **told)
     if agent == "bob":
         return tiny_bob(folder, **told)
+    if agent == "reranker":
+        return tiny_reranker(folder, **told)
     words = ["boat", "brass", "harbour", "is", "key", "my", "pilot", "pocket", "the", "where"]
     tensors = {
         "words": texts_as_tensor(words),
@@ -149,6 +151,25 @@ def tiny_bob(folder: Path, **told: Any) -> Path:
             weights[name][base.form.last] = 4
     card = {"agent": "bob", "format": FORMAT, "input": "per", "seed": 0, **network_card(base), **told}
     write_bob(folder, card, weights, base.tokenizer)
+    return folder
+
+
+def tiny_reranker(folder: Path, **told: Any) -> Path:
+    """A reranker of random weights, its base model beside it."""
+    from languagemodels import tiny_model as tiny_language_model
+    from understudy.agents.reranker import ADAPTER, pack_matrices
+    from understudy.backends.base_model import base_card
+
+    spoken = "Ines: Tomas: I am a harbour pilot. Where is the brass key? In my pocket. Fog again. boat lost it"
+    base = tiny_language_model(folder / "base", "causal", spoken.split(), 64)
+    rng = np.random.default_rng(4)
+    path = "model.layers.1.self_attn.q_proj"
+    matrices = {f"{path}.a": rng.normal(size=(2, 32)), f"{path}.b": rng.normal(size=(32, 2))}
+    tensors = pack_matrices({name: matrix.astype(np.float32) for name, matrix in matrices.items()})
+    head = {"head.weight": rng.normal(size=(1, 32)).astype(np.float32), "head.bias": np.zeros(1, np.float32)}
+    write_tensors(folder / ADAPTER, {**tensors, **head})
+    card = {"agent": "reranker", "format": FORMAT, "base": base_card(base), "settings": {"scale": 0.5}, **told}
+    write_card(folder, card)
     return folder
 
 

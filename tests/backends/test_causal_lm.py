@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dialogues import dialogue_base, gpt2_base, trades
-from understudy.backends.causal_lm import PromptedReplies, reply_log_probs, write_greedily
+from understudy.backends.causal_lm import PromptedReplies, reply_log_probs, reply_states, write_greedily
 from understudy.backends.transformer import Transformer, open_transformer
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
@@ -47,6 +47,17 @@ def test_replies_behind_one_prompt_have_the_values_worked_out_by_hand(model: Tra
         assert len(found) == len(question.replies)
         for reply, values in zip(question.replies, found):
             assert values == pytest.approx(by_hand(model, question.prompt, reply), abs=1e-5)
+
+
+def test_the_state_of_a_reply_is_that_of_its_last_token_read_alone(model: Transformer) -> None:
+    import torch
+
+    asked = questions(6)
+    for question, states in zip(asked, reply_states(model, asked), strict=True):
+        for reply, state in zip(question.replies, states, strict=True):
+            with torch.no_grad():
+                alone = model.network.base_model(input_ids=torch.tensor([question.prompt + reply])).last_hidden_state
+            assert state == pytest.approx(alone[0, -1].numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize(("setting", "value"), [("SHARED_TOKENS", 1), ("BATCH_TOKENS", 1), ("LOGITS", 1)])

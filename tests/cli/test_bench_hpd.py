@@ -19,6 +19,7 @@ Document = Callable[..., Any]
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(hpd_bench, "feature_groups", lambda: [OWN_TEXT, SHARED_WORDS])
+    monkeypatch.setattr(hpd_bench, "open_reranked", lambda _cache: "no reranker in this test")
     return hpdsessions.folder(tmp_path / "hpd")
 
 
@@ -39,7 +40,9 @@ def test_a_document(document: Document, data: Path) -> None:
     assert [(row["agent"], row["given"], row["n"]) for row in rows] == [
         ("fitted", "candidates", 6),
         ("fitted", "dialogue", 6),
+        ("reranker", "dialogue", 0),
     ]
+    assert rows[-1]["value"] is None and rows[-1]["reason"] == "no reranker in this test"
     assert saved["manifest"]["bench"] == "hpd"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from understudy.agents.encoder import EncoderAgent
     from understudy.agents.pools import Candidates
 
-__all__ = ["AGENTS", "TRAINED", "WRITING", "agent_named", "draws_on_lines"]
+__all__ = ["AGENTS", "SHIPPED", "TRAINED", "WRITING", "agent_named", "draws_on_lines"]
 
 
 FROM_MODEL = Need.MODEL | Need.CANDIDATES
@@ -39,12 +39,16 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
             "generative-memory", Imported("understudy.agents.generative_memory", "GenerativeMemory"), WRITING_MODEL
         ),
         RegistryEntry("cross-encoder", Imported("understudy.agents.cross_encoder", "CrossEncoder"), FROM_MODEL),
-        RegistryEntry("bob", Imported("understudy.agents.bob.agent", "BobAgent"), Need.MODEL | Need.TORCH),
+        RegistryEntry("bob", Imported("understudy.agents.bob.agent", "BobAgent"), WRITING_MODEL),
+        RegistryEntry("reranker", Imported("understudy.agents.reranker", "Reranker"), FROM_MODEL | Need.TORCH),
     )
 }
 
 TRAINED = frozenset(name for name, entry in AGENTS.items() if Need.MODEL in entry.needs)
 """Agents that need a trained model; they are selected by its folder."""
+
+SHIPPED = frozenset({"reranker"})
+"""Those of them whose model comes with the package: their name alone means it."""
 
 WRITING = frozenset(name for name, entry in AGENTS.items() if Need.BACKEND in entry.needs)
 """Agents that write with a language model."""
@@ -82,6 +86,8 @@ def agent_named(spec: str, candidates: Candidates | None = None, encoder: Encode
         return AGENTS[name](model, **extra)
     if spec and Path(spec).is_dir():
         return _folder_agent(Path(spec), **extra)
+    if spec in SHIPPED:
+        return AGENTS[spec](**extra)
     if spec in TRAINED:
         raise AgentError(
             f"'{spec}' needs a model: make one with 'understudy train {spec} --data DIR --out MODEL', "
@@ -89,7 +95,7 @@ def agent_named(spec: str, candidates: Candidates | None = None, encoder: Encode
         )
     if (factory := import_factory(spec, "agent")) is not None:
         return _checked_agent(spec, factory)
-    ready = ", ".join(name for name in AGENTS if name not in TRAINED)
+    ready = ", ".join(name for name in AGENTS if name not in TRAINED - SHIPPED)
     raise AgentError(
         f"there is no agent '{spec}'{did_you_mean(spec, AGENTS)}: choose from {ready}, "
         f"llm:MODEL, local:MODEL, a model folder ({', '.join(sorted(TRAINED))}: make one with "

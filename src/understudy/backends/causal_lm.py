@@ -1,4 +1,4 @@
-"""A causal network at work: log-probabilities of replies to prompts, and replies written token by token.
+"""A causal network at work: log-probabilities and hidden states of replies to prompts, and replies written.
 
 Replies to one prompt are read behind one copy of it. A mask keeps them from seeing each other, and each has the
 positions that it would have alone, so that it gets the values that it would get alone.
@@ -10,12 +10,24 @@ import inspect
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.backends.transformer import Transformer
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["PromptedReplies", "chosen_logits", "reply_log_probs", "write_greedily"]
+__all__ = [
+    "PackedReplies",
+    "PromptedReplies",
+    "batch_inputs",
+    "chosen_logits",
+    "pack",
+    "reply_log_probs",
+    "reply_states",
+    "write_greedily",
+]
 
 SCALED = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
 """Settings of networks that do more with logits than their output layer does."""
@@ -48,7 +60,7 @@ def reply_log_probs(model: Transformer, questions: Sequence[PromptedReplies]) ->
 
     longest = SHARED_TOKENS if _takes(model.network.base_model, "position_ids") else 0
     portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
-    packed = [_packed(part) for _, part in portions]
+    packed = [pack(part) for _, part in portions]
     values: dict[int, list[list[float]]] = {}
     for rows in _batches([len(one.ids) for one in packed]):
         with torch.inference_mode():
@@ -58,6 +70,28 @@ def reply_log_probs(model: Transformer, questions: Sequence[PromptedReplies]) ->
     results: list[list[list[float]]] = [[] for _ in questions]
     for index, (number, _) in enumerate(portions):
         results[number] += values[index]
+    return results
+
+
+def reply_states(model: Transformer, questions: Sequence[PromptedReplies]) -> list[list[NDArray[np.float32]]]:
+    """For each question, for each of its replies, the last hidden state of its last token."""
+    import torch
+
+    longest = SHARED_TOKENS if _takes(model.network.base_model, "position_ids") else 0
+    portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
+    # one more token, which nothing reads: the state from which it would be predicted is that of the last one
+    packed = [pack(PromptedReplies(part.prompt, [[*reply, 0] for reply in part.replies])) for _, part in portions]
+    states: dict[int, list[NDArray[np.float32]]] = {}
+    for rows in _batches([len(one.ids) for one in packed]):
+        with torch.inference_mode():
+            inputs = batch_inputs(model, [packed[row] for row in rows])
+            hidden = model.network.base_model(**inputs, use_cache=False).last_hidden_state.float().cpu().numpy()
+        for place, row in enumerate(rows):
+            ends = np.cumsum([len(reply) + 1 for reply in portions[row][1].replies]) - 1
+            states[row] = [hidden[place, packed[row].columns[end]] for end in ends]
+    results: list[list[NDArray[np.float32]]] = [[] for _ in questions]
+    for index, (number, _) in enumerate(portions):
+        results[number] += states[index]
     return results
 
 
@@ -103,7 +137,7 @@ def write_greedily(model: Transformer, prompts: Sequence[Ids], end: int, most: i
     return written
 
 
-class _Packed(NamedTuple):
+class PackedReplies(NamedTuple):
     """A prompt with its replies behind it, each without its last token, which nothing follows."""
 
     ids: Ids
@@ -125,9 +159,9 @@ def _portions(question: PromptedReplies, longest: int) -> Iterator[PromptedRepli
         yield PromptedReplies(question.prompt, some)
 
 
-def _packed(question: PromptedReplies) -> _Packed:
+def pack(question: PromptedReplies) -> PackedReplies:
     prompt = question.prompt
-    packed = _Packed(list(prompt), list(range(len(prompt))), [0] * len(prompt), [], [])
+    packed = PackedReplies(list(prompt), list(range(len(prompt))), [0] * len(prompt), [], [])
     for number, reply in enumerate(question.replies, 1):
         start = len(packed.ids)
         packed.columns.extend([len(prompt) - 1, *range(start, start + len(reply) - 1)])
@@ -138,7 +172,8 @@ def _packed(question: PromptedReplies) -> _Packed:
     return packed
 
 
-def _batch_log_probs(model: Transformer, batch: Sequence[_Packed]) -> list[float]:
+def batch_inputs(model: Transformer, batch: Sequence[PackedReplies]) -> dict[str, Tensor]:
+    """A batch as the network reads it; padding stands at the end, where nothing looks at it."""
     import torch
 
     network, device = model.network, model.network.device
@@ -155,10 +190,17 @@ def _batch_log_probs(model: Transformer, batch: Sequence[_Packed]) -> list[float
         mask = torch.zeros(sees.shape, dtype=network.dtype, device=device)
         inputs["attention_mask"] = mask.masked_fill_(~sees, torch.finfo(network.dtype).min)[:, None]
         inputs["position_ids"] = padded([one.positions for one in batch], 0)
+    return inputs
+
+
+def _batch_log_probs(model: Transformer, batch: Sequence[PackedReplies]) -> list[float]:
+    import torch
+
+    network, device = model.network, model.network.device
     rows = torch.tensor([row for row, one in enumerate(batch) for _ in one.columns], device=device)
     columns = torch.tensor([column for one in batch for column in one.columns], device=device)
     targets = torch.tensor([target for one in batch for target in one.targets], device=device)
-    hidden, head = _hidden(network, **inputs)
+    hidden, head = _hidden(network, **batch_inputs(model, batch))
     chosen = hidden[rows, columns]
     at_a_time = max(LOGITS // int(network.config.vocab_size), 1)
     log_probs: list[float] = []

@@ -103,9 +103,9 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder, cross-encoder, seq2seq,
-    generative-memory and causal learn from dialogues; voice and addressee from novels; writer from both; contradiction
-    from pairs of sentences, and bob from these and dialogues; causal and masked also learn a character's lines; guesser
-    learns who is speaking in scenes of shows or of a story; glove trains word vectors on any text.
+    generative-memory and causal learn from dialogues; voice and addressee from novels; writer and reranker from both;
+    contradiction from pairs of sentences, and bob from these and dialogues; causal and masked also learn a character's
+    lines; guesser learns who is speaking in scenes of shows or of a story; glove trains word vectors on any text.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -122,6 +122,7 @@ def train() -> None:
         understudy train bob --data pc/ --nli dnli/ --out my-bob --device cuda
         understudy train voice --data data/personaclr --out my-voice
         understudy train writer --data pc/ --novels pdnc/ --out my-writer
+        understudy train reranker --data pc/ --novels pdnc/ --out my-reranker
         understudy train causal --data pc/ --data pdnc/ --out my-talker
         understudy train causal --story friends.story --as Joey --at S05E01 \\
             --base SmolLM2/ --out joey
@@ -251,16 +252,20 @@ def addressee(**options: Any) -> None:
     _train_on_folder("addressee", **options)
 
 
-@train.command(short_help="An adapter that writes, from dialogues and novels.")
-@training_options("data", "epochs")
-@click.option(
+novels_option = click.option(
     "--novels", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR", required=True,
     help="The folder of PDNC's novels.",
 )  # fmt: skip
-@click.option(
+adapted_option = click.option(
     "--base", type=click.Path(path_type=Path, exists=True), metavar="MODEL",
     help="The model to adapt, a .gguf file or a folder (default: the installed SmolLM2).",
 )  # fmt: skip
+
+
+@train.command(short_help="An adapter that writes, from dialogues and novels.")
+@training_options("data", "epochs")
+@novels_option
+@adapted_option
 def writer(**options: Any) -> None:
     """Writer: a low-rank adapter for SmolLM2-135M-Instruct that answers as a character.
 
@@ -271,6 +276,22 @@ def writer(**options: Any) -> None:
         understudy train writer --data pc/ --novels pdnc/ --out my-writer
     """
     _train_on_folder("writer", **options)
+
+
+@train.command(short_help="An adapter that ranks replies, from dialogues and novels.")
+@training_options("data", "epochs", "batch")
+@novels_option
+@adapted_option
+def reranker(**options: Any) -> None:
+    """Reranker: a low-rank adapter for SmolLM2 that tells how well a reply goes on, given a scene and what was said.
+
+    It learns from PersonaChat's train_*.txt files and from PDNC's novels what is said next.
+
+    \b
+    Example:
+        understudy train reranker --data pc/ --novels pdnc/ --out my-reranker
+    """
+    _train_on_folder("reranker", **options)
 
 
 @train.command(short_help="A masked language model of a character.")
@@ -309,6 +330,8 @@ def _train_on_folder(
         _show_addressee(out, model.card)
     elif name == "writer":
         _show_writer(out, model.card)
+    elif name == "reranker":
+        _show_reranker(out, model.card)
     else:
         _show_ranker(out, model.card)
 
@@ -360,6 +383,17 @@ def _show_writer(out: Path, card: Mapping[str, Any]) -> None:
             f"before, {figures['trained']:,.1f} after."
         )
     show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
+
+
+def _show_reranker(out: Path, card: Mapping[str, Any]) -> None:
+    show, data = screen(), card["data"]
+    questions = data["chat_questions"] + data["novel_questions"]
+    show.print(f"Trained reranker on {questions:,} replies of chats and {data['novels']:,} novels: {out}")
+    if figures := card["figures"].get("held_back_novels"):
+        show.print(
+            f"The next speech among eight, in novels held back: hits@1 {figures['hits@1']:.3f}, mrr "
+            f"{figures['mrr']:.3f}, {figures['questions']:,} questions."
+        )
 
 
 def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:

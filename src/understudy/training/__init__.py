@@ -59,6 +59,9 @@ TRAINERS: dict[str, Trainer] = {
         _trainer("contradiction", "contradiction", "train", "ContradictionSettings", Need.PAIRS | Need.TORCH),
         _trainer("addressee", "addressee", "train", "AddresseeSettings", Need.NOVELS),
         _trainer("writer", "writer.trainer", "train", "WriterSettings", Need.DIALOGUES | Need.NOVELS | Need.TORCH),
+        _trainer(
+            "reranker", "reranker.trainer", "train", "RerankerSettings", Need.DIALOGUES | Need.NOVELS | Need.TORCH
+        ),
         _trainer("causal", "persona_lm", "train_causal", "LineSettings", Need.LINES | Need.TORCH),
         _trainer("causal-dialogues", "causal.trainer", "train", "CausalSettings", Need.DIALOGUES | Need.TORCH),
         _trainer("masked", "persona_lm", "train_masked", "LineSettings", Need.LINES | Need.TORCH),
@@ -88,13 +91,13 @@ def train(
     progress: Progress | None = None,
 ) -> ModelFolder:
     """Train a model on the files of a folder: PersonaChat's for agents, novels for `voice` and `addressee`,
-    both for `writer`, pairs of sentences for `contradiction`; write its model folder.
+    both for `writer` and `reranker`, pairs of sentences for `contradiction`; write its model folder.
 
     `settings` are of the trainer's own settings class; `personas` are those of the training file to show, `condition`
     whose ('none', 'self', 'their', 'both'; the transformers mix them); `origin` is the model that kv-memory takes its
     weights from, or the encoder that the cross-encoder stands beside; `base` the initial weights of a transformer;
-    `embeddings` a file of initial word vectors; `novels` the folder of those that the writer learns from; `pairs`
-    that of the pairs of sentences that bob learns from; `fresh` starts over and replaces what is there.
+    `embeddings` a file of initial word vectors; `novels` the folder of those that writer and reranker learn from;
+    `pairs` that of the pairs of sentences that bob learns from; `fresh` starts over and replaces what is there.
     """
     from understudy.training.dialogues import CONDITIONS, PERSONAS
     from understudy.training.task import TrainingTask

@@ -33,6 +33,7 @@ METRICS = ("map", "mrr", "p@1", "r10@1", "r10@5")
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the encoder's features, whose own tests are elsewhere."""
     monkeypatch.setattr(hpd_bench, "feature_groups", lambda: [OWN_TEXT, SHARED_WORDS])
+    monkeypatch.setattr(hpd_bench, "open_reranked", lambda _cache: "no reranker in this test")
 
 
 def value(document: dict[str, Any], **what: Any) -> Any:
@@ -103,7 +104,7 @@ def test_agents_that_were_not_fitted_have_the_candidates_row_beside_them(tmp_pat
     hpdsessions.write(path / "test.json", hpdsessions.sessions())
     document = bench_hpd(path, ["judged:clock"], ["dialogue"])
     given = {(row["agent"], row["given"]) for row in document["rows"] if row.get("file") and "adds" not in row}
-    assert given == {("judged:clock", "dialogue"), ("fitted", "candidates")}
+    assert given == {("judged:clock", "dialogue"), ("fitted", "candidates"), ("reranker", "dialogue")}
 
 
 def test_an_agent_that_lacks_an_extra_has_rows_that_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

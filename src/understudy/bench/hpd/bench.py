@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from understudy.agents.encoder import READ
+from understudy.agents.reranker import NAME as RERANKER
 from understudy.bench.generation.rows import Row
 from understudy.bench.hpd.crossvalidation import FOLDS, REPEATS
 from understudy.bench.hpd.features import FeatureGroup
@@ -28,10 +30,11 @@ from understudy.bench.hpd.fitted_ranker import (
     feature_groups,
 )
 from understudy.bench.hpd.fitting import Fitting
-from understudy.bench.hpd.generation import PAIRED, HpdGeneration, judge_generation
+from understudy.bench.hpd.generation import PAIRED, HpdGeneration
 from understudy.bench.hpd.mistakes import worst_sessions
 from understudy.bench.hpd.parts import CANDIDATES, what_parts_add
 from understudy.bench.hpd.ranking import COMPARED, ranking_marks, ranking_rows, unranked_rows
+from understudy.bench.hpd.reranked import Reranked, open_reranked
 from understudy.bench.hpd.sessions import (
     ALL_PARTS,
     GIVEN,
@@ -40,6 +43,7 @@ from understudy.bench.hpd.sessions import (
     training_questions,
     withhold,
 )
+from understudy.bench.hpd.writing import judge_writing
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.judged_agents import JudgedAgent, judged_agent, scores_of
 from understudy.bench.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
@@ -51,6 +55,7 @@ from understudy.progress import Progress, ignore_progress
 __all__ = ["AGENTS", "bench_hpd"]
 
 AGENTS = ("tfidf", "encoder", *FITTED_AGENTS)
+RERANKED = ("dialogue", "dialogue+scene")  # what the reranker is given as a feature
 HELD_OUT = f"cross-validation: {FOLDS} folds of sessions, {REPEATS} times"
 
 Scores = list[list[float]]
@@ -69,6 +74,8 @@ class _Setting:
     progress: Progress
     cache: Path | None
     groups: Sequence[FeatureGroup]
+    reranked: Reranked | str
+    """The shipped reranker, or why it cannot be had."""
     judged: Mapping[str, JudgedAgent | str]
     """Agents that were not fitted here by name; a reason where one cannot be had."""
 
@@ -106,7 +113,9 @@ def bench_hpd(
     wanted = [*dict.fromkeys(text for text in given if text != CANDIDATES)]
     training = [] if train is None else training_questions(train, seed)
     fitted_on = HELD_OUT if train is None else f"fitted on {train.name}"
-    setting = _Setting(named, wanted, training, fitted_on, seed, progress, cache, feature_groups(), others)
+    reranked = open_reranked(cache)
+    groups = [*feature_groups(), *([] if isinstance(reranked, str) else [reranked])]
+    setting = _Setting(named, wanted, training, fitted_on, seed, progress, cache, groups, reranked, others)
     results = _Results()
     written: list[HpdGeneration] = []
     files = judged_files(data)
@@ -114,7 +123,10 @@ def bench_hpd(
         examples = load_questions(path, limit, seed)
         _judge_file(setting, path, examples, results)
         if generation:
-            written.append(_judge_writing(setting, path, examples, replies, results))
+            questions = {text: [withhold(example, text) for example in examples] for text in wanted}
+            agents_asked = [agent for agent in others.values() if isinstance(agent, JudgedAgent)]
+            written.append(judge_writing(path, agents_asked, questions, seed, progress, cache, replies))
+            results.rows += written[-1].rows
     items = _joined([*results.items, *(item for each in written for item in each.items)])
     results.rows += what_parts_add(items, (*COMPARED, *PAIRED), seed)
     paper = hpd_ranking_rows() + (hpd_paper_rows() if generation else [])
@@ -181,8 +193,23 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
             about["seconds"][f"{agent}, {given}"] = round(time.perf_counter() - begun, 2)
             if given == (ALL_PARTS if ALL_PARTS in setting.given else given):
                 results.mistakes += worst_sessions(what, asked, scores[0])
+        if given in RERANKED and RERANKER not in setting.agents and language == READ:
+            _judge_reranker(setting, {**file, "agent": RERANKER, "given": given}, examples, asked, results)
         if fitting.weights:
             about.setdefault("weights", {})[given] = fitting.weights
+
+
+def _judge_reranker(
+    setting: _Setting, what: Row, examples: Sequence[Example], asked: Sequence[Example], results: _Results
+) -> None:
+    """The ranking by the one feature that was learned elsewhere, where it has been worked out anyway."""
+    if isinstance(setting.reranked, str):
+        results.rows += unranked_rows(what, setting.reranked)
+        return
+    scores = [setting.reranked.scores(example) for example in asked]
+    items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, [scores]))
+    results.items.append(items)
+    results.rows += ranking_rows(what, items, setting.seed)
 
 
 def _blind(agents: Sequence[str]) -> list[str]:
@@ -214,33 +241,3 @@ def _asked(setting: _Setting, agent: str, given: str, asked: Sequence[Example]) 
         return [scores_of(opened, asked, watch, setting.cache)]
     except MissingExtra as error:
         return str(error)
-
-
-def _judge_writing(
-    setting: _Setting, path: Path, examples: Sequence[Example], replies: int | None, results: _Results
-) -> HpdGeneration:
-    """The generation half, its rows named by file and language."""
-    agents = [agent for agent in setting.judged.values() if isinstance(agent, JudgedAgent)]
-    questions = {given: [withhold(example, given) for example in examples] for given in setting.given}
-    written = judge_generation(agents, questions, setting.seed, setting.progress, setting.cache, replies)
-    file = {"file": path.name, "language": examples[0].situation.persona.language}
-    results.rows += [{**file, **row} for row in written.rows]
-    speaker = examples[0].situation.persona.name
-    f1 = {
-        (item.judged["agent"], item.judged["given"], name): value
-        for item in written.items
-        for name, value in zip(item.names, item.marks.get("f1", ()))
-    }
-    written.samples = [
-        {
-            **file,
-            "speaker": speaker,
-            "condition": row["given"],
-            "f1": f1[row["agent"], row["given"], row["item"]],
-            **row,
-        }
-        for row in written.samples
-        if row["reply"] is not None
-    ]
-    written.items = [replace(item, judged={"file": path.name, **item.judged}) for item in written.items]
-    return written

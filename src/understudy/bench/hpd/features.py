@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from understudy.dialogue import Example
 from understudy.lexical.rows import Reals
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["Feature", "FeatureGroup", "TextFeatures", "feature_rows", "features_of"]
+__all__ = ["Feature", "FeatureGroup", "SlowFeatures", "TextFeatures", "feature_rows", "features_of"]
 
 
 class Feature(NamedTuple):
@@ -34,6 +34,13 @@ class FeatureGroup(Protocol):
     def values(self, example: Example) -> Reals:
         """A row for each candidate, a column for each feature."""
         ...
+
+
+@runtime_checkable
+class SlowFeatures(Protocol):
+    """A group that takes long, and is told beforehand what it will be asked, so that it can say how far it is."""
+
+    def precompute(self, examples: Sequence[Example], progress: Progress) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,9 @@ def feature_rows(
     groups: Sequence[FeatureGroup], examples: Sequence[Example], progress: Progress = ignore_progress
 ) -> list[Reals]:
     """For each question, a row for each candidate."""
+    for group in groups:
+        if isinstance(group, SlowFeatures):
+            group.precompute(examples, progress)
     rows: list[Reals] = []
     for done, example in enumerate(examples, 1):
         rows.append(np.concatenate([group.values(example) for group in groups], axis=1))

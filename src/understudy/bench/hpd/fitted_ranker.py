@@ -36,6 +36,7 @@ FITTED_AGENTS = {FITTED: False, "fitted+repeats": True}
 
 
 def feature_groups() -> list[FeatureGroup]:
+    """All but the reranker's, which not every installation has."""
     return [OWN_TEXT, SHARED_WORDS, NAMES_SAID, Meaning(), ATTRIBUTES, RELATIONS]
 
 

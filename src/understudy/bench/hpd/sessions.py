@@ -20,7 +20,7 @@ from understudy.bench.hpd.parts import CANDIDATES, parts_of
 from understudy.dialogue import Example, Situation
 from understudy.errors import InputError
 from understudy.persona import Other, Persona
-from understudy.readers.hpd.reading import Session, examples, question_of, recognises, sessions
+from understudy.readers.hpd.reading import dialogue_examples, examples, recognises
 from understudy.readers.source import SourceFile
 
 __all__ = ["ALL_PARTS", "CANDIDATES", "GIVEN", "judged_files", "load_questions", "training_questions", "withhold"]
@@ -82,25 +82,16 @@ def training_questions(path: Path, seed: int = 0) -> list[Example]:
     """Questions to learn from: those of a test set, or made from the sessions of a training set."""
     if _has_replies(path):
         return load_questions(path)
-    source = SourceFile(path)
-    ready = [cut for session in sessions(source) if (cut := _with_last_line(session)) is not None]
-    lines = [session.positive or "" for session in ready]
+    by_session: dict[str, Example] = {}
+    for example in dialogue_examples(SourceFile(path)):
+        by_session[example.name.rpartition(".")[0]] = example  # the last line of each session stays
+    lines = [example.candidates[0] for example in by_session.values()]
     if len(set(lines)) <= WRONG:
         raise InputError(f"is too small to learn from: it needs more than {WRONG} sessions with a reply", path)
     return [
-        question_of(source, session._replace(negatives=_others(lines, index, seed)))
-        for index, session in enumerate(ready)
+        replace(example, candidates=(*example.candidates, *_others(lines, index, seed)))
+        for index, example in enumerate(by_session.values())
     ]
-
-
-def _with_last_line(session: Session) -> Session | None:
-    """The session up to the last line of whoever is asked, which answers something."""
-    turns = list(session.turns)
-    for index in range(len(turns) - 1, 0, -1):
-        speaker, text, _ = turns[index]
-        if speaker == session.owner and text and turns[index - 1][0] != session.owner:
-            return session._replace(lines=tuple(line for *_, line in turns[:index]), positive=text)
-    return None
 
 
 def _others(lines: Sequence[str], index: int, seed: int) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Training the reranker: what it is asked (`novels`, `chats`), its loss, and the trainer."""

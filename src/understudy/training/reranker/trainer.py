@@ -1,0 +1,174 @@
+"""The trainer of `reranker`: a low-rank adapter of a causal language model, and a head that scores replies.
+
+It learns from PersonaChat's dialogues (a share of their turns) and from PDNC's novels to tell what is said next from
+what is said elsewhere. The card has its hits@1 and mrr among eight replies, on the novels that are held back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.agents.reranker import ADAPTER, NAME, pack_matrices
+from understudy.agents.reranker_prompt import RerankerFormat
+from understudy.backends.base_model import base_card
+from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
+from understudy.errors import InputError
+from understudy.metrics.ranking import gold_ranks
+from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
+from understudy.training.causal.trainer import base_of
+from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
+from understudy.training.reranker.novels import novels_of
+from understudy.training.reranker.questions import ChatQuestions, QuestionSource
+from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
+from understudy.training.writer.corpora import readable_dialogues
+
+if TYPE_CHECKING:
+    from understudy.backends.lora import Adapters
+
+__all__ = ["RerankerSettings", "train"]
+
+LAYERS = (
+    "self_attn.q_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj",
+)  # fmt: skip
+HEAD = ("head.weight", "head.bias")
+JUDGED = 400  # questions of the figures
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerSettings:
+    """How it is trained: `rank` and `scale` (alpha / rank) are the adapter's.
+
+    `chats` is the share of the turns of PersonaChat that are asked for, `wording` what the language model's own loss
+    counts.
+    """
+
+    epochs: int = 1
+    batch: int = 24
+    rate: float = 5e-4
+    rank: int = 16
+    scale: float = 2.0
+    chats: float = 0.33
+    wording: float = 0.25
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "rate", "rank", "scale"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        if not 0 <= self.chats <= 1 or self.wording < 0:
+            raise InputError("chats is a share from 0 to 1, and wording at least 0")
+
+
+def train(task: TrainingTask[RerankerSettings], progress: Progress = no_progress) -> ModelFolder:
+    """Train from `task.base`, SmolLM2 if none, on the dialogues `task.data` and the novels `task.novels`."""
+    check_output(task.out, task.fresh)
+    if task.novels is None:
+        raise InputError("the reranker learns from novels too: name the folder of PDNC's with --novels")
+    on = select_device(task.device)
+    from understudy.backends.lora import Adapters
+    from understudy.training.reranker.loss import RerankerLoss
+
+    begun = time.perf_counter()
+    settings, base = task.settings, base_of(None if task.base is None else str(task.base))
+    dialogues = readable_dialogues(task.data)
+    chats = ChatQuestions(dialogues)
+    kept = Random(f"{task.seed} chats").sample(range(len(chats)), round(settings.chats * len(chats)))  # noqa: S311
+    novels, held = novels_of(task.novels, held_back=False), novels_of(task.novels, held_back=True)
+    plan: dict[str, Any] = {
+        "agent": NAME,
+        "what": "A reranker: a low-rank adapter for a causal language model, and a head that scores replies",
+        "base": base_card(base),
+        "data": {"dialogues": len(dialogues), "novels": len(novels), "chat_questions": len(kept),
+                 "novel_questions": sum(map(len, novels))},
+        "settings": asdict(settings),
+        "seed": task.seed,
+    }  # fmt: skip
+    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
+    if task.fresh:
+        checkpoint.clear()
+    model = open_transformer(base, str(on))
+    if model.kind != CAUSAL:
+        raise InputError(f"is a {model.kind} model: choose a causal one", base)
+    form = RerankerFormat(model.tokenizer, model.window)
+    adapters = Adapters(model.network, _layers(model.network), settings.rank, settings.scale, task.seed)
+    width = int(model.network.config.hidden_size)
+    start: Tensors = {
+        **adapters.start, HEAD[0]: np.zeros((1, width), np.float32), HEAD[1]: np.zeros(1, np.float32),
+    }  # fmt: skip
+    sources: list[QuestionSource] = [*novels, _Some(chats, kept)]
+    loss = RerankerLoss(model, adapters, form, sources, settings.wording, task.seed)
+    rates = Optimization(settings.epochs, settings.batch, settings.rate, (0.9, 0.98), 0.04, 0.01, 1.0, ("head",))
+    learnt = fit(start, loss, len(loss), rates, task.seed, on, checkpoint, progress, task.every)
+    figures = _figures(model, adapters, form, learnt, held, settings.batch)
+    card = {**plan, "device": on.type, "figures": figures, **provenance(time.perf_counter() - begun)}
+    _write(task.out, learnt, card)
+    checkpoint.clear()
+    return ModelFolder(card, {}, task.out)
+
+
+def _layers(network: Any) -> dict[str, str]:
+    """The linear layers that are adapted, by their own paths."""
+    paths = [path for path, _ in network.named_modules() if path.endswith(LAYERS)]
+    if not paths:
+        raise InputError("the base model is no Llama: choose another with --base")
+    return {path: path for path in paths}
+
+
+class _Some:
+    """Some of the questions of a source."""
+
+    def __init__(self, source: QuestionSource, indices: Sequence[int]) -> None:
+        self._source, self._indices = source, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def draw(self, index: int, rng: Random) -> Any:
+        return self._source.draw(self._indices[index], rng)
+
+
+def _figures(
+    model: Transformer,
+    adapters: Adapters,
+    form: RerankerFormat,
+    learnt: Tensors,
+    held: Sequence[QuestionSource],
+    batch: int,
+) -> dict[str, Any]:
+    """Of questions of the held-back novels, drawn once and for all."""
+    import torch
+
+    from understudy.training.reranker.loss import reply_scores
+
+    places = [(source, index) for source in held for index in range(len(source))]
+    places = [places[number] for number in sorted(Random(0).sample(range(len(places)), min(JUDGED, len(places))))]  # noqa: S311
+    questions = [source.draw(index, Random(number)) for number, (source, index) in enumerate(places)]  # noqa: S311
+    parameters = {name: torch.from_numpy(np.array(array)).to(model.network.device) for name, array in learnt.items()}
+    ranks: list[int] = []
+    for first in range(0, len(questions), batch):
+        some = questions[first : first + batch]
+        for question, row in zip(some, reply_scores(model, adapters, form, parameters, some)):
+            left = [float(score) for score, same in zip(row, question.repeated) if not same]
+            ranks.append(gold_ranks(left, {0})[0])
+    if not ranks:
+        return {}
+    return {
+        "held_back_novels": {
+            "questions": len(ranks),
+            "hits@1": round(float(np.mean([rank == 1 for rank in ranks])), 4),
+            "mrr": round(float(np.mean([1 / rank for rank in ranks])), 4),
+        }
+    }
+
+
+def _write(out: Path, learnt: Tensors, card: Mapping[str, Any]) -> None:
+    matrices = {name: array for name, array in learnt.items() if name not in HEAD}
+    with atomic_folder(out) as folder:
+        write_tensors(folder / ADAPTER, {**pack_matrices(matrices), **{name: learnt[name] for name in HEAD}})
+        write_card(folder, card)
