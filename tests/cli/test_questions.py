@@ -17,7 +17,7 @@ Run = Callable[..., Result]
 Document = Callable[..., Any]
 Start = Callable[..., "Popen[str]"]
 
-TALKERS = """
+PROPOSING = """
 import time
 
 class Ranking:
@@ -33,9 +33,9 @@ class Slow(Ranking):
 
 @pytest.fixture
 def ranking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    (tmp_path / "talkers.py").write_text(TALKERS)
+    (tmp_path / "proposing.py").write_text(PROPOSING)
     monkeypatch.syspath_prepend(tmp_path)
-    return "talkers:Ranking"
+    return "proposing:Ranking"
 
 
 def test_a_set_of_one_characters_lines(run: Run, document: Document, ranking: str) -> None:
@@ -86,7 +86,7 @@ def test_ctrl_c_leaves_nothing_half_written_and_the_next_run_goes_on(
     start: Start, run: Run, tmp_path: Path, ranking: str
 ) -> None:
     output, partial = tmp_path / "set.json", tmp_path / "set.json.partial"
-    process = start("questions", "demo", "-o", "set.json", "--limit", 40, "--agents", "talkers:Slow")
+    process = start("questions", "demo", "-o", "set.json", "--limit", 40, "--agents", "proposing:Slow")
     deadline = time.monotonic() + 60
     while not (partial.exists() and partial.read_text().count("\n") > 3) and time.monotonic() < deadline:
         time.sleep(0.05)
