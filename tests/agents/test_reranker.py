@@ -103,8 +103,9 @@ def test_what_is_missing_is_said(model: Path, tmp_path: Path) -> None:
     card["base"] = {"source": "nowhere", "sha256": "0"}
     (folder / "model.json").write_text(json.dumps(card))
     (folder / ADAPTER).write_bytes((model / ADAPTER).read_bytes())
+    Reranker(model).check()
     with pytest.raises(InputError, match="base model is not on this machine"):
-        Reranker(folder).open()
+        Reranker(folder).check()
 
 
 def test_the_shipped_model_is_named_by_its_name() -> None:

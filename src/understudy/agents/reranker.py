@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from understudy.backends.base_model import find_base
 from understudy.backends.causal_lm import PromptedReplies, reply_states
 from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.dialogue import Situation, Turn
-from understudy.errors import InputError
+from understudy.errors import InputError, MissingExtra
 from understudy.model_folder import ModelFolder, Tensors, read_card, read_tensors
 
 __all__ = ["ADAPTER", "NAME", "Reranker", "pack_matrices", "shipped_reranker", "unpack_matrices"]
@@ -71,9 +72,12 @@ class Reranker(EncoderAgent):
         if not (self._reranker / ADAPTER).is_file():
             raise InputError(f"the model folder is not whole: it has no {ADAPTER}; train it again", self._reranker)
 
-    def open(self) -> None:
-        """Load the model now: what it lacks is said at once, and not at the first question."""
-        self._scorer  # noqa: B018 - it is loaded by asking for it
+    def check(self) -> None:
+        """Raise now if a library or the base model is missing, and not at the first question."""
+        for library in ("torch", "transformers"):
+            if find_spec(library) is None:
+                raise MissingExtra("the reranker", "train")
+        _base_of(self.card, self._reranker)
 
     @cached_property
     def _scorer(self) -> ReplyScorer:
@@ -129,10 +133,14 @@ def _loaded(folder: Path, _changed: int, device: str) -> ReplyScorer:
     return ReplyScorer(folder, read_card(folder, NAME), device)
 
 
+def _base_of(card: Mapping[str, Any], folder: Path) -> str:
+    base = card.get("base")
+    return find_base(base if isinstance(base, dict) else {}, folder)
+
+
 def _adapted(folder: Path, card: dict[str, Any], tensors: Tensors, device: str) -> Transformer:
     """The base model with the adapter in its weights; in 16 bits where the processor computes in them."""
-    base = card.get("base")
-    model = open_transformer(find_base(base if isinstance(base, dict) else {}, folder), device)
+    model = open_transformer(_base_of(card, folder), device)
     if model.kind != CAUSAL:
         raise InputError(f"is an adapter for a {model.kind} model, where a causal one belongs", folder)
     import torch

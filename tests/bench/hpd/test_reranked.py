@@ -75,7 +75,7 @@ def test_without_its_library_there_is_a_reason(monkeypatch: pytest.MonkeyPatch) 
     def missing(_self: object) -> None:
         raise MissingExtra("a transformer as language model", "train")
 
-    monkeypatch.setattr("understudy.agents.reranker.Reranker.open", missing)
+    monkeypatch.setattr("understudy.agents.reranker.Reranker.check", missing)
     reason = open_reranked()
     assert isinstance(reason, str)
     assert "train" in reason

@@ -31,9 +31,8 @@ from understudy.bench.hpd.fitted_ranker import (
 )
 from understudy.bench.hpd.fitting import Fitting
 from understudy.bench.hpd.generation import PAIRED, HpdGeneration
-from understudy.bench.hpd.mistakes import worst_sessions
 from understudy.bench.hpd.parts import CANDIDATES, what_parts_add
-from understudy.bench.hpd.ranking import COMPARED, ranking_marks, ranking_rows, unranked_rows
+from understudy.bench.hpd.ranking import COMPARED, ranking_marks, ranking_rows, unranked_rows, worst_sessions
 from understudy.bench.hpd.reranked import Reranked, open_reranked
 from understudy.bench.hpd.sessions import (
     ALL_PARTS,

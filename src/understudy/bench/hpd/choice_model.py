@@ -60,12 +60,12 @@ def fit_choice(
         wanted[index, sorted(right)] = 1 / len(right)
         absent[index, : len(own)] = False
     sides = np.asarray(signs, dtype=np.float64)
-    weights = _minimum(_Loss(values, wanted, absent, penalty), sides, constant)
+    weights = _minimum(_ChoiceLoss(values, wanted, absent, penalty), sides, constant)
     return ChoiceModel(weights, means, deviations)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loss:
+class _ChoiceLoss:
     values: Reals
     wanted: Reals
     absent: NDArray[np.bool_]
@@ -93,7 +93,7 @@ class _Loss:
         return scores, scores.max(axis=1, keepdims=True)
 
 
-def _minimum(loss: _Loss, signs: Reals, constant: NDArray[np.bool_]) -> Reals:
+def _minimum(loss: _ChoiceLoss, signs: Reals, constant: NDArray[np.bool_]) -> Reals:
     weights = np.zeros(len(signs))
     value = loss(weights)
     for _ in range(ROUNDS):

@@ -21,11 +21,12 @@ from understudy.dialogue import Example
 from understudy.metrics.ranking import Ranks, gold_ranks, per_item
 from understudy.metrics.statistics import interval
 
-__all__ = ["COMPARED", "METRICS", "ranking_marks", "ranking_rows", "session_ranks", "unranked_rows"]
+__all__ = ["COMPARED", "METRICS", "ranking_marks", "ranking_rows", "session_ranks", "unranked_rows", "worst_sessions"]
 
 METRICS = ("map", "mrr", "p@1", "r10@1", "r10@5")
 COMPARED = ("mrr", "p@1")
 TEN = 10
+SHOWN = 10  # sessions that an agent got most wrong
 
 Scores = Sequence[Sequence[float]]
 
@@ -62,3 +63,33 @@ def ranking_rows(what: Mapping[str, Any], items: Items, seed: int) -> list[Row]:
 def unranked_rows(what: Mapping[str, Any], reason: str) -> list[Row]:
     """Rows of what could not be judged."""
     return [figure_row(what, metric, reason, hpd_ranking_figure(metric)) for metric in METRICS]
+
+
+def worst_sessions(
+    what: Mapping[str, Any], examples: Sequence[Example], scores: Sequence[Sequence[float]]
+) -> list[Row]:
+    """Those whose right reply came last, by how far it was behind the first."""
+    ranks = [session_ranks(row, example.gold)[0] for row, example in zip(scores, examples, strict=True)]
+    wrong = sorted((-rank, index) for index, rank in enumerate(ranks) if rank > 1)
+    return [_mistake(what, examples[index], scores[index], -rank) for rank, index in wrong[:SHOWN]]
+
+
+def _mistake(what: Mapping[str, Any], example: Example, scores: Sequence[float], rank: int) -> Row:
+    right = max(example.gold, key=lambda index: scores[index])
+    wrong = [index for index in range(len(scores)) if index not in example.gold]
+    chosen = max(wrong, key=lambda index: scores[index])
+    situation = example.situation
+    return {
+        "agent": what["agent"],
+        "condition": f"{what['file']}, {what['given']}",
+        "item": example.name,
+        "speaker": situation.persona.name,
+        "persona": [situation.setting] if situation.setting else [],
+        "history": [[turn.speaker, turn.text] for turn in example.history],
+        "gold": example.candidates[right],
+        "gold_rank": rank,
+        "gold_score": float(scores[right]),
+        "chosen": example.candidates[chosen],
+        "chosen_score": float(scores[chosen]),
+        "candidates": len(scores),
+    }

@@ -68,7 +68,7 @@ def open_reranked(cache: Path | None = None) -> Reranked | str:
     """The shipped reranker, or why it cannot be had; its scores are kept in the user's own cache by default."""
     try:
         agent = Reranker()
-        agent.open()
+        agent.check()
     except UnderstudyError as error:
         return str(error)
     return Reranked(agent, cache or cache_folder() / SCORES)
