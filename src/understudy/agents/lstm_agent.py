@@ -33,6 +33,7 @@ from understudy.agents.lstm import (
     step,
 )
 from understudy.agents.word_tokens import END, SPECIAL, START, TokenVocabulary
+from understudy.backends.batching import length_batches
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.errors import MissingExtra
 from understudy.model_folder import ModelFolder, read_model
@@ -164,7 +165,8 @@ class LSTMAgent(ABC):
         texts = [self.vocabulary.ids(text) for _, text in asked]
         results: list[list[float]] = [[]] * len(asked)
         with torch.inference_mode():
-            for rows in _batches([len(ids) + 1 for ids in texts], LOGITS // len(self.vocabulary)):
+            room = LOGITS // len(self.vocabulary)
+            for rows in length_batches([len(ids) + 1 for ids in texts], lambda count, longest: count * longest <= room):
                 numbers = [asked[row][0] for row in rows]
                 given = sorted(set(numbers))
                 entries = self._entries([inputs[number] for number in given])
@@ -236,16 +238,3 @@ def _profiles(situation: Situation) -> tuple[list[str], list[str]]:
     faced = () if situation.faced is None else situation.faced.profile
     own, partner = ([text for text in profile if text.strip()] for profile in (situation.persona.profile, faced))
     return own, partner
-
-
-def _batches(lengths: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Indices of texts of like length, so many that their tokens fit the room; at least one."""
-    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
-    batch: list[int] = []
-    for index in order:
-        if batch and lengths[index] * (len(batch) + 1) > room:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch

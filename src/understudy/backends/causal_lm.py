@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.backends.batching import length_batches
 from understudy.backends.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def reply_log_probs(model: Transformer, questions: Sequence[PromptedReplies]) ->
     portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
     packed = [pack(part) for _, part in portions]
     values: dict[int, list[list[float]]] = {}
-    for rows in _batches([len(one.ids) for one in packed]):
+    for rows in length_batches([len(one.ids) for one in packed], _fits):
         with torch.inference_mode():
             log_probs = iter(_batch_log_probs(model, [packed[row] for row in rows]))
         for row in rows:
@@ -82,7 +83,7 @@ def reply_states(model: Transformer, questions: Sequence[PromptedReplies]) -> li
     # one more token, which nothing reads: the state from which it would be predicted is that of the last one
     packed = [pack(PromptedReplies(part.prompt, [[*reply, 0] for reply in part.replies])) for _, part in portions]
     states: dict[int, list[NDArray[np.float32]]] = {}
-    for rows in _batches([len(one.ids) for one in packed]):
+    for rows in length_batches([len(one.ids) for one in packed], _fits):
         with torch.inference_mode():
             inputs = batch_inputs(model, [packed[row] for row in rows])
             hidden = model.network.base_model(**inputs, use_cache=False).last_hidden_state.float().cpu().numpy()
@@ -220,14 +221,5 @@ def _takes(module: Any, argument: str) -> bool:
     return argument in inspect.signature(module.forward).parameters
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of about one length together, so that little is computed for padding."""
-    rows: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        size, length = len(rows) + 1, lengths[row]
-        if rows and (size * length > BATCH_TOKENS or size * length * length > MASK_CELLS):
-            yield rows
-            rows = []
-        rows.append(row)
-    if rows:
-        yield rows
+def _fits(rows: int, longest: int) -> bool:
+    return rows * longest <= BATCH_TOKENS and rows * longest * longest <= MASK_CELLS

@@ -10,12 +10,13 @@ unpickled, and no code that comes with a model is run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.backends.batching import length_batches
 from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError, MissingExtra
 from understudy.libraries import import_library
@@ -98,7 +99,7 @@ class Transformer:
 
         sequences = [self.sequence(text)[0] for text in texts]
         results: list[list[float]] = [[] for _ in texts]
-        for rows in self._batches([len(sequence) for sequence in sequences]):
+        for rows in length_batches([len(sequence) for sequence in sequences], self._fits):
             inputs = self.batch([sequences[row] for row in rows])
             with torch.inference_mode():
                 logs = self.network(**inputs).logits[:, :-1].float().log_softmax(-1)
@@ -114,7 +115,7 @@ class Transformer:
         questions = [(number, ids, position) for number, ids, positions in sequences for position in positions]
         results: list[list[float]] = [[] for _ in texts]
         values = np.zeros(len(questions))
-        for rows in self._batches([len(ids) for _, ids, _ in questions]):
+        for rows in length_batches([len(ids) for _, ids, _ in questions], self._fits):
             inputs = self.batch([questions[row][1] for row in rows])
             positions = torch.tensor([questions[row][2] for row in rows], device=self.network.device)
             every = torch.arange(len(rows), device=self.network.device)
@@ -127,16 +128,8 @@ class Transformer:
             results[number].append(value)
         return results
 
-    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Rows of about one length together, so that little is computed for padding."""
-        rows: list[int] = []
-        for row in sorted((row for row, length in enumerate(lengths) if length), key=lambda row: lengths[row]):
-            if rows and (len(rows) + 1) * lengths[row] * self._words > ROOM:
-                yield rows
-                rows = []
-            rows.append(row)
-        if rows:
-            yield rows
+    def _fits(self, rows: int, longest: int) -> bool:
+        return rows * longest * self._words <= ROOM
 
 
 def open_transformer(source: str | Path, device: str = "auto", tokenizer: Path | None = None) -> Transformer:

@@ -35,7 +35,15 @@ from understudy.training.dialogues import (
 )
 from understudy.training.evaluation import ranking_figures
 from understudy.training.loop import Optimization, Progress, fit, select_device
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model
+from understudy.training.task import (
+    Checkpoint,
+    TrainingTask,
+    check_output,
+    check_positive,
+    check_shares,
+    checkpoint_folder,
+    write_trained_model,
+)
 from understudy.training.word_vectors import BagExamples, Vocabulary, margin_loss, read_embeddings, similarity
 
 if TYPE_CHECKING:
@@ -71,11 +79,8 @@ class BagSettings:
     held_back: float = 0.05
 
     def __post_init__(self) -> None:
-        for name in ("width", "turns", "hops", "epochs", "batch", "negatives", "margin", "rate"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.held_back < 1:
-            raise InputError(f"held_back is a share from 0 to below 1, not {self.held_back}")
+        check_positive(self, "width", "turns", "hops", "epochs", "batch", "negatives", "margin", "rate")
+        check_shares(self, "held_back")
 
     @property
     def optimization(self) -> Optimization:

@@ -39,7 +39,15 @@ from understudy.training.loop import Loss, Optimization, Progress, fit, select_d
 from understudy.training.pair_scoring import HEAD, Towers, folds_of, head_start, paired, scores, unseen
 from understudy.training.post_training import PostTrainingSettings, post_train
 from understudy.training.pretrained import Base, load_base
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
+from understudy.training.task import (
+    Checkpoint,
+    TrainingTask,
+    check_output,
+    check_positive,
+    check_shares,
+    checkpoint_folder,
+    provenance,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -78,12 +86,8 @@ class CrossEncoderSettings:
     post_training: PostTrainingSettings = field(default_factory=PostTrainingSettings)
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate", "drawn", "longest"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("held_back", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is a share from 0 to below 1, not {getattr(self, name)}")
+        check_positive(self, "epochs", "batch", "rate", "drawn", "longest")
+        check_shares(self, "held_back", "dropout")
         parse_given(self.given)
         if not 0 <= self.weight < math.inf:
             raise InputError(f"weight is at least 0, not {self.weight}")

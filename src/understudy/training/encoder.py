@@ -40,7 +40,15 @@ from understudy.training.hpd_dialogues import (
 )
 from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
 from understudy.training.pretrained import Base, Weights, load_base
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
+from understudy.training.task import (
+    Checkpoint,
+    TrainingTask,
+    check_output,
+    check_positive,
+    check_shares,
+    checkpoint_folder,
+    provenance,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -64,12 +72,8 @@ class EncoderSettings:
     mixing: Mixing = field(default_factory=Mixing)
 
     def __post_init__(self) -> None:
-        for name in ("runs", "epochs", "batch", "rate"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("held_back", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is a share from 0 to below 1, not {getattr(self, name)}")
+        check_positive(self, "runs", "epochs", "batch", "rate")
+        check_shares(self, "held_back", "dropout")
 
     @property
     def optimization(self) -> Optimization:

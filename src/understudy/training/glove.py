@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.training.loop import Progress, select_device
-from understudy.training.task import Checkpoint, checkpoint_folder
+from understudy.training.task import Checkpoint, check_positive, checkpoint_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,9 +58,7 @@ class GloveSettings:
     rate: float = 0.05
 
     def __post_init__(self) -> None:
-        for name in ("width", "window", "fewest", "epochs", "batch", "rate"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        check_positive(self, "width", "window", "fewest", "epochs", "batch", "rate")
 
 
 @dataclass(frozen=True, slots=True)

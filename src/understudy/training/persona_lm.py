@@ -30,7 +30,15 @@ from understudy.persona import persona_at
 from understudy.storyfile import Story
 from understudy.training.early_stopping import EarlyStopping
 from understudy.training.loop import Loss, Optimization, Progress, fit, no_progress, select_device
-from understudy.training.task import CHECKPOINT_EVERY, Checkpoint, check_output, checkpoint_folder, provenance
+from understudy.training.task import (
+    CHECKPOINT_EVERY,
+    Checkpoint,
+    check_output,
+    check_positive,
+    check_shares,
+    checkpoint_folder,
+    provenance,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,11 +70,8 @@ class LineSettings:
     window: int = 128
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate", "patience", "window"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.held_back < 1:
-            raise InputError(f"held_back is a share from 0 to below 1, not {self.held_back}")
+        check_positive(self, "epochs", "batch", "rate", "patience", "window")
+        check_shares(self, "held_back")
 
     @property
     def optimization(self) -> Optimization:

@@ -25,7 +25,7 @@ from understudy.training.corpus import EncodedExample, Sequences, Shown, Tokeniz
 from understudy.training.loop import Loss, Optimization, Progress, fit
 from understudy.training.pair_scoring import paired
 from understudy.training.pretrained import WORDS, Base, Shape
-from understudy.training.task import Checkpoint
+from understudy.training.task import Checkpoint, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -50,11 +50,8 @@ class PostTrainingSettings:
     def __post_init__(self) -> None:
         if self.epochs < 0:
             raise InputError(f"epochs must be at least 0, not {self.epochs}")
-        for name in ("batch", "rate", "turns"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is a share from 0 to below 1, not {self.dropout}")
+        check_positive(self, "batch", "rate", "turns")
+        check_shares(self, "dropout")
 
     @property
     def optimization(self) -> Optimization:

@@ -45,7 +45,15 @@ from understudy.training.dialogues import (
 from understudy.training.early_stopping import EarlyStopping
 from understudy.training.evaluation import ranking_figures
 from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model
+from understudy.training.task import (
+    Checkpoint,
+    TrainingTask,
+    check_output,
+    check_positive,
+    check_shares,
+    checkpoint_folder,
+    write_trained_model,
+)
 from understudy.training.word_vectors import read_embeddings
 
 if TYPE_CHECKING:
@@ -79,12 +87,8 @@ class Seq2SeqSettings:
     held_back: float = 0.05
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "width", "epochs", "batch", "rate", "recurrent_rate", "fewest", "patience"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("held_back", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is a share from 0 to below 1, not {getattr(self, name)}")
+        check_positive(self, "hidden", "width", "epochs", "batch", "rate", "recurrent_rate", "fewest", "patience")
+        check_shares(self, "held_back", "dropout")
 
     @property
     def optimization(self) -> Optimization:

@@ -25,6 +25,8 @@ __all__ = [
     "Checkpoint",
     "TrainingTask",
     "check_output",
+    "check_positive",
+    "check_shares",
     "checkpoint_folder",
     "provenance",
     "write_trained_model",
@@ -56,6 +58,20 @@ class TrainingTask(Generic[S]):
     every: int = CHECKPOINT_EVERY
     novels: Path | None = None
     pairs: Path | None = None
+
+
+def check_positive(settings: object, *names: str) -> None:
+    """Settings of these names must be above 0."""
+    for name in names:
+        if not getattr(settings, name) > 0:
+            raise InputError(f"{name} must be above 0, not {getattr(settings, name)}")
+
+
+def check_shares(settings: object, *names: str) -> None:
+    """Settings of these names must be shares, from 0 to below 1."""
+    for name in names:
+        if not 0 <= getattr(settings, name) < 1:
+            raise InputError(f"{name} is a share from 0 to below 1, not {getattr(settings, name)}")
 
 
 def check_output(out: Path, fresh: bool) -> None:

@@ -16,7 +16,7 @@ from speakers import scene, tiny_reader
 from understudy.errors import InputError
 from understudy.training.guessing.network import HEAD, LabelledInput, head_start, loss_of, scores_of
 from understudy.training.guessing.reader_input import InputFormat, ReaderInput, reader_input
-from understudy.training.guessing.trunk import Trunk, length_batches, open_trunk, reading_of
+from understudy.training.guessing.trunk import Trunk, open_trunk, reading_of
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
@@ -53,11 +53,6 @@ def test_names_have_the_vectors_of_their_words(trunk: Trunk) -> None:
     table = trunk.network.get_input_embeddings().weight
     vectors = trunk.name_vectors(trunk.parameters(), ["Vera", "Ines"])
     assert torch.equal(vectors, table[trunk.tokens("Vera") + trunk.tokens("Ines")])
-
-
-def test_rows_of_one_length_go_together_and_none_is_left_out() -> None:
-    assert list(length_batches([5, 1, 5, 2], room=10)) == [[1, 3], [0, 2]]
-    assert list(length_batches([30, 1], room=10)) == [[1], [0]]
 
 
 def test_a_model_that_reads_too_little_is_refused(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context, read_sequence_format
 from understudy.agents.bob.network import CONSISTENCY, DECODERS, RESPONSE, AttentionMemory, BertOverBert, padded
 from understudy.agents.bob.search import Hypothesis, beam_search
+from understudy.backends.batching import length_batches
 from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.encoding import Context
 from understudy.errors import InputError
@@ -131,7 +132,9 @@ class BobAgent:
         results: list[list[float]] = [[] for _ in texts]
         with torch.inference_mode():
             context, persona = self._memories(contexts)
-            for rows in _batches(sequences, batch_tokens or BATCH_TOKENS[self._device.type]):
+            room = batch_tokens or BATCH_TOKENS[self._device.type]
+            lengths = [len(sequence) for sequence in sequences]
+            for rows in length_batches(lengths, lambda count, longest: count * longest <= room):
                 replies = padded([sequences[row] for row in rows], self._device)
                 index = torch.tensor([owners[row] for row in rows], device=self._device)
                 inputs, targets, predicting = replies.predictions()
@@ -178,14 +181,3 @@ class BobAgent:
 
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
-
-
-def _batches(sequences: Sequence[Sequence[int]], tokens: int) -> list[list[int]]:
-    """Rows of similar length, together no more than so many tokens when filled up."""
-    batches: list[list[int]] = []
-    for row in sorted(range(len(sequences)), key=lambda row: len(sequences[row])):
-        if batches and len(sequences[row]) * (len(batches[-1]) + 1) <= tokens:
-            batches[-1].append(row)
-        else:
-            batches.append([row])
-    return batches

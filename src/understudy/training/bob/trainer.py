@@ -35,7 +35,15 @@ from understudy.training.bob.examples import NliPairs, read_nli, read_replies
 from understudy.training.bob.loss import total_loss
 from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
 from understudy.training.pretrained import WEIGHTS_FILE, Base, load_base, read_bert_tensors
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
+from understudy.training.task import (
+    Checkpoint,
+    TrainingTask,
+    check_output,
+    check_positive,
+    check_shares,
+    checkpoint_folder,
+    provenance,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -77,12 +85,8 @@ class BobSettings:
     def __post_init__(self) -> None:
         if self.input not in INPUTS:
             raise InputError(f"there is no input '{self.input}': choose from {', '.join(INPUTS)}")
-        for name in ("epochs", "batch", "rate", "patience"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("held_back", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is a share from 0 to below 1, not {getattr(self, name)}")
+        check_positive(self, "epochs", "batch", "rate", "patience")
+        check_shares(self, "held_back", "dropout")
         if not 0 <= self.alpha < math.inf or not 0 <= self.beta <= 1:
             raise InputError(f"alpha is at least 0 and beta a share, not {self.alpha} and {self.beta}")
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.backends.batching import length_batches
 from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
@@ -42,9 +43,9 @@ from understudy.training.guessing.finetuning import (
 )
 from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.guessing.recent_scenes import RecentScenes
-from understudy.training.guessing.trunk import half_precision, length_batches, write_network
+from understudy.training.guessing.trunk import fits, half_precision, write_network
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
-from understudy.training.task import check_output
+from understudy.training.task import check_output, check_positive
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,9 +80,7 @@ class NamingSettings:
     held_back: float = HELD_BACK
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate", "window"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        check_positive(self, "epochs", "batch", "rate", "window")
         if self.history < 0:
             raise InputError(f"history is at least 0, not {self.history}")
         check_share(self.held_back)
@@ -150,7 +149,7 @@ def _loss(model: Transformer, shown: Sequence[Sequence[int]]) -> Loss:
         texts = [shown[number] for number in batch.tolist()]
         own = half_precision(parameters)
         total: Any = 0.0
-        for rows in length_batches([len(text) for text in texts]):
+        for rows in length_batches([len(text) for text in texts], fits):
             inputs = model.batch([texts[row] for row in rows])
             ids, real = inputs["input_ids"], inputs["attention_mask"]
             # padding stands at the end, where a causal model has nothing more to read: it needs no attention mask
@@ -202,7 +201,8 @@ class NamingGuesser:
         past = _Past(self._model.network, before + tokens[:heading])  # what all namings have in common is read once
         continuations = [prompt[begin:] for _, prompt, begin in prompts]
         scores = np.zeros(len(scenes))
-        for rows in length_batches([len(past.tokens) + len(continuation) for continuation in continuations], ROOM):
+        lengths = [len(past.tokens) + len(continuation) for continuation in continuations]
+        for rows in length_batches(lengths, lambda count, longest: count * longest <= ROOM):
             inputs = self._model.batch([continuations[row] for row in rows])
             for row, value in zip(rows, past.log_probs(inputs["input_ids"], inputs["attention_mask"])):
                 scores[prompts[row][0]] += value

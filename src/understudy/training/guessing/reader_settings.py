@@ -12,6 +12,7 @@ from understudy.training.guessing.network import HEAD
 from understudy.training.guessing.reader_input import InputFormat
 from understudy.training.guessing.trunk import LONGFORMER, reading_of
 from understudy.training.loop import Optimization
+from understudy.training.task import check_positive, check_shares
 
 __all__ = ["ReaderSettings", "default_settings"]
 
@@ -35,11 +36,8 @@ class ReaderSettings:
     held_back: float = HELD_BACK
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is a share from 0 to below 1, not {self.dropout}")
+        check_positive(self, "epochs", "batch", "rate")
+        check_shares(self, "dropout")
         if self.together < 0:
             raise InputError(f"together is at least 0, not {self.together}")
         check_share(self.held_back)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.backends.batching import length_batches
 from understudy.backends.transformer import CAUSAL, MASKED, WANTED, first_line, located
 from understudy.errors import InputError, MissingExtra
 from understudy.libraries import import_library
@@ -26,8 +27,8 @@ __all__ = [
     "LONGFORMER",
     "TRUNK",
     "Trunk",
+    "fits",
     "half_precision",
-    "length_batches",
     "open_trunk",
     "reading_of",
     "write_network",
@@ -64,7 +65,7 @@ class Trunk(SceneTokenizer):
             {name.removeprefix(TRUNK): tensor for name, tensor in parameters.items() if name.startswith(TRUNK)}
         )
         by_row: dict[int, Tensor] = {}
-        for rows in length_batches([len(sequence) for sequence in sequences]):
+        for rows in length_batches([len(sequence) for sequence in sequences], fits):
             inputs = self._batch([sequences[row] for row in rows], [seconds[row] for row in rows])
             hidden = functional_call(self.network, own, (), inputs).last_hidden_state.float()
             by_row |= {row: states[: len(sequences[row])] for row, states in zip(rows, hidden)}
@@ -106,16 +107,9 @@ def half_precision(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def length_batches(lengths: Sequence[int], room: int = ROOM) -> Iterator[list[int]]:
-    """Batches of rows of similar length, of bounded size."""
-    rows: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        if rows and (len(rows) + 1) * lengths[row] > room:
-            yield rows
-            rows = []
-        rows.append(row)
-    if rows:
-        yield rows
+def fits(rows: int, longest: int) -> bool:
+    """Whether so many sequences can go through the network at once."""
+    return rows * longest <= ROOM
 
 
 def open_trunk(source: str | Path | None, device: str = "cpu") -> Trunk:

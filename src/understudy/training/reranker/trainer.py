@@ -26,7 +26,14 @@ from understudy.training.causal.trainer import base_of
 from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
 from understudy.training.reranker.novels import novels_of
 from understudy.training.reranker.questions import ChatQuestions, QuestionSource
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
+from understudy.training.task import (
+    Checkpoint,
+    TrainingTask,
+    check_output,
+    check_positive,
+    checkpoint_folder,
+    provenance,
+)
 from understudy.training.writer.corpora import readable_dialogues
 
 if TYPE_CHECKING:
@@ -58,9 +65,7 @@ class RerankerSettings:
     wording: float = 0.25
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rate", "rank", "scale"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        check_positive(self, "epochs", "batch", "rate", "rank", "scale")
         if not 0 <= self.chats <= 1 or self.wording < 0:
             raise InputError("chats is a share from 0 to 1, and wording at least 0")
 

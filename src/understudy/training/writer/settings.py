@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from understudy.errors import InputError
+from understudy.training.task import check_positive
 
 __all__ = ["WriterSettings"]
 
@@ -36,10 +37,9 @@ class WriterSettings:
     imitation: float = 1.0
 
     def __post_init__(self) -> None:
-        above = ("epochs", "rounds", "rate", "batch", "longest", "scale", "preference_rate", "pairs", "beta")
-        for name in above:
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        check_positive(
+            self, "epochs", "rounds", "rate", "batch", "longest", "scale", "preference_rate", "pairs", "beta"
+        )
         if self.preference_epochs < 0:
             raise InputError(f"preference_epochs must be 0 or more, not {self.preference_epochs}")
         if self.rank < 32 or self.rank % 32:
