@@ -29,10 +29,11 @@ def read_showing(
     into: Path | None = None,
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
+    form: str | None = None,
 ) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress, lore, annotated)
+        return read(what, into, progress, lore, annotated, form)
 
 
 @contextmanager

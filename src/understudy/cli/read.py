@@ -33,14 +33,15 @@ MAIN_CAST = 8
     type=click.Path(path_type=Path, dir_okay=False),
     help="Story file to write (default: by the title).",
 )
+@click.option("--as", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
 @lore_option
 @force_option
 @json_option
 def read(
-    paths: tuple[str, ...], output: Path | None, unread: int | None, encode: bool, lore: tuple[Path, ...], force: bool,
-    as_json: bool,
+    paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
+    lore: tuple[Path, ...], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -61,7 +62,7 @@ def read(
     existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore])
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
-        story = read_showing(what, into, entries)
+        story = read_showing(what, into, entries, form=form)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None

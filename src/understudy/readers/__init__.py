@@ -17,12 +17,23 @@ from understudy.readers.source import Progress, SourceFile
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
 from understudy.storyfile.found import FOUND, found_file_of
+from understudy.text import did_you_mean
 from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
     from understudy.dialogue import Example
 
-__all__ = ["EMBEDDED", "READERS", "embedded", "examples", "probes_of", "read", "reader_of", "sources_of"]
+__all__ = [
+    "EMBEDDED",
+    "READERS",
+    "embedded",
+    "examples",
+    "probes_of",
+    "read",
+    "reader_named",
+    "reader_of",
+    "sources_of",
+]
 
 EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
@@ -47,8 +58,11 @@ def read(
     progress: Progress | None = None,
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
+    form: str | None = None,
 ) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
+
+    A file's format is recognised by its content, unless `form` names the reader that is to take it.
 
     Without `into` the story is in memory. With it, it is one file there, put in place only when all is read. `lore`
     is knowledge that any of its characters may bring up; a story file has its own. What was found in the text (see
@@ -60,7 +74,7 @@ def read(
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0], annotated)
     source_files = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
-    file_readers = [reader_of(source) for source in source_files]
+    file_readers = [reader_of(source, form) for source in source_files]
     with StoryWriter(into) as writer:
         assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
         if cast_file is not None:
@@ -108,14 +122,24 @@ def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
     return found_file_of(Path(inputs[0]))
 
 
-def reader_of(source: SourceFile) -> Reader:
-    """The reader that recognises a file's content."""
+def reader_of(source: SourceFile, form: str | None = None) -> Reader:
+    """The reader of a format, or the one that recognises the file's content."""
+    if form is not None:
+        return reader_named(form)
     head = source.head()
     for reader in READERS:
         if reader.recognises(head, source.path):
             return reader
     names = ", ".join(reader.name for reader in READERS)
     raise UnknownFormat(f"is in no form that can be read ({names})", source.path)
+
+
+def reader_named(form: str) -> Reader:
+    for reader in READERS:
+        if reader.name == form:
+            return reader
+    known = [reader.name for reader in READERS]
+    raise InputError(f"there is no format '{form}'{did_you_mean(form, known)}: one of {', '.join(known)}")
 
 
 def examples(path: str | Path) -> Iterator[Example]:

@@ -233,7 +233,7 @@ class Assembly:
             self._begin_scene("", event.source)
         for speaker in event.speakers:
             label = self._cast_list.add_speech(speaker, self._source, event.source.line)
-            self.writer.line(label, _one_line(event.text), self._file, event.source.line)
+            self.writer.line(label, _one_line(event.text), self._file, event.source.line, event.spans, event.confidence)
         self._counts["lines"] += event.units
         if self._sampled < SAMPLE:
             self._sample.append(event.text)
@@ -242,7 +242,7 @@ class Assembly:
     def _on_description(self, event: Description) -> None:
         if self._scene is None:
             self._begin_scene("", event.source)
-        self.writer.line(None, _one_line(event.text), self._file, event.source.line)
+        self.writer.line(None, _one_line(event.text), self._file, event.source.line, event.spans)
         for kind, name in event.cues:
             self.writer.cue(kind, None if name == EVERYBODY else self._cast_list.label_id(name))
         self._counts["descriptions"] += event.units

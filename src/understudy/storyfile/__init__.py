@@ -2,6 +2,7 @@
 
 from understudy.storyfile.cards import CardRecord
 from understudy.storyfile.people import CastMember
+from understudy.storyfile.spans import LineSpans, Spans
 from understudy.storyfile.story import FileCounts, Story, UnreadLine
 from understudy.storyfile.validation import is_story_file, validate_story_file
 from understudy.storyfile.writing import StoryWriter
@@ -10,6 +11,8 @@ __all__ = [
     "CardRecord",
     "CastMember",
     "FileCounts",
+    "LineSpans",
+    "Spans",
     "Story",
     "StoryWriter",
     "UnreadLine",

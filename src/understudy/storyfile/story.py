@@ -20,6 +20,7 @@ from understudy.storyfile.found import found_file_of
 from understudy.storyfile.overlay import FoundClaims, FoundOverlay
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
+from understudy.storyfile.spans import LineSpans
 from understudy.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 
 __all__ = ["FileCounts", "Story", "UnreadLine"]
@@ -329,6 +330,22 @@ class Story:
         )
         for file, line, text, reason in rows:
             yield UnreadLine(Source(file, line), text, reason)
+
+    def spans(self) -> Iterator[LineSpans]:
+        """The lines that have their spans in the source's text, in order; only those of novels do."""
+        if not self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'spans'"):
+            return  # an older file
+        rows = self._db.stream(
+            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line, confidence,
+                      json_group_array(json_array(spans.start, spans.stop)) FILTER (WHERE spans.start IS NOT NULL)
+               FROM lines JOIN scenes ON scenes.id = lines.scene JOIN files ON files.id = lines.file
+               LEFT JOIN characters ON characters.id = speaker LEFT JOIN attributions ON attributions.line = lines.id
+               LEFT JOIN spans ON spans.line = lines.id
+               WHERE spans.line IS NOT NULL OR confidence IS NOT NULL GROUP BY lines.id ORDER BY lines.id"""
+        )
+        for moment, number, speaker, text, file, at, confidence, pairs in rows:
+            line = Line(unpack(moment, self.levels, number), speaker, text, Source(file, at))
+            yield LineSpans(line, tuple(sorted((start, stop) for start, stop in json.loads(pairs))), confidence)
 
     def count(self) -> tuple[int, int]:
         """How many scenes and how many lines, descriptions included."""

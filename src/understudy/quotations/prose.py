@@ -1,0 +1,89 @@
+"""The types of prose: a text, and what stands where in it. All spans are character offsets into the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Prose", "Quotation", "Span"]
+
+
+class Span(NamedTuple):
+    """From a character of the text up to, not including, another."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A heading and its position, for example (2, 3) for volume 2, chapter 3; `span` is that of the heading."""
+
+    span: Span
+    numbers: tuple[int, ...]
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """`line` is the source line on which it begins, counted from 1; `chapter` an index, -1 before the first."""
+
+    span: Span
+    line: int
+    chapter: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Something that one person says in one go: its parts without their marks, in order.
+
+    It has several parts where narration interrupts it ("Yes," he said, "come.") and where it goes on in the next
+    paragraph. `paragraph` is the index of the one it begins in.
+    """
+
+    parts: tuple[Span, ...]
+    paragraph: int
+
+    @property
+    def span(self) -> Span:
+        return Span(self.parts[0].start, self.parts[-1].end)
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A text with its structure. `levels` are the names of a chapter's numbers: ('volume', 'chapter')."""
+
+    text: str
+    language: str
+    levels: tuple[str, ...]
+    chapters: tuple[Chapter, ...]
+    paragraphs: tuple[Paragraph, ...]
+    quotations: tuple[Quotation, ...]
+    title: str | None = None
+
+    def said(self, quotation: Quotation) -> str:
+        """The words of a quotation, its parts joined."""
+        return " ".join(" ".join(self.text[part.start : part.end].split()) for part in quotation.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class NovelCharacter:
+    """Somebody in a novel. `gender` is 'm', 'f' or '' where usage does not tell."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    gender: str = ""
+    is_narrator: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Who says a quotation, how surely (0 to 1), and to whom; `candidates` are speakers by probability, best first.
+
+    No speaker: nobody could be proposed.
+    """
+
+    speaker: str | None
+    confidence: float
+    addressees: tuple[str, ...] = ()
+    candidates: tuple[tuple[str, float], ...] = ()
