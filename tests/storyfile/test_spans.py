@@ -7,7 +7,7 @@ import pytest
 
 from understudy.errors import InputError
 from understudy.readers.assembly import Assembly
-from understudy.readers.events import Description, Opening, Speech
+from understudy.readers.events import Description, Event, Opening, Speech
 from understudy.readers.source import SourceFile
 from understudy.storyfile import Story, StoryWriter
 
@@ -17,7 +17,7 @@ def written(folder: Path) -> Path:
     source.units = 2
     with StoryWriter(folder / "novel.story") as writer:
         assembly = Assembly(writer)
-        events = [
+        events: list[Event] = [
             Opening(),
             Speech(source.at(1), ("Ines",), "Yes, come.", spans=((1, 5), (16, 21)), confidence=0.75),
             Description(source.at(1), "she said", units=0, spans=((7, 15),)),
