@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Prose", "Quotation", "Span"]
+__all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Paratext", "Prose", "Quotation", "Span"]
 
 
 class Span(NamedTuple):
@@ -50,8 +50,20 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
+class Paratext:
+    """What stands in the file but is no part of the story, and why: a licence, a table of contents, a title page."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prose:
-    """A text with its structure. `levels` are the names of a chapter's numbers: ('volume', 'chapter')."""
+    """A text with its structure. `levels` are the names of a chapter's numbers: ('volume', 'chapter').
+
+    Every line that is not blank is in one heading, one paragraph or one paratext. A text without headings has no
+    levels and no chapters. A chapter that no heading announces has an empty span.
+    """
 
     text: str
     language: str
@@ -60,6 +72,7 @@ class Prose:
     paragraphs: tuple[Paragraph, ...]
     quotations: tuple[Quotation, ...]
     title: str | None = None
+    paratexts: tuple[Paratext, ...] = ()
 
     def said(self, quotation: Quotation) -> str:
         """The words of a quotation, its parts joined."""
