@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 __all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Paratext", "Prose", "Quotation", "Span"]
 
+MARKS = " \n\t\"'“‘«»„‚「『‹›"
+
 
 class Span(NamedTuple):
     """From a character of the text up to, not including, another."""
@@ -75,8 +77,15 @@ class Prose:
     paratexts: tuple[Paratext, ...] = ()
 
     def said(self, quotation: Quotation) -> str:
-        """The words of a quotation, its parts joined."""
-        return " ".join(" ".join(self.text[part.start : part.end].split()) for part in quotation.parts)
+        """The words of a quotation, its parts joined. Where the narrator ends the sentence, so do they."""
+        words = ""
+        end = quotation.parts[0].start
+        for part in quotation.parts:
+            if words.endswith(",") and self.text[max(end, part.start - 6) : part.start].rstrip(MARKS).endswith("."):
+                words = words[:-1] + "."
+            words = f"{words} {' '.join(self.text[part.start : part.end].split())}"
+            end = part.end
+        return words.lstrip()
 
 
 @dataclass(frozen=True, slots=True)
