@@ -13,6 +13,7 @@ from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.events import Reader
 from understudy.readers.probes import Probe, read_probes
+from understudy.readers.recognition import unknown_format
 from understudy.readers.source import Progress, SourceFile
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
@@ -82,6 +83,8 @@ def read(
         for source, reader in zip(source_files, file_readers):
             assembly.add_file(source, reader.name, reader.events(source))
         assembly.add_lore(lore)
+        if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for such a script
+            assembly.check_speakers()
         assembly.finish(default_title=title)
         if into is not None:
             return Story.open(into, annotated)
@@ -130,8 +133,7 @@ def reader_of(source: SourceFile, form: str | None = None) -> Reader:
     for reader in READERS:
         if reader.recognises(head, source.path):
             return reader
-    names = ", ".join(reader.name for reader in READERS)
-    raise UnknownFormat(f"is in no form that can be read ({names})", source.path)
+    raise unknown_format(source, [reader.name for reader in READERS])
 
 
 def reader_named(form: str) -> Reader:
