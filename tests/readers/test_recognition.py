@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import read
+from understudy.readers import read, reader_named
 
 NOVEL_LINE = (
     "The lamp smoked in the chandlery while the rain came down upon the quay and nobody spoke of the keys, which "
@@ -52,6 +52,12 @@ def test_a_format_that_is_asked_for_is_used_whatever_the_file_looks_like(tmp_pat
     path.write_text("A list of things\nthat goes on\nand on\nand on\nODILE: You sold the piano.\nBASTIEN: I did.\n" * 3)
     story = read(path, form="transcript")
     assert {member.character.name for member in story.cast()} == {"Odile", "Bastien"}
+
+
+def test_a_format_can_be_asked_for_by_the_beginning_of_its_name() -> None:
+    assert reader_named("tei").name == "TEI drama"
+    with pytest.raises(InputError, match="no format 'hpd'"):
+        reader_named("hpd")
 
 
 def test_a_reading_in_which_nobody_speaks_is_an_error(tmp_path: Path) -> None:

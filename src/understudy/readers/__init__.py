@@ -137,9 +137,12 @@ def reader_of(source: SourceFile, form: str | None = None) -> Reader:
 
 
 def reader_named(form: str) -> Reader:
-    for reader in READERS:
-        if reader.name == form:
-            return reader
+    """The reader of a format by its name, or by the beginning of it that no other has: 'tei' for 'TEI drama'."""
+    wanted = form.strip().casefold()
+    named = [reader for reader in READERS if wanted and reader.name.casefold().startswith(wanted)]
+    exact = [reader for reader in named if reader.name.casefold() == wanted]
+    if len(exact or named) == 1:
+        return (exact or named)[0]
     known = [reader.name for reader in READERS]
     raise InputError(f"there is no format '{form}'{did_you_mean(form, known)}: one of {', '.join(known)}")
 
