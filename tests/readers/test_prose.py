@@ -122,6 +122,12 @@ def test_long_narration_parts_conversations(tmp_path: Path) -> None:
     assert [scene.source.line for scene in of_kind(events, SceneStart)] == [1, 3]
 
 
+def test_a_thought_is_told_not_said(tmp_path: Path) -> None:
+    events = events_of_text(tmp_path, '"Well?" asked Odile.\n\n"He is late," thought Odile. "He is always late."\n')
+    assert [line.text for line in of_kind(events, Speech)] == ["Well?"]
+    assert [line.text for line in of_kind(events, Description)] == ['"He is late," thought Odile. "He is always late."']
+
+
 def test_where_nobody_speaks_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nobody speaks here"):
         events_of_text(tmp_path, "It rained.\n\nIt rained for a long time, and then it did not.\n")

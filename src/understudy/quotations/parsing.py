@@ -101,7 +101,10 @@ def _arranged(
     heads = {division.block: (division, number) for division, number in zip(divisions, numbers)}
     first = divisions[0].block if divisions else 0
     front = [(_span(blocks[index]), index in contents) for index in range(first)]
-    if sum(len(text[span.start : span.end].split()) for span, listed in front if not listed) >= FOREWORD:
+    told = sum(
+        len(text[span.start : span.end].split()) for span, listed in front if not listed and not _is_verse(text, span)
+    )
+    if told >= FOREWORD:
         front = [(span, listed) for span, listed in front if listed]
     elif not divisions:
         front = []
@@ -127,6 +130,12 @@ def _arranged(
             chapters.append(_implied(rows[0].start, chapters, levels, numbers))
         paragraphs.append(Paragraph(_span(rows), rows[0].line, len(chapters) - 1))
     return levels, chapters, paragraphs, front
+
+
+def _is_verse(text: str, span: Span) -> bool:
+    """A motto or a dedication in verse: every line begins with a capital."""
+    lines = text[span.start : span.end].split("\n")
+    return len(lines) > 2 and not any(line.strip()[:1].islower() for line in lines)
 
 
 def _implied(

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 
 from understudy.quotations.marks import Marked
-from understudy.quotations.prose import Span
+from understudy.quotations.prose import Quotation, Span
 
-__all__ = ["speaker_changes", "spoken"]
+__all__ = ["is_thought", "speaker_changes", "spoken"]
 
 LOOK = 60
 OPENING = "\"'“‘«»„‚「『‹› \n\t_*"
@@ -38,6 +38,10 @@ UNSAID = re.compile(
     re.IGNORECASE,
 )
 """What leads into words that nobody says."""
+THOUGHT = re.compile(
+    r"[\s,;—–\"'”’»«-]{0,6}(?:(?:he|she|I|they|it|(?:Mr|Mrs|Miss|Dr)s?\.? \w+|[A-Z]\w+(?: [A-Z]\w+)?) (?:had )?)?"
+    r"(?:thought|mused|reflected)\b(?! (?:aloud|out loud))"
+)
 UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff、，]")
 WORD = re.compile(r"[^\W\d_]+")
 LAST_WORD = re.compile(r"([^\W\d_]+)\W*$")
@@ -89,3 +93,8 @@ def speaker_changes(between: str) -> bool:
     lead = between.rstrip(OPENING)
     verbs = sum(word.casefold() in SPEECH_VERBS for word in words)
     return len(words) >= LONG_NARRATION or lead.endswith((":", "：")) or (verbs > 1 and lead.endswith(","))
+
+
+def is_thought(text: str, quotation: Quotation) -> bool:
+    """Does `thought Emma` follow its first words? What somebody thinks is quoted like speech, but nobody hears it."""
+    return THOUGHT.match(text, quotation.parts[0].end) is not None
