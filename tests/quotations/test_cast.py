@@ -94,7 +94,7 @@ def test_french_and_german_names_are_those_who_speak() -> None:
     assert names == {"Lotte", "Herr Kern"}
 
 
-WORDS = "Mr. Mrs. Miss Sir Ines Varga Tom Thomas de said the porter I , - \" O' St. JONES É 田中さん 田中は言った。 张三说"
+WORDS = "Mr. Mrs. Miss Sir Ines Varga Tom Thomas de said the porter I , - \" O' St. É 田中さん 田中は言った。 张三说"
 PIECES = st.sampled_from([*(f"{word} " for word in WORDS.split()), "'s ", "\n", "\n\n"])
 
 

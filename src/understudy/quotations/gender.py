@@ -12,11 +12,11 @@ from understudy.quotations.usage import Usage
 __all__ = ["gender_of"]
 
 MANY, CLEAR = 12, 0.75  # pronouns, and their share of one gender, that outweigh what a first name usually tells
-FEW, LIKELY = 2, 0.55  # that decide where no first name tells
+LIKELY = 0.55  # share that decides where no first name tells
 
 
-def gender_of(forms: Iterable[NameForm], usage: Usage, lexicon: Lexicon) -> str:
-    """'m', 'f' or '' where nothing tells.
+def gender_of(forms: Iterable[NameForm], usage: Usage, lexicon: Lexicon, least: int = 1) -> str:
+    """'m', 'f' or '' where nothing tells, or fewer than the `least` pronouns.
 
     Pronouns are weighed by how rare they are after names of this text: where a heroine is on every page, 'he' after a
     name tells more than 'she'.
@@ -43,4 +43,4 @@ def gender_of(forms: Iterable[NameForm], usage: Usage, lexicon: Lexicon) -> str:
         return likelier
     if names["m"] != names["f"]:
         return "m" if names["m"] > names["f"] else "f"
-    return likelier if total >= FEW and share >= LIKELY else ""
+    return likelier if total >= least and share >= LIKELY else ""

@@ -33,6 +33,8 @@ class Lexicon:
     before_given: frozenset[str]
     particles: frozenset[str]
     speech_verbs: frozenset[str]
+    inverted_verbs: frozenset[str]
+    """Verbs of speech after which a name is a speaker's: 'said Emma', but not 'called Emma'."""
     human_verbs: frozenset[str]
     place_prepositions: frozenset[str]
     articles: frozenset[str]
@@ -45,8 +47,12 @@ class Lexicon:
     never_people: frozenset[str]
     place_nouns: frozenset[str]
     conjunctions: frozenset[str]
+    epithet_verbs: frozenset[str]
+    """Verbs of speech that make a noun a speaker."""
     definite_articles: frozenset[str]
     noun_ends: frozenset[str]
+    family_names: frozenset[str]
+    """What a family calls its members, without an article: 'mother', 'Nanny'."""
     role_genders: Mapping[str, str]
     """The gender of 'porter', 'duchess'."""
     title_words: Mapping[str, str]
@@ -83,10 +89,11 @@ def lexicon_of(text: str, language: str) -> Lexicon:
 
 @cache
 def given_names() -> GivenNames:
-    genders: dict[str, str] = {}
+    table = _table("given_names")
+    genders: dict[str, str] = {name: gender for gender, names in table["others"].items() for name in names.split()}
     full_forms: dict[str, set[str]] = {}
-    for gender, names in _table("given_names").items():
-        for name, short_forms in names.items():
+    for gender in "mf":
+        for name, short_forms in table[gender].items():
             for form in (name, *short_forms.split()):
                 genders[form] = "" if genders.get(form, gender) != gender else gender
                 full_forms.setdefault(form, set()).add(name)
@@ -108,6 +115,7 @@ def _lexicon(language: str) -> Lexicon:
         before_given=_words(kinds["before_given"]),
         particles=_words(table["particles"]),
         speech_verbs=_words(table["verbs"]["speech"]),
+        inverted_verbs=_words(table["verbs"]["speech"]) - _words(table["verbs"]["not_inverted"]),
         human_verbs=_words(table["verbs"]["human"]),
         place_prepositions=_words(context["place"]),
         articles=_words(context["article"]),
@@ -119,8 +127,10 @@ def _lexicon(language: str) -> Lexicon:
         never_people=_words(common["never_people"]),
         place_nouns=_words(common["place_nouns"]),
         conjunctions=_words(common["conjunctions"]),
+        epithet_verbs=_words(table["verbs"]["speech"]) - _words(epithets["not_verbs"]),
         definite_articles=_words(epithets["definite"]),
         noun_ends=_words(epithets["ends"]),
+        family_names=_words(epithets["family"]),
         role_genders={word.lower(): gender for gender in "mf" for word in epithets[gender].split()},
         title_words=table["title_words"],
         nouns_have_capitals=table.get("nouns_have_capitals", False),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from understudy.quotations.aliases import Namesakes
+from understudy.quotations.namesakes import Namesakes
 from understudy.quotations.prose import Prose
 from understudy.quotations.usage import VOCATIVE
 

@@ -22,6 +22,7 @@ BEFORE = re.compile(r"([^\W\d_]+)[ \t]*\n?[ \t]*$")
 AFTER = re.compile(r"[ \t]*\n?[ \t]*([^\W\d_]+)")
 WINDOW = 24  # characters before and after a name that are looked at
 REACH = 100  # characters after a name in which a pronoun may stand for it
+LONGEST_LIST = 8  # names of a sentence that are paired with each other
 OPENING = '"“«‘'
 CLOSING = ',!?.;"”’»'
 SAYS, ACTS, OWNS, VOCATIVE, IN_PLACE, AFTER_ARTICLE = "says", "acts", "owns", "vocative", "in place", "after article"
@@ -65,12 +66,16 @@ class Usage:
     """How often a pronoun of each gender follows a name, whoever's."""
     apart: Mapping[tuple[NameForm, NameForm], int]
     """How often two stand side by side ('Jane and Miss Bingley') or one is said to the other; pairs are sorted."""
+    together: Mapping[tuple[NameForm, NameForm], int]
+    """In how many sentences of narration two forms stand; pairs are sorted."""
 
 
 def usage_of(text: str, mentions: Sequence[NameMention], lexicon: Lexicon) -> Usage:
     forms: dict[NameForm, NameUsage] = defaultdict(NameUsage)
     apart: Counter[tuple[NameForm, NameForm]] = Counter()
     pronoun = re.compile(rf"\b(?:{'|'.join(lexicon.pronouns)})\b")
+    together: Counter[tuple[NameForm, NameForm]] = Counter()
+    sentence: set[NameForm] = set()
     previous: tuple[NameMention, str] | None = None
     for index, mention in enumerate(mentions):
         usage = forms[mention.form]
@@ -87,11 +92,16 @@ def usage_of(text: str, mentions: Sequence[NameMention], lexicon: Lexicon) -> Us
             gap = text[previous[0].end : mention.start]
             if _are_apart(gap, (previous[1], role), lexicon):
                 apart[sorted_pair(previous[0].form, mention.form)] += 1
+        if previous and previous[0].sentence != mention.sentence:
+            sentence.clear()
+        if not mention.is_quoted and mention.form not in sentence and len(sentence) < LONGEST_LIST:
+            together.update(sorted_pair(other, mention.form) for other in sentence)
+            sentence.add(mention.form)
         previous = mention, role
     pronouns = Counter({"m": 1, "f": 1})
     for usage in forms.values():
         pronouns.update(usage.pronouns)
-    return Usage(dict(forms), pronouns, apart)
+    return Usage(dict(forms), pronouns, apart, together)
 
 
 def sorted_pair(one: NameForm, other: NameForm) -> tuple[NameForm, NameForm]:
@@ -114,7 +124,7 @@ def _role(mention: NameMention, text: str, lexicon: Lexicon) -> str:
     if mention.is_possessive:
         after_match = AFTER.match(after_text[2:])
         return OWNS if after_match is not None and after_match[1] in lexicon.possessions else ""
-    if not mention.is_quoted and (after in lexicon.speech_verbs or before in lexicon.speech_verbs):
+    if not mention.is_quoted and (after in lexicon.speech_verbs or before in lexicon.inverted_verbs):
         return SAYS
     if before in lexicon.place_prepositions:
         return IN_PLACE
