@@ -10,7 +10,7 @@ from functools import cache
 from understudy.cards.document import card_of
 from understudy.cards.file import png_of
 
-__all__ = ["SAMPLES", "Sample"]
+__all__ = ["FDX", "FOUNTAIN", "SAMPLES", "Sample"]
 
 Sample = tuple[str, Callable[[], bytes]]
 """A file name and its content."""

@@ -35,6 +35,7 @@ ElementKind: TypeAlias = Literal[
     "parenthetical",
     "dialogue",
     "lyric",
+    "song",
     "transition",
     "section",
     "unread",
@@ -42,7 +43,10 @@ ElementKind: TypeAlias = Literal[
 
 
 class ScreenplayElement(NamedTuple):
-    """One element in plain words (no marks): a paragraph of action, a cue, a scene heading."""
+    """One element in plain words (no marks): a paragraph of action, a cue, a scene heading.
+
+    What is sung under a cue is a lyric; what nobody is named for is a song.
+    """
 
     kind: ElementKind
     text: str
@@ -64,7 +68,7 @@ SCENE_ONLY = re.compile(r"scene\s+(\d{1,9})", re.IGNORECASE)
 ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})", re.IGNORECASE)
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 SPOKEN = frozenset(("parenthetical", "dialogue", "lyric"))
-CONTENT = SPOKEN | {"action", "centered", "cue", "forced cue"}
+CONTENT = SPOKEN | {"action", "centered", "cue", "forced cue", "song"}
 DEEPEST = 6
 LONGEST = 1_000_000
 LONGEST_CUE = 500
@@ -178,6 +182,7 @@ class _Reading:
         if element.kind == "unread":  # a note in the midst of a speech does not end it
             yield Unread(at, element.text, element.key, element.units)
             return
+        element = element._replace(text=" ".join(element.text.split()))
         if self._cue is not None and element.kind in SPOKEN:
             self._check_size(element)
             self._speech.append(element)

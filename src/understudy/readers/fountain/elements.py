@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 
 from understudy.readers.fountain.comments import ScriptLine, script_lines
 from understudy.readers.fountain.emphasis import plain
-from understudy.readers.screenplay import CUE, DEEPEST, LONGEST_CUE, ScreenplayElement
+from understudy.readers.screenplay import CUE, DEEPEST, LONGEST_CUE, SPOKEN, ScreenplayElement
 
 __all__ = ["HEADING", "PAGE_BREAK", "SYNOPSIS", "TITLE_KEYS", "fountain_elements"]
 
@@ -47,7 +47,7 @@ SECTION = re.compile(r"(#+)(?:\s+(\S.*)|([^#\s\d].*))")
 BREAK = re.compile(r"={3,}")
 FADE = re.compile(r"FADE (?:IN|OUT|TO BLACK|TO WHITE)[:.]?|(?:SMASH )?CUT TO BLACK[:.]?")
 
-DIALOGUE = frozenset(("cue", "forced cue", "parenthetical", "dialogue"))
+DIALOGUE = SPOKEN | {"cue", "forced cue"}
 
 
 def fountain_elements(lines: Iterable[tuple[int, str]]) -> Iterator[ScreenplayElement]:
@@ -135,7 +135,7 @@ class _Parser:
         """The element that a line begins; None where it goes on with the paragraph above it."""
         begins, self._after_blank = self._after_blank, False
         element = self._marked(text, begins) or self._unmarked(text, begins, before_blank)
-        self._in_dialogue = element.kind in DIALOGUE or (element.kind == "lyric" and self._in_dialogue)
+        self._in_dialogue = element.kind in DIALOGUE
         if element.kind in ("heading", "section", "transition", "unread"):
             self._after_blank = True
         goes_on = element.kind in ("action", "dialogue") and not begins and text[0] != "!"
@@ -144,8 +144,10 @@ class _Parser:
     def _marked(self, text: str, begins: bool) -> ScreenplayElement | None:
         """What the first character says, where it says something."""
         first, rest = text[0], text[1:].strip()
-        if first in "!~":
-            return ScreenplayElement("action" if first == "!" else "lyric", rest, 0)
+        if first == "!":
+            return ScreenplayElement("action", rest, 0)
+        if first == "~":
+            return ScreenplayElement("lyric" if self._in_dialogue else "song", rest, 0)
         if self._in_dialogue:
             return None
         if first == "." and begins and FORCED_HEADING.match(text):

@@ -43,15 +43,19 @@ def _is_screenplay(elements: list[ScreenplayElement], named: bool) -> bool:
     """Marks that force an element count only beside a title page or the name: other languages have `@` and `.` too."""
     entries = sum(element.kind == "title entry" for element in elements)
     forced = named or entries > 0
-    cues = headings = labels = spoken = 0
+    cues = headings = marked = labels = spoken = 0
     for element, after in zip(elements, [*elements[1:], None]):
         if element.kind == "heading":
-            headings += forced or HEADING.match(element.text) is not None
+            is_usual = HEADING.match(element.text) is not None
+            headings += forced or is_usual
+            marked += bool(element.number) or not is_usual
         elif element.kind in ("action", "dialogue"):
             labels += sum(LABEL.match(line) is not None for line in element.text.split("\n"))
         elif after is not None and after.kind in SPOKEN and _is_clear_cue(element, forced):
             cues += 1
             spoken += element.units + after.units
+    if entries and marked:
+        return True
     if named and labels <= cues + headings + entries:
         return any(element.kind not in ("action", "unread") for element in elements)
     if labels > cues + headings:
@@ -63,8 +67,9 @@ def _is_screenplay(elements: list[ScreenplayElement], named: bool) -> bool:
 
 
 def _is_clear_cue(element: ScreenplayElement, forced: bool) -> bool:
-    is_cue = element.kind == "cue" or (forced and element.kind == "forced cue")
-    return is_cue and not NO_CUE.fullmatch(element.text)
+    if element.kind == "forced cue":
+        return forced
+    return element.kind == "cue" and not NO_CUE.fullmatch(element.text)
 
 
 def _elements_of(lines: list[str]) -> Iterator[ScreenplayElement]:
