@@ -8,7 +8,7 @@ from reading import of_kind, read_bytes
 from understudy.readers.events import Event, Heading, Opening, SceneStart, Unread
 from understudy.readers.fountain.elements import fountain_elements
 from understudy.readers.fountain.reading import READER
-from understudy.readers.screenplay import outline_of
+from understudy.readers.screenplay.outline import outline_of
 
 
 def levels_of(*blocks: str) -> tuple[str, ...]:
