@@ -104,6 +104,8 @@ def test_a_paragraph_without_an_end_is_refused() -> None:
         "INT. YARD\n\nRain.\n\nODILE\nYou sold it.\n",
         "ODILE\nYou sold it.\n\nBASTIEN\n(softly)\nI did.\n",
         "Title: X\n\n@Odile\nYou sold it.\n",
+        "[[ a note ]]\n\nTitle: X\nAuthor: Y\n\nODILE\nYou sold it.\n",
+        "/* cut */\n\n1945. Night: it rains.\n\nINT. YARD\n\nODILE\nYou sold it.\n",
         "# Act 1\n\nINT. YARD\n\nODILE\nYou sold it.\n",
         "               ODILE\n     You sold it.\n\n               BASTIEN\n     I did.\n",
         "INT. YARD - DAY\n\nNobody is there.\n\nEXT. ROAD - DAY\n\nNobody is here.\n",

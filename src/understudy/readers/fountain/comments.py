@@ -51,6 +51,9 @@ def _without_boneyards(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine 
     began: int | None = None
     for number, line in lines:
         units = 1 if line.strip() else 0
+        if began is None and "/*" not in line:
+            yield ScriptLine(number, line, units)
+            continue
         left: list[str] = []
         cut: list[str] = []
         at = 0
@@ -63,9 +66,6 @@ def _without_boneyards(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine 
                 break
             began, at = (number if began is None else None), found + len(mark)
         text = "".join(left)
-        if not cut and began is None:
-            yield ScriptLine(number, text, units)
-            continue
         kept = units if text.strip() else 0
         if units:
             yield ScreenplayElement("unread", " ".join(cut).strip(), number, units - kept, key=BONEYARD)

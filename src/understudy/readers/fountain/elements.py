@@ -29,12 +29,16 @@ __all__ = ["HEADING", "PAGE_BREAK", "SYNOPSIS", "TITLE_KEYS", "fountain_elements
 
 TITLE_KEYS = frozenset(
     (
-        *("title", "subtitle", "series", "episode", "episode title", "credit", "author", "authors", "written by"),
-        *("source", "based on", "notes", "note", "draft date", "draft", "date", "revision", "version", "contact"),
-        *("contact info", "copyright", "format", "font", "language", "lang", "genre", "logline", "tl", "tr", "cc"),
-        *("bl", "br", "header", "footer", "watermark", "scenes are", "writer", "writers"),
+        *("title", "subtitle", "series", "show", "season", "episode", "episode title", "project", "production"),
+        *("credit", "author", "authors", "written by", "writer", "writers", "created by", "story by", "source"),
+        *("based on", "notes", "note", "draft date", "draft", "date", "revision", "version", "contact", "email"),
+        *("contact info", "address", "phone", "copyright", "format", "font", "language", "lang", "genre", "logline"),
+        *("tl", "tc", "tr", "cc", "bl", "br", "header", "footer", "watermark", "scenes are"),
+        *("titel", "titre", "título", "titolo", "autor", "auteur", "autore"),
     )
 )
+"""Keys by one of which a title page begins; what comes after it may have any."""
+
 PAGE_BREAK = "a page break"
 SYNOPSIS = "a synopsis"
 
@@ -169,11 +173,11 @@ class _Parser:
             return ScreenplayElement("parenthetical" if text[0] == "(" and text[-1] == ")" else "dialogue", text, 0)
         if begins and HEADING.match(text):
             return _heading(text)
-        if begins and ((text.endswith("TO:") and _is_shouted(text)) or (before_blank and FADE.fullmatch(text))):
+        if begins and ((text.endswith("TO:") and text.isupper()) or (before_blank and FADE.fullmatch(text))):
             return ScreenplayElement("transition", text, 0)
         if begins and not before_blank and len(text) <= LONGEST_CUE:
             cue = CUE.fullmatch(text)
-            if cue and _is_shouted(cue[1]) and not cue[1].endswith(":"):
+            if cue and cue[1].isupper() and not cue[1].endswith(":"):
                 return ScreenplayElement("cue", cue[1], 0)
         return ScreenplayElement("action", text, 0)
 
@@ -182,7 +186,3 @@ def _heading(text: str) -> ScreenplayElement:
     if number := SCENE_NUMBER.search(text):
         return ScreenplayElement("heading", text[: number.start()].strip(), 0, number=number[1])
     return ScreenplayElement("heading", text, 0)
-
-
-def _is_shouted(text: str) -> bool:
-    return any(letter.isupper() for letter in text) and not any(letter.islower() for letter in text)

@@ -20,7 +20,7 @@ __all__ = ["READER", "events", "recognises"]
 
 LABEL = re.compile(r"[^\W\d_][^:：\n]{0,40}[:：]\s*\S")
 NO_CUE = re.compile(r".*[.:;,!?]")
-OTHER_FORMATS = re.compile(r"WEBVTT\b|<|\{|\[[\[{\"]|\d+\s")
+OTHER_FORMATS = re.compile(r"\s*(?:WEBVTT\b|<|\{|\[\s*(?:\[\s*)?[{\"]|\d+\s*\n\d\d?:\d\d:)")
 LINE_END = re.compile(r"\r\n|\r|\n")
 SUFFIXES = (".fountain", ".spmd")
 MOST_LINES = 1000
