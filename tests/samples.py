@@ -1,4 +1,4 @@
-"""A small file of every format a reader knows: the same little quarrel, written eleven ways."""
+"""A small file of every format a reader knows: the same little quarrel, written in every way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from understudy.cards.document import card_of
 from understudy.cards.file import png_of
 
-__all__ = ["SAMPLES", "Sample"]
+__all__ = ["FDX", "FOUNTAIN", "SAMPLES", "Sample"]
 
 Sample = tuple[str, Callable[[], bytes]]
 """A file name and its content."""
@@ -56,6 +56,73 @@ TEI = """<?xml version="1.0" encoding="utf-8"?>
 <stage type="exit" who="#bastien">Bastien exits.</stage>
 <sp who="#odile"><speaker>ODILE</speaker><l>The piano was mine, whoever hears of it.</l></sp>
 </div></div></body></text></TEI>
+"""
+FOUNTAIN = """Title: _The Quarrel_
+Credit: written by
+Author: nobody in particular
+Draft date: 1 April
+
+# Act 1: The Quarrel
+
+FADE IN:
+
+INT. KITCHEN - NIGHT #1#
+
+The kettle sings.
+
+ODILE
+You sold the *piano*, Bastien.
+
+BASTIEN (CONT'D)
+(shrugging)
+I sold the noise
+of it.
+
+Bastien leaves. [[How?]]
+
+@Odile ^
+Marguerite will hear of this.
+
+CUT TO:
+
+/* INT. CELLAR - NIGHT
+
+The piano is not there. */
+
+EXT. YARD - NIGHT #2#
+
+MARGUERITE
+She knows about the piano?
+
+BASTIEN
+She knows nothing of the money.
+
+> THE END <
+"""
+FDX = """<?xml version="1.0" encoding="UTF-8" standalone="no" ?>
+<FinalDraft DocumentType="Script" Template="No" Version="5">
+<Content>
+<Paragraph Number="1" Type="Scene Heading"><SceneProperties Length="1/8"/><Text>INT. KITCHEN - NIGHT</Text></Paragraph>
+<Paragraph Type="Action"><Text>The kettle sings.</Text></Paragraph>
+<Paragraph Type="Character"><Text>ODILE (O.S.)</Text></Paragraph>
+<Paragraph Type="Dialogue">
+<Text>You sold the </Text><Text Style="Italic">piano</Text><Text>, Bastien.</Text></Paragraph>
+<Paragraph Type="General"><DualDialogue>
+<Paragraph Type="Character"><Text>BASTIEN</Text></Paragraph>
+<Paragraph Type="Parenthetical"><Text>(shrugging)</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>I sold the noise of it.</Text></Paragraph>
+<Paragraph Type="Character"><Text>ODILE</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>Marguerite will hear of this.</Text>
+<ScriptNote><Paragraph><Text>Will she?</Text></Paragraph></ScriptNote></Paragraph>
+</DualDialogue></Paragraph>
+<Paragraph Type="Transition"><Text>CUT TO:</Text></Paragraph>
+<Paragraph Number="2" Type="Scene Heading"><Text>EXT. YARD - NIGHT</Text></Paragraph>
+<Paragraph Type="Character"><Text>MARGUERITE</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>She knows about the piano?</Text></Paragraph>
+</Content>
+<TitlePage><Content><Paragraph/><Paragraph Alignment="Center"><Text>The Quarrel</Text></Paragraph>
+<Paragraph Alignment="Center"><Text>nobody in particular</Text></Paragraph></Content></TitlePage>
+</FinalDraft>
 """
 PERSONACHAT = """1 your persona: i sell pianos.
 2 your persona: i live by the yard.
@@ -153,6 +220,8 @@ SAMPLES: dict[str, Sample] = {
     "script": ("act-1.txt", SCRIPT.encode),
     "transcript": ("quarrel.txt", TRANSCRIPT.encode),
     "transcript, HTML": ("quarrel.html", _html),
+    "fountain": ("quarrel.fountain", FOUNTAIN.encode),
+    "fdx": ("quarrel.fdx", FDX.encode),
     "TEI drama": ("quarrel.xml", TEI.encode),
     "PersonaChat dialogues": ("valid_both_original.txt", PERSONACHAT.encode),
     "speeches": ("quarrel.jsonl", lambda: _lines(SPEECHES)),

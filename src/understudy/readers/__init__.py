@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import card, hpd, personachat, script, speeches, story_folder, tei, transcript, tvshowguess
+from understudy.readers import (
+    card,
+    fdx,
+    fountain,
+    hpd,
+    personachat,
+    script,
+    speeches,
+    story_folder,
+    tei,
+    transcript,
+    tvshowguess,
+)
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.events import Reader
@@ -42,11 +54,13 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 READERS: tuple[Reader, ...] = (
     card.READER,
     tei.READER,
+    fdx.READER,
     hpd.READER,
     hpd.RELATIONS,
     tvshowguess.READER,
     speeches.READER,
     personachat.READER,
+    fountain.READER,  # before scripts and transcripts: sections and cuts look like theirs
     script.READER,
     transcript.READER,  # last: it takes any text in which people speak
 )
