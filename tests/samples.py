@@ -1,4 +1,4 @@
-"""A small file of every format a reader knows: the same little quarrel, written eleven ways."""
+"""A small file of every format a reader knows: the same little quarrel, written many ways."""
 
 from __future__ import annotations
 
@@ -70,6 +70,14 @@ SPEECHES = [
     {"season": 1, "episode": 1, "title": "Pilot", "character": "Bastien", "lines": "I sold the noise of it."},
     {"season": 1, "episode": 2, "title": "Second", "character": "Odile", "lines": "Marguerite will hear of this."},
 ]
+TABLE = """Season,Episode,Scene,Character,Line,To
+1,1,kitchen,,The kettle sings.,
+,,,Odile,"You sold the piano, Bastien.",Bastien
+,,,Bastien,"I sold the noise
+of it.",Odile
+1,2,yard,Marguerite,She knows about the piano?,Bastien
+,,,Bastien,She knows nothing of the money.,
+"""
 TVSHOWGUESS = [
     {
         "show": "Quarrels",
@@ -156,6 +164,11 @@ SAMPLES: dict[str, Sample] = {
     "TEI drama": ("quarrel.xml", TEI.encode),
     "PersonaChat dialogues": ("valid_both_original.txt", PERSONACHAT.encode),
     "speeches": ("quarrel.jsonl", lambda: _lines(SPEECHES)),
+    "csv": ("quarrel.csv", TABLE.encode),
+    "csv, TSV": (
+        "quarrel.tsv",
+        lambda: b'\xef\xbb\xbfwho\ttext\nOdile\t"The piano," he said?\nBastien\tThe noise of it.\n',
+    ),
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),
     "HPD sessions": ("sessions.json", lambda: json.dumps(HPD, indent=1).encode()),
     "HPD relations (XLSX)": ("book-1_relations.xlsx", _workbook),

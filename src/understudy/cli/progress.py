@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,10 +29,11 @@ def read_showing(
     into: Path | None = None,
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress, lore, annotated)
+        return read(what, into, progress, lore, annotated, columns)
 
 
 @contextmanager

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import card, hpd, personachat, script, speeches, story_folder, tei, transcript, tvshowguess
+from understudy.readers import (
+    card,
+    hpd,
+    personachat,
+    script,
+    speeches,
+    story_folder,
+    table,
+    tei,
+    transcript,
+    tvshowguess,
+)
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
+from understudy.readers.columns import Columns
 from understudy.readers.events import Reader
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.source import Progress, SourceFile
@@ -35,6 +47,7 @@ READERS: tuple[Reader, ...] = (
     tvshowguess.READER,
     speeches.READER,
     personachat.READER,
+    table.READER,
     script.READER,
     transcript.READER,  # last: it takes any text in which people speak
 )
@@ -47,12 +60,14 @@ def read(
     progress: Progress | None = None,
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
 
     Without `into` the story is in memory. With it, it is one file there, put in place only when all is read. `lore`
     is knowledge that any of its characters may bring up; a story file has its own. What was found in the text (see
-    `storyfile.found`) is part of it, unless only what is `annotated` is wanted.
+    `storyfile.found`) is part of it, unless only what is `annotated` is wanted. `columns` names the columns of a table
+    (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
@@ -60,7 +75,8 @@ def read(
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0], annotated)
     source_files = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
-    file_readers = [reader_of(source) for source in source_files]
+    named = Columns.of(columns) if columns else None
+    file_readers = [reader_of(source, named) for source in source_files]
     with StoryWriter(into) as writer:
         assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
         if cast_file is not None:
@@ -108,13 +124,14 @@ def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
     return found_file_of(Path(inputs[0]))
 
 
-def reader_of(source: SourceFile) -> Reader:
-    """The reader that recognises a file's content."""
+def reader_of(source: SourceFile, columns: Columns | None = None) -> Reader:
+    """The reader that recognises a file's content; with `columns`, a table is wanted that has these."""
     head = source.head()
-    for reader in READERS:
+    readers = READERS if columns is None else (speeches.speeches_reader(columns), table.table_reader(columns))
+    for reader in readers:
         if reader.recognises(head, source.path):
             return reader
-    names = ", ".join(reader.name for reader in READERS)
+    names = ", ".join(reader.name for reader in readers)
     raise UnknownFormat(f"is in no form that can be read ({names})", source.path)
 
 
