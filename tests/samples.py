@@ -78,6 +78,49 @@ of it.",Odile
 1,2,yard,Marguerite,She knows about the piano?,Bastien
 ,,,Bastien,She knows nothing of the money.,
 """
+SUBRIP = """1
+00:00:01,000 --> 00:00:03,500
+ODILE: You sold the piano, Bastien.
+
+2
+00:00:03,600 --> 00:00:05,000
+<i>BASTIEN: I sold the noise</i>
+
+3
+00:00:05,000 --> 00:00:06,000
+of it.
+
+4
+00:00:06,500 --> 00:00:08,000
+[door slams]
+- ODILE: Go, then.
+- Who is that?
+
+5
+00:01:30,000 --> 00:01:33,000
+MARGUERITE: She knows about the piano?
+"""
+WEBVTT = """WEBVTT The Quarrel
+Language: en
+
+NOTE the kitchen
+
+STYLE
+::cue { color: white }
+
+first
+00:01.000 --> 00:03.500 align:start
+<v Odile>You sold the piano, Bastien.</v>
+
+00:03.600 --> 00:05.000
+<v.soft Bastien>I sold the noise
+
+00:05.000 --> 00:06.000
+<v Bastien>of it.
+
+00:07.000 --> 00:09.000
+♪ A song about pianos ♪
+"""
 TVSHOWGUESS = [
     {
         "show": "Quarrels",
@@ -169,6 +212,8 @@ SAMPLES: dict[str, Sample] = {
         "quarrel.tsv",
         lambda: b'\xef\xbb\xbfwho\ttext\nOdile\t"The piano," he said?\nBastien\tThe noise of it.\n',
     ),
+    "subrip": ("quarrel.srt", SUBRIP.encode),
+    "webvtt": ("quarrel.vtt", WEBVTT.encode),
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),
     "HPD sessions": ("sessions.json", lambda: json.dumps(HPD, indent=1).encode()),
     "HPD relations (XLSX)": ("book-1_relations.xlsx", _workbook),

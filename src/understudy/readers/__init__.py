@@ -15,6 +15,7 @@ from understudy.readers import (
     script,
     speeches,
     story_folder,
+    subtitles,
     table,
     tei,
     transcript,
@@ -47,6 +48,8 @@ READERS: tuple[Reader, ...] = (
     tvshowguess.READER,
     speeches.READER,
     personachat.READER,
+    subtitles.SUBRIP,
+    subtitles.WEBVTT,
     table.READER,
     script.READER,
     transcript.READER,  # last: it takes any text in which people speak
