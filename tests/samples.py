@@ -78,6 +78,29 @@ of it.",Odile
 1,2,yard,Marguerite,She knows about the piano?,Bastien
 ,,,Bastien,She knows nothing of the money.,
 """
+MARKDOWN = """---
+title: The Quarrel
+---
+
+# Chapter 1: Night
+
+## A kitchen
+
+*The kettle sings.*
+
+**Odile:** You sold the piano, Bastien.
+
+**Bastien** (shrugging): I sold the noise
+of it.
+
+_(Bastien leaves)_
+
+## The yard
+
+> **Marguerite:** She knows about the piano?
+
+- **Bastien**: She knows *nothing* of the money.
+"""
 SUBRIP = """1
 00:00:01,000 --> 00:00:03,500
 ODILE: You sold the piano, Bastien.
@@ -212,6 +235,7 @@ SAMPLES: dict[str, Sample] = {
         "quarrel.tsv",
         lambda: b'\xef\xbb\xbfwho\ttext\nOdile\t"The piano," he said?\nBastien\tThe noise of it.\n',
     ),
+    "markdown": ("quarrel.md", MARKDOWN.encode),
     "subrip": ("quarrel.srt", SUBRIP.encode),
     "webvtt": ("quarrel.vtt", WEBVTT.encode),
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),

@@ -11,7 +11,7 @@ import click
 from understudy.cli.options import annotated_option, existing_refused, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import clean, print_json, shows_letters
-from understudy.export import Addressees, export_folder, export_jsonl, export_parquet
+from understudy.export import Addressees, export_folder, export_jsonl, export_markdown, export_parquet
 from understudy.readers import sources_of
 from understudy.storyfile import Story
 
@@ -21,8 +21,9 @@ __all__ = ["export"]
 @click.command(short_help="Write a story out, for other programs or as scripts.")
 @story_argument
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder"]), default="jsonl", show_default=True,
-    help="JSON lines, a Parquet table, or a folder of scripts with a cast.toml.",
+    "--format", "form", default="jsonl", show_default=True,
+    type=click.Choice(["jsonl", "parquet", "markdown", "folder"]),
+    help="JSON lines, a Parquet table, a Markdown dialogue, or a folder of scripts with a cast.toml.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON lines: stdout).")
 @click.option(
@@ -41,6 +42,7 @@ def export(
         understudy export demo --format jsonl | head
         understudy export demo --addressees -o demo.jsonl
         understudy export friends.story --format parquet -o friends.parquet
+        understudy export demo --format markdown -o demo.md
         understudy export demo --format folder -o my-demo
     """
     if output is None and (form != "jsonl" or as_json):
@@ -77,7 +79,10 @@ def _write(story: Story, form: str, output: Path, addressees: Addressees | None)
             lines = export_parquet(story, partial)
         else:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                lines = export_jsonl(story, stream, addressees=addressees)
+                if form == "markdown":
+                    lines = export_markdown(story, stream)
+                else:
+                    lines = export_jsonl(story, stream, addressees=addressees)
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)

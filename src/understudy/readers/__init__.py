@@ -11,6 +11,7 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.readers import (
     card,
     hpd,
+    markdown,
     personachat,
     script,
     speeches,
@@ -50,6 +51,7 @@ READERS: tuple[Reader, ...] = (
     personachat.READER,
     subtitles.SUBRIP,
     subtitles.WEBVTT,
+    markdown.READER,
     table.READER,
     script.READER,
     transcript.READER,  # last: it takes any text in which people speak
