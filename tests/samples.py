@@ -101,6 +101,25 @@ _(Bastien leaves)_
 
 - **Bastien**: She knows *nothing* of the money.
 """
+RENPY = """# The Quarrel
+define o = Character("Odile", color="#c8ffc8", image="odile")
+define b = Character(_("Bastien"))
+
+label start:
+    scene bg kitchen
+    show odile stern at left
+    "The kettle sings."
+    o "You sold the {i}piano{/i}, Bastien."
+    b happy "I sold the noise"
+    extend " of it.{w=0.5}"
+    $ sold = True
+    menu:
+        "Ask about the money.":
+            jump yard
+label yard:
+    scene bg yard
+    "Marguerite" "She knows about the piano?"
+"""
 SUBRIP = """1
 00:00:01,000 --> 00:00:03,500
 ODILE: You sold the piano, Bastien.
@@ -236,6 +255,7 @@ SAMPLES: dict[str, Sample] = {
         lambda: b'\xef\xbb\xbfwho\ttext\nOdile\t"The piano," he said?\nBastien\tThe noise of it.\n',
     ),
     "markdown": ("quarrel.md", MARKDOWN.encode),
+    "renpy": ("script.rpy", RENPY.encode),
     "subrip": ("quarrel.srt", SUBRIP.encode),
     "webvtt": ("quarrel.vtt", WEBVTT.encode),
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),
