@@ -120,6 +120,22 @@ label yard:
     scene bg yard
     "Marguerite" "She knows about the piano?"
 """
+INK = """# title: The Quarrel
+VAR sold = true
+-> kitchen
+=== kitchen ===
+The kettle sings. # night
+ODILE: You sold the piano, Bastien.
+BASTIEN: I sold the noise <>
+of it.
+* [Ask about the money] ODILE: And the money?
+    ~ sold = false
++ \\(Leave.)
+- -> yard
+=== yard
+= gate
+MARGUERITE: She knows about the piano? -> END
+"""
 SUBRIP = """1
 00:00:01,000 --> 00:00:03,500
 ODILE: You sold the piano, Bastien.
@@ -256,6 +272,7 @@ SAMPLES: dict[str, Sample] = {
     ),
     "markdown": ("quarrel.md", MARKDOWN.encode),
     "renpy": ("script.rpy", RENPY.encode),
+    "ink": ("quarrel.ink", INK.encode),
     "subrip": ("quarrel.srt", SUBRIP.encode),
     "webvtt": ("quarrel.vtt", WEBVTT.encode),
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),

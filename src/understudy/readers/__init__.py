@@ -11,6 +11,7 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.readers import (
     card,
     hpd,
+    ink,
     markdown,
     personachat,
     renpy,
@@ -53,6 +54,7 @@ READERS: tuple[Reader, ...] = (
     subtitles.SUBRIP,
     subtitles.WEBVTT,
     renpy.READER,
+    ink.READER,
     markdown.READER,
     table.READER,
     script.READER,
