@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import click
 
 from understudy.cli.options import annotated_option, existing_refused, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import clean, print_json, shows_letters
-from understudy.export import Addressees, export_folder, export_jsonl, export_parquet
+from understudy.export import (
+    Addressees,
+    export_folder,
+    export_fountain,
+    export_jsonl,
+    export_markdown,
+    export_parquet,
+)
 from understudy.readers import sources_of
 from understudy.storyfile import Story
 
 __all__ = ["export"]
 
+TEXT_WRITERS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_fountain, "markdown": export_markdown}
+
 
 @click.command(short_help="Write a story out, for other programs or as scripts.")
 @story_argument
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder"]), default="jsonl", show_default=True,
-    help="JSON lines, a Parquet table, or a folder of scripts with a cast.toml.",
+    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder", "fountain", "markdown"]),
+    default="jsonl", show_default=True,
+    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a screenplay in Fountain, a Markdown "
+    "dialogue.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON lines: stdout).")
 @click.option(
@@ -41,7 +54,9 @@ def export(
         understudy export demo --format jsonl | head
         understudy export demo --addressees -o demo.jsonl
         understudy export friends.story --format parquet -o friends.parquet
+        understudy export demo --format markdown -o demo.md
         understudy export demo --format folder -o my-demo
+        understudy export demo --format fountain -o demo.fountain
     """
     if output is None and (form != "jsonl" or as_json):
         raise click.UsageError("say with -o where it should be written")
@@ -77,7 +92,10 @@ def _write(story: Story, form: str, output: Path, addressees: Addressees | None)
             lines = export_parquet(story, partial)
         else:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                lines = export_jsonl(story, stream, addressees=addressees)
+                if form in TEXT_WRITERS:
+                    lines = TEXT_WRITERS[form](story, stream)
+                else:
+                    lines = export_jsonl(story, stream, addressees=addressees)
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)
