@@ -45,6 +45,7 @@ THOUGHT = re.compile(
 UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff、，]")
 WORD = re.compile(r"[^\W\d_]+")
 LAST_WORD = re.compile(r"([^\W\d_]+)\W*$")
+TITLE_WORDS = 7
 LONG_NARRATION = 20  # words between two parts of speech after which they are two
 
 
@@ -79,8 +80,15 @@ def _is_utterance(text: str, part: Marked, before: str, after: str, goes_on: boo
     verb = LAST_WORD.search(before)
     if verb is not None and verb[1].casefold() in SPEECH_VERBS:
         return begins
-    has_several_words = " " in words or "\n" in words
-    return ends and has_several_words and (begins or goes_on)
+    if not ends or not (begins or goes_on):
+        return False
+    listed = words.split(maxsplit=TITLE_WORDS)
+    if len(listed) == 1:
+        return False
+    is_title = (
+        len(listed) <= TITLE_WORDS and words[-1] == "." and all(word[0].isupper() for word in listed if len(word) > 3)
+    )
+    return not is_title
 
 
 def speaker_changes(between: str) -> bool:
