@@ -64,6 +64,10 @@ class SourceFile:
         except OSError as error:
             raise InputError(f"cannot be opened: {error.strerror}", self.path) from error
 
+    def reopened(self, progress: Progress | None = None) -> SourceFile:
+        """The same source, to be read once more; `units` are counted anew."""
+        return SourceFile(self.path, progress or _no_progress)
+
     def at(self, line: int) -> Source:
         return Source(self.path.name, line)
 
