@@ -28,7 +28,16 @@ CHUNK = 1 << 16
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 SIGNATURE = b"PK\x03\x04"
 SIZE_UNKNOWN, ENCRYPTED = 0x8, 0x1
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError, struct.error)
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
 
 
 def leading_names(head: bytes) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What an EPUB says about itself: its title and language, the order of its documents, and its table of contents.
 
-    META-INF/container.xml -> the package file (OPF) -> manifest (id -> document), spine (the reading order),
-    guide and landmarks (which documents are cover, imprint, contents), nav document or NCX (titles of chapters)
+META-INF/container.xml -> the package file (OPF) -> manifest (id -> document), spine (the reading order),
+guide and landmarks (which documents are cover, imprint, contents), nav document or NCX (titles of chapters)
 """
 
 from __future__ import annotations

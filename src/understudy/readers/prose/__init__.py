@@ -1,0 +1,1 @@
+"""Prose: novels and other running text in which people speak."""
