@@ -15,7 +15,7 @@ QUOTED = re.compile(r'"([^"]+)"')
 
 def prose_of(text: str) -> Prose:
     """Every paragraph's quoted parts are one quotation; there is one chapter."""
-    paragraphs, quotations = [], []
+    paragraphs, quotations = list[Paragraph](), list[Quotation]()
     for match in PARAGRAPH.finditer(text):
         parts = tuple(Span(match.start() + part.start(1), match.start() + part.end(1)) for part in
                       QUOTED.finditer(match[0]))  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from understudy.quotations.prose import Span
-from understudy.readers.events import Event, Reader, Speech, Unread
+from understudy.readers.events import Event, Reader, Unread
 from understudy.readers.source import HEAD_BYTES, Progress, SourceFile
 
 __all__ = ["ExtractedText", "LeftOut", "TextSource", "join_paragraphs", "script_events", "story_events"]
@@ -70,29 +70,19 @@ def join_paragraphs(paragraphs: Iterable[tuple[str, bool]]) -> tuple[str, tuple[
 
 
 def story_events(source: SourceFile, extracted: ExtractedText) -> Iterator[Event]:
-    """The events of prose, and what was left out; an error where nobody speaks."""
+    """The events of prose, and what was left out."""
     from understudy.readers.prose.reading import prose_events
 
     source.units = sum(not line.isspace() for line in extracted.text.split("\n") if line)
-    events = prose_events(source, extracted.text, extracted.headings, extracted.title)
-    yield from _spoken(source, events, extracted.left_out)
+    yield from prose_events(source, extracted.text, extracted.headings, extracted.title)
+    yield from _unread(source, extracted.left_out)
 
 
 def script_events(source: SourceFile, reader: Reader, text: str, left_out: Sequence[LeftOut]) -> Iterator[Event]:
     """The events that a reader of plain text gives for the text of a container."""
     view = TextSource(source.path, text=text)
-    yield from _spoken(source, reader.events(view), ())
+    yield from reader.events(view)
     source.units = view.units
-    yield from _unread(source, left_out)
-
-
-def _spoken(source: SourceFile, events: Iterator[Event], left_out: Sequence[LeftOut]) -> Iterator[Event]:
-    speeches = 0
-    for event in events:
-        speeches += isinstance(event, Speech)
-        yield event
-    if not speeches:
-        raise source.error("nobody speaks in it: there are no quotations and no 'NAME: text'; is it a story?")
     yield from _unread(source, left_out)
 
 

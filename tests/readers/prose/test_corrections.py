@@ -215,7 +215,7 @@ def test_what_is_wrong_is_said_with_its_line(path: Path, written: str, message: 
         read_corrections(path)
 
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40)
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
 
 
 @given(quotes=st.lists(TEXT.filter(lambda text: text.strip() and '"' not in text), min_size=1, max_size=5))

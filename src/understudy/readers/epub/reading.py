@@ -26,7 +26,7 @@ MOST_IN_IMPRINT = 4_000  # characters
 FEWEST_LINKS = 3  # in a row: a table of contents
 NEAR = 3  # blocks in which a heading belongs to where the contents lead
 LONGEST_HEADING = 120
-LARGEST_TEXT = 32 * 1024 * 1024  # characters
+LARGEST_MARKUP = 64 * 1024 * 1024  # bytes of all documents
 NOT_LETTER = re.compile(r"\W+")
 
 
@@ -47,15 +47,16 @@ def epub_text(source: SourceFile) -> ExtractedText:
         package = read_package(archive)
         blocks, left_out = list[TextBlock](), list[LeftOut]()
         size = marks = 0
-        for path, unread in package.spine:
+        for path, unread in dict(package.spine).items():  # a document that is named twice is read once
             if path not in archive:
                 left_out.append(LeftOut(path, "is in the reading order, but not in the archive"))
                 continue
-            document = document_text(archive.read(path))
+            part = archive.read(path)
+            size += len(part.content)
+            if size > LARGEST_MARKUP:
+                raise source.error(f"has documents of over {LARGEST_MARKUP // 2**20} MiB: this is no book")
+            document = document_text(part)
             marks += document.note_marks
-            size += sum(len(block.text) for block in document.blocks)
-            if size > LARGEST_TEXT:
-                raise source.error(f"has a text of over {LARGEST_TEXT:,} characters: this is no book")
             read, skipped = _sorted_out(document.blocks, unread)
             left_out += _grouped(path, skipped)
             blocks += _with_contents(read, [entry for entry in package.contents if entry.path == path])

@@ -235,11 +235,14 @@ def _html_tokens(part: ArchivePart) -> Iterable[Token]:
     if "\0" in text:
         raise part.error("holds NUL bytes: the file is damaged")
     parser = _HtmlTokens()
-    for piece in _pieces(text):
-        parser.feed(piece)
-        if len(parser.rawdata) > LONGEST_BLOCK // 4:  # it would be looked through again with every piece
-            raise part.error("a tag that never ends: the file is damaged")
-    parser.close()
+    try:
+        for piece in _pieces(text):
+            parser.feed(piece)
+            if len(parser.rawdata) > LONGEST_BLOCK // 4:  # it would be looked through again with every piece
+                raise part.error("a tag that never ends: the file is damaged")
+        parser.close()
+    except AssertionError as error:  # the parser's word for a declaration that is none
+        raise part.error(f"is not well-formed ({error}): the file is damaged", parser.getpos()[0]) from error
     return parser.tokens
 
 
