@@ -15,7 +15,7 @@ from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, Prose
 from understudy.story import Source
 
-__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Attributed", "Progress", "SourceFile", "universal_lines"]
+__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Attributed", "Progress", "SourceFile", "no_progress", "universal_lines"]
 
 HEAD_BYTES = 64 * 1024
 LONGEST_LINE = 8 * 1024 * 1024
@@ -28,7 +28,7 @@ Attributed = Callable[[Prose, Sequence[Attribution]], None]
 """Given a text and who was taken to say each of its quotations, before an author's corrections."""
 
 
-def _no_progress(_: int) -> None:
+def no_progress(_: int) -> None:
     pass
 
 
@@ -50,7 +50,7 @@ class SourceFile:
     """
 
     path: Path
-    progress: Progress = _no_progress
+    progress: Progress = no_progress
     units: int = field(default=0, init=False)
     story_folder: Path | None = field(default=None, kw_only=True)
     attributed: Attributed | None = field(default=None, kw_only=True)
@@ -75,7 +75,7 @@ class SourceFile:
 
     def reopened(self, progress: Progress | None = None) -> SourceFile:
         """The same source, to be read once more; `units` are counted anew."""
-        return SourceFile(self.path, progress or _no_progress)
+        return SourceFile(self.path, progress or no_progress)
 
     def at(self, line: int) -> Source:
         return Source(self.path.name, line)

@@ -113,9 +113,8 @@ def test_where_the_contents_lead_there_is_a_heading(book: Book, contents: dict[s
         "b.xhtml": "<h2>III. The Money</h2><p>It was gone.</p>",
         "c.xhtml": "<p>Nobody's.</p>",
     }
-    extracted = book(
-        epub(documents, **contents, spine=["a.xhtml", "b.xhtml", *(["c.xhtml"] if "nav" in contents else [])])
-    )  # type: ignore[arg-type]
+    spine = ["a.xhtml", "b.xhtml", *(["c.xhtml"] if "nav" in contents else [])]
+    extracted = book(epub(documents, nav=contents.get("nav", ""), ncx=contents.get("ncx", ""), spine=spine))
     assert extracted.text.split("\n\n") == [
         "THE KITCHEN", "It was night.", "The Yard", "It was day.", "III. The Money", "It was gone.",
     ]  # fmt: skip

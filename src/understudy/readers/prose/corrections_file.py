@@ -11,11 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from understudy.quotations.prose import Attribution, Prose
-from understudy.readers.prose.corrections import Corrections, QuotationEntry, SpeakerDecision, read_corrections
+from understudy.readers.prose.corrections import (
+    Corrections,
+    QuotationEntry,
+    SpeakerDecision,
+    quotations_file_of,
+    read_corrections,
+)
 from understudy.readers.prose.quotation_matching import context_of
+from understudy.readers.source import Attributed, SourceFile
 from understudy.storyfile.toml_file import replace_text, toml_value
 
-__all__ = ["doubtful_quotations", "render_corrections", "write_corrections", "write_doubtful"]
+__all__ = ["DoubtfulQuotations", "doubtful_quotations", "render_corrections", "write_corrections", "write_doubtful"]
 
 HEADER = """\
 # Quotations whose speaker is doubtful. Decide with `understudy quotations`, or here:
@@ -26,6 +33,26 @@ ID_LENGTH = 8
 LONGEST_PASSAGE = 400
 MOST_CANDIDATES = 6
 MOST_LISTED = 3_000  # undecided quotations, the least sure: a person decides about fewer, and the file stays readable
+
+
+class DoubtfulQuotations:
+    """Notes who was taken to say what in the sources of a story while it is read; lists what is doubtful afterwards."""
+
+    def __init__(self, bound: float | None = None) -> None:
+        """Without a bound, that of the list that lies beside a source, or the default."""
+        self._bound = bound
+        self._readings: list[tuple[SourceFile, Prose, Sequence[Attribution]]] = []
+
+    def noting(self, source: SourceFile) -> Attributed:
+        return lambda prose, attributions: self._readings.append((source, prose, attributions))
+
+    def write(self) -> list[Corrections]:
+        """Write the lists, one beside each source or one in its story folder, and return them."""
+        lists = dict[Path, Corrections]()
+        for source, prose, attributions in self._readings:
+            path = quotations_file_of(source.story_folder or source.path)
+            lists[path] = write_doubtful(path, prose, attributions, self._bound, source.path.name)
+        return list(lists.values())
 
 
 def write_doubtful(
