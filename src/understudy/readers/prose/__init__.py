@@ -1,1 +1,5 @@
-"""Prose: novels and other running text in which people speak."""
+"""Novels and stories: running text, in which people speak between quotation marks."""
+
+from understudy.readers.prose.reading import READER, prose_events
+
+__all__ = ["READER", "prose_events"]
