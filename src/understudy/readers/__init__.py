@@ -8,7 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import card, hpd, personachat, script, speeches, story_folder, tei, transcript, tvshowguess
+from understudy.readers import (
+    card,
+    convokit,
+    hpd,
+    messages,
+    personachat,
+    script,
+    sharegpt,
+    sillytavern,
+    speeches,
+    story_folder,
+    tei,
+    transcript,
+    tvshowguess,
+)
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.events import Reader
@@ -44,6 +58,10 @@ READERS: tuple[Reader, ...] = (
     hpd.READER,
     hpd.RELATIONS,
     tvshowguess.READER,
+    sillytavern.READER,
+    convokit.READER,
+    sharegpt.READER,
+    messages.READER,
     speeches.READER,
     personachat.READER,
     script.READER,
@@ -101,7 +119,9 @@ def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Pat
     path = embedded(str(inputs[0])) or Path(inputs[0])
     if path.is_dir():
         cast_file = path / story_folder.CAST
-        return _in_story_order(story_folder.scripts_in(path)), cast_file if cast_file.is_file() else None, path.name
+        utterances = convokit.utterances_in(path)
+        scripts = [utterances] if utterances else _in_story_order(story_folder.scripts_in(path))
+        return scripts, cast_file if cast_file.is_file() else None, path.name
     if not path.exists():
         raise InputError(f"no such file; '{EMBEDDED[0]}' is the story that comes with Understudy", path)
     return [path], None, path.stem
