@@ -7,8 +7,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from understudy.cards.charx import charx_of
 from understudy.cards.document import card_of
 from understudy.cards.file import png_of
+from understudy.cards.png import portrait
 
 __all__ = ["SAMPLES", "Sample"]
 
@@ -119,7 +121,7 @@ SILLYTAVERN: list[dict[str, object]] = [
     ),
     {"name": "System", "is_user": False, "is_system": True, "mes": "Welcome!", "extra": {"type": "welcome"}},
 ]
-CONVOKIT = [
+CONVOKIT: list[dict[str, object]] = [
     {"id": f"u{number}", "conversation_id": conversation, "speaker": speaker, "text": text, "reply-to": reply,
      "timestamp": None, "meta": {}, "vectors": []}
     for number, conversation, speaker, reply, text in (
@@ -208,5 +210,6 @@ SAMPLES: dict[str, Sample] = {
     "sharegpt, JSONL": ("quarrels.jsonl", lambda: _lines(SHAREGPT)),
     "messages": ("tuning.jsonl", lambda: _lines(MESSAGES)),
     "card": ("odile.json", lambda: json.dumps(CARD).encode()),
+    "card, CHARX": ("odile.charx", lambda: charx_of(card_of(CARD), portrait("Odile"), {"assets/other/a.mp3": b"la"})),
     "card, PNG": ("odile.png", lambda: png_of(card_of(CARD))),
 }

@@ -6,8 +6,8 @@
 
 A scene is a session: the next one begins where nobody wrote for `SESSION_GAP_S`. Its setting is the scenario of the
 chat, where it has one. Actions (`*She looks up.*`) stay in the text; of several tries (swipes) the chosen one is read.
-Both of a talk between two are there throughout. A narrator's message is a description; comments, and what the program itself says (its help, its welcome), are unread.
-A message that was only hidden from the prompt was said all the same.
+Both of a talk between two are there throughout. A narrator's message is a description; comments, and what the program
+itself says (its help, its welcome), are unread. A message that was only hidden from the prompt was said all the same.
 
 `send_date` has had four forms: as above, `2023-6-19 @14h 20m 12s 123ms`, ISO 8601, and milliseconds since 1970.
 """
