@@ -26,6 +26,7 @@ from understudy.readers import (
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.events import Reader
+from understudy.readers.lorebook import is_lorebook, lorebook_refused
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.source import Progress, SourceFile
 from understudy.story import LoreEntry
@@ -150,6 +151,8 @@ def reader_of(source: SourceFile, form: str | None = None) -> Reader:
     for reader in READERS:
         if reader.recognises(head, source.path):
             return reader
+        if reader is card.READER and is_lorebook(head):
+            raise lorebook_refused(source)
     names = ", ".join(reader.name for reader in READERS)
     raise UnknownFormat(f"is in no form that can be read ({names})", source.path)
 

@@ -21,7 +21,7 @@ from understudy.readers.source import SourceFile
 __all__ = ["READER"]
 
 OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{")
-TELLING = re.compile(rb'"messages"\s*:\s*\[\s*\{\s*"(?:role|content|name|weight)"\s*:')
+TELLING = re.compile(rb'"messages"\s*:\s*\[\s*(?:\]|\{\s*"(?:role|content|name|weight)"\s*:)')
 BARE = re.compile(
     rb'\s*(?:"(?:name|content)"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*)*+'
     rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool)"'

@@ -107,7 +107,8 @@ class _ChatReading:
         yield from self._message(at, row, extra, text)
 
     def _metadata(self, at: Source, row: Mapping[str, Any]) -> Event:
-        self.user, self.character = (_name(row.get(key)) for key in ("user_name", "character_name"))
+        names = (_name(row.get(key)) for key in ("user_name", "character_name"))
+        self.user, self.character = ("" if name == UNUSED else name for name in names)
         metadata = row.get("chat_metadata")
         scenario = metadata.get("scenario") if isinstance(metadata, dict) else None
         if isinstance(scenario, str):
@@ -176,8 +177,7 @@ def _message_text(row: Mapping[str, Any]) -> str | None:
 
 
 def _name(value: object) -> str:
-    name = " ".join(value.split()) if isinstance(value, str) else ""
-    return "" if name == UNUSED else name
+    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def _shown(row: Mapping[str, Any]) -> str:
