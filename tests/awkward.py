@@ -21,7 +21,8 @@ HERE = Source("made.txt", 1)
 NAMES = ["Odile", "Mr. O'Neil", "System", "human", "GPT", "User", "Assistant", "unused", "tool", "ZITA", "名前",
          "Émile: the elder", "[description]", "1", '"Bo"', "Anna and Bob", "Everyone"]  # fmt: skip
 TEXTS = ["{{user}}, wait.", "<BOT> says", "{{// nothing}} something", "You are Odile, a pianist.", "*He waves.*",
-         "你好。", '{"mes": 1}', "null", "\\n", "\u200b.", "𝔘nicode 👩‍👧", "<START>", "name: text", "[a", "#1"]  # fmt: skip
+         "你好。",
+         '{"mes": 1}', "null", "\\n", "\u200b.", "𝔘nicode 👩‍👧", "<START>", "name: text", "[a", "#1"]  # fmt: skip
 
 
 class AwkwardScene(NamedTuple):
