@@ -54,4 +54,4 @@ def test_any_story_with_lines_reads_back(tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("corpus") / "out"
     export_convokit(story, folder)
     assert told(read(folder)) == [scene for scene in told(story) if scene.lines]
-    assert read(folder).title == "out"
+    assert read(folder).title == story.title

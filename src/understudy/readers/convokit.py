@@ -34,12 +34,14 @@ __all__ = ["DESCRIPTION", "MARK", "READER", "utterances_in"]
 
 UTTERANCES = ("utterances.jsonl", "utterances.json")
 SPEAKERS, CONVERSATIONS = ("speakers.json", "users.json"), ("conversations.json",)
-BESIDE = (*SPEAKERS, *CONVERSATIONS, "corpus.json", "index.json")
+CORPUS = "corpus.json"
+BESIDE = (*SPEAKERS, *CONVERSATIONS, CORPUS, "index.json")
 MARK, DESCRIPTION = "understudy", "description"
 """The key in an utterance's meta by which an export says that nobody speaks."""
 
 NAMES = ("name", "character_name", "display_name", "full_name", "username")
 SETTINGS = ("setting", "title", "topic", "movie_name")
+TITLES = ("title", "name")
 LONGEST_SHOWN = 200
 
 
@@ -64,7 +66,7 @@ def recognises(head: bytes, _path: Path) -> bool:
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of a corpus, by its utterances."""
     folder = source.path.absolute().parent
-    yield Opening(title=folder.name if utterances_in(folder) else None)
+    yield Opening(title=_title(folder) if utterances_in(folder) else None)
     index = _UtteranceIndex(source)
     names = _labels(index.speakers, dict(_metadata(folder, SPEAKERS, NAMES, index.speakers)))
     settings = dict(_metadata(folder, CONVERSATIONS, SETTINGS, index.conversations))
@@ -144,6 +146,14 @@ class _UtteranceIndex:
             parent = parents[number]
             times[number] = max(self._times[number], -math.inf if parent is None else times.get(parent, -math.inf))
         return sorted(order, key=lambda number: times[number])
+
+
+def _title(folder: Path) -> str:
+    """What corpus.json calls the corpus, else the folder's name."""
+    path = folder / CORPUS
+    members = json_members(SourceFile(path)) if path.is_file() and path.stat().st_size else ()
+    titles = {location.key: value for location, value in members if location.key in TITLES and isinstance(value, str)}
+    return next((titles[key] for key in TITLES if titles.get(key, "").strip()), folder.name)
 
 
 def _labels(speakers: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
