@@ -99,6 +99,16 @@ def test_a_lorebook_in_a_charx_file() -> None:
     assert entry.content == "It was sold."
 
 
+def test_an_archive_behind_a_jpeg_picture(tmp_path: Path) -> None:
+    path = tmp_path / "odile.jpeg"
+    path.write_bytes(b"\xff\xd8\xff\xe0 a picture \xff\xd9" + charx_of(card(), ICON))
+    assert is_charx(path)
+    assert read_card(path).name == "Odile"
+    assert read_charx(path).icon == ICON
+    path.write_bytes(b"\xff\xd8\xff\xe0 a picture \xff\xd9")
+    assert not is_charx(path)
+
+
 def test_a_zip_bomb_is_refused_where_it_goes_on_too_long(tmp_path: Path) -> None:
     bomb = archive(card_json=b" " * (16 * 1024 * 1024 + 1))
     assert len(bomb) < 100_000

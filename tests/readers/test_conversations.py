@@ -129,6 +129,21 @@ def test_a_first_message_longer_than_the_head() -> None:
     assert len(said(found)) == 2
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"id": 1, "weight": 0.5, "from": "human", "value": "Hello."},
+        {"markdown": None, "text": 'a "quoted" {brace} [and] more', "from": "human", "value": "Hello."},
+        {"value": "Hello.", "from": "human"},
+    ],
+)
+def test_keys_stand_in_any_order(first: dict[str, Any]) -> None:
+    found = events([{"tags": ["a"], "note": "see [1]", "conversations": [first]}])
+    assert said(found) == [("User", "Hello.")]
+    assert not messages.READER.recognises(json.dumps({"conversations": [first]}).encode(), Path("x"))
+    assert not sharegpt.READER.recognises(json.dumps({"conversations": ["text"], "from": 1}).encode(), Path("x"))
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)
     | st.dictionaries(st.sampled_from(["from", "value", "role", "content", "name", "text", "system"]), inner),

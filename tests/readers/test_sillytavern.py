@@ -115,6 +115,16 @@ def test_chub_s_messages_and_several_chats_in_order(tmp_path: Path) -> None:
     assert story.levels == ("part", "scene", "line")
 
 
+def test_a_header_longer_than_the_head_and_a_folder_of_chats(tmp_path: Path) -> None:
+    long = {**HEADER, "chat_metadata": {"note_prompt": "long " * 20_000}}
+    for first in (long, dict(reversed(long.items())), message("long " * 20_000)):
+        assert len(events(first, message("Short."))) > 2
+    for day in (9, 10, 11):
+        path = tmp_path / f"Odile - 2024-7-{day}@01h31m37s.jsonl"
+        path.write_text("\n".join(map(json.dumps, [HEADER, message(f"Day {day}.")])))
+    assert [line.text for scene in read(tmp_path).scenes() for line in scene.lines] == ["Day 9.", "Day 10.", "Day 11."]
+
+
 @pytest.mark.parametrize(
     "written",
     ["June 19, 2023 2:20pm", "2023-6-19 @14h 20m 00s 123ms", "2023-06-19@14h20m00s", "2023-06-19T14:20:00.000Z",

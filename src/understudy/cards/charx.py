@@ -24,7 +24,7 @@ from understudy.cards.png import parse_png
 from understudy.errors import InputError
 
 __all__ = [
-    "ZIP",
+    "ARCHIVES",
     "Charx",
     "CharxAsset",
     "charx_of",
@@ -35,7 +35,10 @@ __all__ = [
     "read_charx",
 ]
 
-ZIP = b"PK\x03\x04"
+ZIP, JPEG = b"PK\x03\x04", b"\xff\xd8\xff"
+ARCHIVES = (ZIP, JPEG)
+"""What a CHARX file may begin with: some programs put a JPEG picture in front of the archive."""
+
 CARD = "card.json"
 SCHEMES = ("embeded://", "embedded://")  # the first is how the specification spells it
 MAIN_ICON = "assets/icon/images/main.png"
@@ -65,10 +68,10 @@ class Charx:
     assets: tuple[CharxAsset, ...]
 
 
-def is_charx(path: Path) -> bool:
-    """Whether a zip file has a card at its top."""
+def is_charx(file: Path | bytes) -> bool:
+    """Whether a file (or the content of one) is an archive with a card at its top."""
     try:
-        with _archive(path, path) as archive:
+        with _archive(file, None) as archive:
             return CARD in archive.namelist()
     except (InputError, OSError):
         return False
@@ -161,7 +164,7 @@ def _check_list(file: Path | bytes, path: Path | None) -> None:
             tail = stream.read()
     end = tail.rfind(END)
     if end < 0 or len(tail) < end + END_BYTES:
-        raise InputError(f"is a zip file that breaks off: {AGAIN}", path)
+        raise InputError(f"holds no CHARX archive, or one that breaks off: {AGAIN}", path)
     count = int.from_bytes(tail[end + 10 : end + 12], "little")
     length = int.from_bytes(tail[end + 12 : end + 16], "little")
     is_large = tail[max(0, end - ZIP64_BYTES) : end].startswith(ZIP64)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from understudy.cards.charx import ZIP, charx_of, icon_path, read_charx
+from understudy.cards.charx import ARCHIVES, charx_of, icon_path, read_charx
 from understudy.cards.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
 from understudy.cards.png import (
     SIGNATURE,
@@ -40,12 +40,12 @@ BACKFILLED = "(A V3 card, here in V2 form: a program that reads V3 cards shows a
 
 def read_card(path: Path) -> Card:
     """The card in a JSON, PNG or CHARX file."""
-    return read_charx(path).card if _is_zip(path) else parse_card(_content(path), path)
+    return read_charx(path).card if _is_archive(path) else parse_card(_content(path), path)
 
 
 def parse_card(content: bytes, path: Path | None = None) -> Card:
     """The card in the content of a JSON, PNG or CHARX file."""
-    if content.startswith(ZIP):
+    if content.startswith(ARCHIVES):
         return read_charx(content, path).card
     if content.startswith(SIGNATURE):
         return _card_in(parse_png(content, path), path)
@@ -99,7 +99,7 @@ def png_of(card: Card, picture: bytes | None = None, path: Path | None = None) -
 
 def picture_of(content: bytes, path: Path | None = None) -> bytes | None:
     """The picture that a card came in, without the card, or the icon beside it; None for a card in JSON."""
-    if content.startswith(ZIP):
+    if content.startswith(ARCHIVES):
         return read_charx(content, path).icon
     if not content.startswith(SIGNATURE):
         return None
@@ -113,10 +113,10 @@ def _checked(picture: bytes | None, path: Path | None) -> bytes | None:
     return picture
 
 
-def _is_zip(path: Path) -> bool:
+def _is_archive(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(len(ZIP)) == ZIP
+            return file.read(len(max(ARCHIVES, key=len))).startswith(ARCHIVES)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path) from error
 

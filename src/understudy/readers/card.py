@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from understudy.cards.charx import ZIP, Charx, is_charx, read_charx
+from understudy.cards.charx import ARCHIVES, Charx, is_charx, read_charx
 from understudy.cards.document import (
     Card,
     CardNames,
@@ -65,7 +65,7 @@ def recognises(head: bytes, path: Path) -> bool:
     """Any PNG, for the card may lie behind the picture; a zip file with a card; JSON with fields of cards alone."""
     if head.startswith(SIGNATURE):
         return True
-    if head.startswith(ZIP):
+    if head.startswith(ARCHIVES):
         return is_charx(path)
     text = head.decode(json.detect_encoding(head), "ignore").lstrip("\ufeff \t\r\n")
     return text.startswith("{") and MARKS.search(text) is not None
@@ -83,7 +83,7 @@ def events(source: SourceFile) -> Iterator[Event]:
 
 def _charx(source: SourceFile) -> Charx | None:
     """A CHARX file, which may be large: of its assets only the icon is read."""
-    if not source.head().startswith(ZIP):
+    if not source.head().startswith(ARCHIVES):
         return None
     charx = read_charx(source.path)
     source.progress(source.size)

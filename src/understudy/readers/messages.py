@@ -14,28 +14,26 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.readers.conversations import conversation_events
+from understudy.readers.conversations import conversation_events, has_messages
 from understudy.readers.events import Event, Reader
 from understudy.readers.source import SourceFile
 
 __all__ = ["READER"]
 
-OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{")
-TELLING = re.compile(rb'"messages"\s*:\s*\[\s*(?:\]|\{\s*"(?:role|content|name|weight)"\s*:)')
+KEY = "messages"
 BARE = re.compile(
-    rb'\s*(?:"(?:name|content)"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*)*+'
+    rb'(?:\xef\xbb\xbf)?\s*\[?\s*\{\s*(?:"(?:name|content)"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*)*+'
     rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool)"'
 )
 
 
 def recognises(head: bytes, _path: Path) -> bool:
-    begins = OBJECT.match(head)
-    return begins is not None and (BARE.match(head, begins.end()) is not None or TELLING.search(head) is not None)
+    return BARE.match(head) is not None or has_messages(head, KEY)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file."""
-    return conversation_events(source, "messages")
+    return conversation_events(source, KEY)
 
 
 READER = Reader("messages", recognises, events)

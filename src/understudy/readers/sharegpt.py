@@ -10,27 +10,25 @@ who speaks in the role. See `conversations` for what becomes of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.readers.conversations import conversation_events
+from understudy.readers.conversations import conversation_events, has_messages
 from understudy.readers.events import Event, Reader
 from understudy.readers.source import SourceFile
 
 __all__ = ["READER"]
 
-OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{")
-TELLING = re.compile(rb'"conversations"\s*:\s*\[\s*(?:\]|\{\s*"(?:from|value|role|content|name|weight)"\s*:)')
+KEY = "conversations"
 
 
 def recognises(head: bytes, _path: Path) -> bool:
-    return OBJECT.match(head) is not None and TELLING.search(head) is not None
+    return has_messages(head, KEY)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file."""
-    return conversation_events(source, "conversations")
+    return conversation_events(source, KEY)
 
 
 READER = Reader("sharegpt", recognises, events)

@@ -50,6 +50,9 @@ PROGRAM = frozenset({"system", "sillytavern system"})
 CLOCK = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})\s*@\s*(\d{1,2})h\s*(\d{1,2})m(?:\s*(\d{1,2})s)?(?:\s*\d+ms)?")
 WORDED = "%B %d, %Y %I:%M%p"
 FIRST_MILLISECONDS = 10**11  # below it a number is seconds, above it milliseconds
+LONGER_THAN_HEAD = re.compile(
+    rb'\s*\{\s*(?:"user_name"\s*:|"chat_metadata"\s*:|"name"\s*:[^\n]{0,300}?"is_user"\s*:\s*(?:true|false))'
+)
 LONGEST_SHOWN = 200
 
 
@@ -61,8 +64,7 @@ def recognises(head: bytes, _path: Path) -> bool:
     try:
         row = json.loads(first)
     except (ValueError, RecursionError):
-        # a first message longer than the head: its fields begin the row, and `mes` comes after them
-        return re.match(rb'\s*\{\s*"name"\s*:.{0,300}?"is_user"\s*:\s*(?:true|false)', first, re.DOTALL) is not None
+        return LONGER_THAN_HEAD.match(first) is not None
     return isinstance(row, dict) and (_is_metadata(row) or ("mes" in row and ("is_user" in row or "name" in row)))
 
 
