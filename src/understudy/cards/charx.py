@@ -105,13 +105,13 @@ def read_assets(path: Path) -> dict[str, bytes]:
     return assets
 
 
-def missing_assets(card: Card, held: Collection[str] = (), has_picture: bool = False) -> tuple[str, ...]:
-    """The paths of the assets that a card names as lying beside it, and that are not among those held.
+def missing_assets(card: Card, available: Collection[str] = (), has_picture: bool = False) -> tuple[str, ...]:
+    """The paths of the assets that a card names as lying beside it, and that are not among those available.
 
     With `has_picture` the main icon is not missed.
     """
     listed = (asset for asset in _listed(card) if not (has_picture and _is_main_icon(asset)))
-    return tuple(path for asset in listed if (path := _embedded_path(asset)) is not None and path not in held)
+    return tuple(path for asset in listed if (path := _embedded_path(asset)) is not None and path not in available)
 
 
 def charx_of(card: Card, picture: bytes | None = None, assets: Mapping[str, bytes] | None = None) -> bytes:

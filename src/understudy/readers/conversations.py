@@ -22,7 +22,7 @@ from understudy.readers.names import is_group
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Source
 
-__all__ = ["ASSISTANT", "ROLES", "USER", "ChatMessage", "conversation_events", "has_messages", "parse_message"]
+__all__ = ["ASSISTANT", "ROLES", "USER", "RoleMessage", "conversation_events", "has_messages", "parse_message"]
 
 USER, ASSISTANT = "User", "Assistant"
 ROLES: Mapping[str, str] = {
@@ -51,7 +51,7 @@ def has_messages(head: bytes, key: str) -> bool:
     return OBJECT.match(head) is not None and re.search(b'"%s"\\s*:%s' % (key.encode(), LIST), head) is not None
 
 
-class ChatMessage(NamedTuple):
+class RoleMessage(NamedTuple):
     """One message: a role as it was written, the name it carries, and its text."""
 
     role: str
@@ -59,7 +59,7 @@ class ChatMessage(NamedTuple):
     text: str
 
 
-def parse_message(message: Any) -> ChatMessage | None:
+def parse_message(message: Any) -> RoleMessage | None:
     """A message with `from` and `value`, or with `role` and `content`; None for what is neither."""
     if not isinstance(message, dict):
         return None
@@ -70,7 +70,7 @@ def parse_message(message: Any) -> ChatMessage | None:
         return None
     if not content and (message.get("tool_calls") or message.get("function_call")):
         role = "tool"
-    return ChatMessage(_one_line(role), _one_line(name) if isinstance(name, str) else "", (content or "").strip())
+    return RoleMessage(_one_line(role), _one_line(name) if isinstance(name, str) else "", (content or "").strip())
 
 
 def conversation_events(source: SourceFile, key: str) -> Iterator[Event]:
@@ -115,9 +115,10 @@ class _ConversationReading:
         for message in messages:
             yield from self._message(at, message)
         known = {self.key, "id", "setting", "system"}
-        if others := {key: value for key, value in record.items() if key not in known and value not in (None, "", [])}:
+        more = {key: value for key, value in record.items() if key not in known and value not in (None, "", [])}
+        if more:
             self.source.units += 1
-            yield Unread(at, _shown(others), f"not talk: {', '.join(list(others)[:5])[:LONGEST_SHOWN]}")
+            yield Unread(at, _shown(more), f"not talk: {', '.join(list(more)[:5])[:LONGEST_SHOWN]}")
 
     def _message(self, at: Source, message: Any) -> Iterator[Event]:
         parsed = parse_message(message)
