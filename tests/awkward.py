@@ -19,7 +19,7 @@ __all__ = ["AwkwardScene", "awkward_scenes", "story_of", "told"]
 
 HERE = Source("made.txt", 1)
 NAMES = ["Odile", "Mr. O'Neil", "System", "human", "GPT", "User", "Assistant", "unused", "tool", "ZITA", "名前",
-         "Émile: the elder", "[description]", "1", '"Bo"', "Anna and Bob", "Everyone"]  # fmt: skip
+         "Émile: the elder", "[description]", "1", '"Bo"', "Anna and Bob", "Everyone", "Author"]  # fmt: skip
 TEXTS = ["{{user}}, wait.", "<BOT> says", "{{// nothing}} something", "You are Odile, a pianist.", "*He waves.*",
          "你好。",
          '{"mes": 1}', "null", "\\n", "\u200b.", "𝔘nicode 👩‍👧", "<START>", "name: text", "[a", "#1"]  # fmt: skip
@@ -41,9 +41,12 @@ names = st.lists(st.sampled_from(NAMES) | words, min_size=1, max_size=5, unique_
 
 @st.composite
 def awkward_scenes(draw: st.DrawFn) -> list[AwkwardScene]:
-    speakers = [None, *draw(names)]
-    lines = st.lists(st.tuples(st.sampled_from(speakers), texts), max_size=5).map(tuple)
-    return draw(st.lists(st.builds(AwkwardScene, st.just("") | texts, lines), min_size=1, max_size=4))
+    """Scenes in which somebody speaks, for a story where nobody does is refused."""
+    people = draw(names)
+    lines = st.lists(st.tuples(st.sampled_from([None, *people]), texts), max_size=5).map(tuple)
+    scenes = draw(st.lists(st.builds(AwkwardScene, st.just("") | texts, lines), max_size=3))
+    spoken = AwkwardScene(draw(st.just("") | texts), ((people[0], draw(texts)),))
+    return draw(st.permutations([*scenes, spoken]))
 
 
 def story_of(scenes: list[AwkwardScene]) -> Story:

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.errors import InputError
 from understudy.readers.assembly import Assembly
-from understudy.readers.events import Description, Opening, Speech
+from understudy.readers.events import Description, Event, Opening, Speech
 from understudy.readers.source import SourceFile
 from understudy.storyfile import Story, StoryWriter
 
@@ -17,7 +17,7 @@ def written(folder: Path) -> Path:
     source.units = 2
     with StoryWriter(folder / "novel.story") as writer:
         assembly = Assembly(writer)
-        events = [
+        events: list[Event] = [
             Opening(),
             Speech(source.at(1), ("Ines",), "Yes, come.", spans=((1, 5), (16, 21)), confidence=0.75),
             Description(source.at(1), "she said", units=0, spans=((7, 15),)),
@@ -37,6 +37,10 @@ def path(tmp_path: Path) -> Path:
 def test_a_line_has_all_parts_of_its_quotation_and_how_surely_it_is_somebodys(path: Path) -> None:
     spans = [(line.line.text, line.spans, line.confidence) for line in Story.open(path).spans()]
     assert spans == [("Yes, come.", ((1, 5), (16, 21)), 0.75), ("she said", ((7, 15),), None)]
+
+
+def test_how_surely_speakers_are_known_is_counted(path: Path) -> None:
+    assert Story.open(path).attributed_lines() == (1, 0.75, 0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
 from understudy.documents import reading_document
 from understudy.readers import sources_of
-from understudy.storyfile import Story
+from understudy.storyfile import DOUBTFUL, Story
 
 __all__ = ["read"]
 
@@ -111,6 +111,7 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
         out.print(f"Every source line is accounted for: {added} = {units:,}.")
     else:
         out.print(f"The counts do not add up: {added} is not {units:,} source lines. Please report this.", style="red")
+    _show_speakers(out, story)
     _show_unread(out, story, unread)
     _show_cast(out, story)
     scenes, lines = story.count()
@@ -118,6 +119,16 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     note = " (choose another place with -o)" if named else ""
     out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
+
+
+def _show_speakers(out: Screen, story: Story) -> None:
+    attributed = story.attributed_lines()
+    if attributed.confidence is None:
+        return
+    out.print(
+        f"Who speaks is worked out for {attributed.lines:,} lines, {attributed.confidence:.0%} sure on average; "
+        f"{attributed.doubtful:,} are doubtful (below {DOUBTFUL:.0%})."
+    )
 
 
 def _show_unread(out: Screen, story: Story, unread: int | None) -> None:

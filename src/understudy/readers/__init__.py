@@ -28,6 +28,7 @@ from understudy.readers.casttoml import read_cast
 from understudy.readers.events import Reader
 from understudy.readers.lorebook import is_lorebook, lorebook_refused
 from understudy.readers.probes import Probe, read_probes
+from understudy.readers.recognition import unknown_format
 from understudy.readers.source import Progress, SourceFile
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
@@ -101,6 +102,8 @@ def read(
         for source, reader in zip(source_files, file_readers):
             assembly.add_file(source, reader.name, reader.events(source))
         assembly.add_lore(lore)
+        if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for such a script
+            assembly.check_speakers()
         assembly.finish(default_title=title)
         if into is not None:
             return Story.open(into, annotated)
@@ -153,14 +156,16 @@ def reader_of(source: SourceFile, form: str | None = None) -> Reader:
             return reader
         if reader is card.READER and is_lorebook(head):
             raise lorebook_refused(source)
-    names = ", ".join(reader.name for reader in READERS)
-    raise UnknownFormat(f"is in no form that can be read ({names})", source.path)
+    raise unknown_format(source, [reader.name for reader in READERS])
 
 
 def reader_named(form: str) -> Reader:
-    for reader in READERS:
-        if reader.name == form:
-            return reader
+    """The reader of a format by its name, or by the beginning of it that no other has: 'tei' for 'TEI drama'."""
+    wanted = form.strip().casefold()
+    named = [reader for reader in READERS if wanted and reader.name.casefold().startswith(wanted)]
+    exact = [reader for reader in named if reader.name.casefold() == wanted]
+    if len(exact or named) == 1:
+        return (exact or named)[0]
     known = [reader.name for reader in READERS]
     raise InputError(f"there is no format '{form}'{did_you_mean(form, known)}: one of {', '.join(known)}")
 
