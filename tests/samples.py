@@ -147,7 +147,7 @@ MESSAGES = [
         "messages": [
             {"role": "system", "content": "A kitchen at night."},
             {"role": "user", "name": "Bastien", "content": "I sold the noise of it."},
-            {"role": "assistant", "content": f"You sold piano number {number}."},
+            {"role": "assistant", "name": "Odile", "content": f"You sold piano number {number}."},
         ]
     }
     for number in (1, 2)
