@@ -45,8 +45,8 @@ FORMATS = ["jsonl", "parquet", *FOLDERS, *SCRIPTS, *CHATS, POSITIONS]
 @story_argument
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="jsonl", show_default=True,
-    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a ConvoKit corpus (a folder), a screenplay "
-    "in Fountain, a Markdown dialogue, chats, or who speaks where without the text.",
+    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a ConvoKit corpus (a folder), a "
+    "screenplay in Fountain, a Markdown dialogue, chats, or who speaks where without the text.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON and chats: stdout)."
