@@ -39,6 +39,10 @@ def test_a_line_has_all_parts_of_its_quotation_and_how_surely_it_is_somebodys(pa
     assert spans == [("Yes, come.", ((1, 5), (16, 21)), 0.75), ("she said", ((7, 15),), None)]
 
 
+def test_how_surely_speakers_are_known_is_counted(path: Path) -> None:
+    assert Story.open(path).attributed_lines() == (1, 0.75, 0)
+
+
 @pytest.mark.parametrize(
     "damage",
     [

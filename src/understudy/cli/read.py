@@ -15,7 +15,7 @@ from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
 from understudy.documents import reading_document
 from understudy.readers import sources_of
-from understudy.storyfile import Story
+from understudy.storyfile import DOUBTFUL, Story
 
 __all__ = ["read"]
 
@@ -36,11 +36,16 @@ MAIN_CAST = 8
 @click.option("--as", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
+@click.option(
+    "--columns", multiple=True, metavar="KIND=NAME,...",
+    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
+)  # fmt: skip
 @lore_option
 @force_option
 @json_option
 def read(
     paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
+    columns: tuple[str, ...],
     lore: tuple[Path, ...], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
@@ -55,6 +60,7 @@ def read(
         understudy read friends/*.html -o friends.story
         understudy read my-story/ --unread 20
         understudy read mira.png --lore harbour.json -o mira.story
+        understudy read lines.csv --columns speaker=Sprecher,text=Zeile,scene=Szene
     """
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
@@ -62,7 +68,7 @@ def read(
     existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore])
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
-        story = read_showing(what, into, entries, form=form)
+        story = read_showing(what, into, entries, form=form, columns=_named_columns(columns))
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
@@ -72,6 +78,18 @@ def read(
         print_json(reading_document(story, islice(story.unread(), unread)))
     else:
         _show(story, into, unread, named=output is None)
+
+
+def _named_columns(options: tuple[str, ...]) -> dict[str, str]:
+    """`speaker=Sprecher,text=Zeile` as a mapping."""
+    named: dict[str, str] = {}
+    for pair in ",".join(options).split(","):
+        kind, equals, column = pair.partition("=")
+        if pair.strip() and not equals:
+            raise click.UsageError(f"--columns is given as speaker=NAME,text=NAME, not '{pair}'")
+        if pair.strip():
+            named[kind.strip().lower()] = column.strip()
+    return named
 
 
 def _encode(story: Story, into: Path) -> None:
@@ -111,6 +129,7 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
         out.print(f"Every source line is accounted for: {added} = {units:,}.")
     else:
         out.print(f"The counts do not add up: {added} is not {units:,} source lines. Please report this.", style="red")
+    _show_speakers(out, story)
     _show_unread(out, story, unread)
     _show_cast(out, story)
     scenes, lines = story.count()
@@ -118,6 +137,16 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     note = " (choose another place with -o)" if named else ""
     out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
+
+
+def _show_speakers(out: Screen, story: Story) -> None:
+    attributed = story.attributed_lines()
+    if attributed.confidence is None:
+        return
+    out.print(
+        f"Who speaks is worked out for {attributed.lines:,} lines, {attributed.confidence:.0%} sure on average; "
+        f"{attributed.doubtful:,} are doubtful (below {DOUBTFUL:.0%})."
+    )
 
 
 def _show_unread(out: Screen, story: Story, unread: int | None) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Prose", "Quotation", "Span"]
+__all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Paratext", "Prose", "Quotation", "Span"]
+
+MARKS = " \n\t\"'“‘«»„‚「『‹›"
 
 
 class Span(NamedTuple):
@@ -50,8 +52,20 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
+class Paratext:
+    """What stands in the file but is no part of the story, and why: a licence, a table of contents, a title page."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prose:
-    """A text with its structure. `levels` are the names of a chapter's numbers: ('volume', 'chapter')."""
+    """A text with its structure. `levels` are the names of a chapter's numbers: ('volume', 'chapter').
+
+    Every line that is not blank is in one heading, one paragraph or one paratext. A text without headings has no
+    levels and no chapters. A chapter that no heading announces has an empty span.
+    """
 
     text: str
     language: str
@@ -60,10 +74,18 @@ class Prose:
     paragraphs: tuple[Paragraph, ...]
     quotations: tuple[Quotation, ...]
     title: str | None = None
+    paratexts: tuple[Paratext, ...] = ()
 
     def said(self, quotation: Quotation) -> str:
-        """The words of a quotation, its parts joined."""
-        return " ".join(" ".join(self.text[part.start : part.end].split()) for part in quotation.parts)
+        """The words of a quotation, its parts joined. Where the narrator ends the sentence, so do they."""
+        words = ""
+        end = quotation.parts[0].start
+        for part in quotation.parts:
+            if words.endswith(",") and self.text[max(end, part.start - 6) : part.start].rstrip(MARKS).endswith("."):
+                words = words[:-1] + "."
+            words = f"{words} {' '.join(self.text[part.start : part.end].split())}"
+            end = part.end
+        return words.lstrip()
 
 
 @dataclass(frozen=True, slots=True)

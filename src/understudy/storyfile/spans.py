@@ -11,14 +11,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from understudy.story import Line
 
-__all__ = ["SPANS_VERSION", "LineSpans", "Spans", "span_problems", "write_spans"]
+__all__ = ["DOUBTFUL", "SPANS_VERSION", "AttributedLines", "LineSpans", "Spans", "span_problems", "write_spans"]
 
 SPANS_VERSION = 4
 """The migration that has the tables."""
+
+DOUBTFUL = 0.6
+"""A speaker who is known less surely should be looked at by the story's author."""
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """Character offsets (start, end), in order."""
@@ -31,6 +34,14 @@ class LineSpans:
     line: Line
     spans: Spans
     confidence: float | None
+
+
+class AttributedLines(NamedTuple):
+    """How many lines have speakers that were worked out, how surely on average, and how many are doubtful."""
+
+    lines: int
+    confidence: float | None
+    doubtful: int
 
 
 def write_spans(connection: sqlite3.Connection, rows: Iterable[tuple[int, Spans, float | None]]) -> None:
