@@ -40,7 +40,7 @@ def test_towns_and_months_are_nobody() -> None:
 
 
 def test_the_name_is_the_fullest_that_is_used_often() -> None:
-    text = 'Ines Varga smiled. "Well," said Ines Varga. ' + "Ines nodded at him. " * 10
+    text = 'Ines Varga smiled. "Well," said Ines Varga. Then Ines Varga left. ' + "Ines nodded at him. " * 10
     assert called(find_cast(prose_of(text)), "Ines").name == "Ines Varga"
     rarely = 'Ines Varga smiled. "Well," said Ines. ' + "Ines nodded at him. " * 60
     assert called(find_cast(prose_of(rarely)), "Ines").name == "Ines"

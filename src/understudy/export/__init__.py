@@ -3,6 +3,7 @@
 from understudy.export.card import card_at
 from understudy.export.fountain import export_fountain
 from understudy.export.markdown import export_markdown
+from understudy.export.positions import export_positions
 from understudy.export.story_files import Addressees, export_folder, export_jsonl, export_parquet
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "export_jsonl",
     "export_markdown",
     "export_parquet",
+    "export_positions",
 ]

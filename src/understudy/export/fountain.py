@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import IO
 
-from understudy.errors import InputError
+from understudy.export.speech import check_speech
 from understudy.story import Scene
 from understudy.storyfile import Story
 
@@ -34,8 +34,7 @@ ASIDE = re.compile(r"(\([^()]*\)) (\S.*)")
 
 def export_fountain(story: Story, stream: IO[str]) -> int:
     """Write the story; returns how many lines it has."""
-    if story.count()[0] == 0:
-        raise InputError(f"'{story.title}' has no scenes, so there is no script to write")
+    check_speech(story)
     stream.write(f"Title: {_escaped(story.title)}\n")
     if story.levels[-2] != "scene":
         stream.write(f"Scenes are: {story.levels[-2]}\n")

@@ -17,6 +17,7 @@ from understudy.quotations.usage import Usage
 
 __all__ = ["join_names"]
 
+MOST_NAMESAKES = 50  # people of one name who are asked whether another form of it is theirs
 MOSTLY_GIVEN = 2  # a name that stands twice as often after Mr. or last is a surname: Colonel Fitzwilliam
 
 
@@ -130,7 +131,8 @@ class _Joining:
         by_full_form: dict[str, list[Namesakes]] = defaultdict(list)
         for person in self.people:
             for full_form in full_forms.get(person.given, ()):
-                by_full_form[full_form].append(person)
+                if len(by_full_form[full_form]) < MOST_NAMESAKES:
+                    by_full_form[full_form].append(person)
         merged: set[int] = set()
         for person in sorted(self.people, key=lambda person: person.usage.count):
             same = [
@@ -154,10 +156,9 @@ class _Joining:
         if person is None:
             person = otherwise
             self.people.append(person)
-            if person.given and not person.is_wife:
-                self._by_given[person.given].append(person)
-            if person.surname:
-                self._by_surname[person.surname].append(person)
+            for key, people in ((person.given, self._by_given), (person.surname, self._by_surname)):
+                if key and len(people[key]) < MOST_NAMESAKES and not (person.is_wife and people is self._by_given):
+                    people[key].append(person)
         self._add(person, form)
 
     def _add(self, person: Namesakes, form: NameForm) -> None:

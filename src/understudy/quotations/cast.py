@@ -11,7 +11,7 @@ from understudy.quotations.epithets import Epithet, speaking_epithets
 from understudy.quotations.gender import gender_of
 from understudy.quotations.lexicon import Lexicon, lexicon_of
 from understudy.quotations.names import lower_counts, name_mentions
-from understudy.quotations.namesakes import Namesakes, bare_title
+from understudy.quotations.namesakes import Namesakes, bare_title, core
 from understudy.quotations.narrator import is_first_person, narrator_among
 from understudy.quotations.personhood import is_person, may_be_name
 from understudy.quotations.prose import NovelCharacter, Prose
@@ -22,8 +22,9 @@ __all__ = ["NARRATOR", "find_cast"]
 
 NARRATOR = "Narrator"
 UNSPACED = ("ja", "zh")
-LEAST_MENTIONS = 2
-OFTEN = 0.04  # of the mentions of somebody, for a form of the name to be taken as the name
+LEAST_MENTIONS = 3  # of a form of the name
+OFTEN = 0.01  # of the mentions of somebody, for a form of the name to be taken as the name
+TITLED = 0.25  # of the uses of a bare surname, for a title with it to be part of the name
 
 
 def find_cast(prose: Prose) -> tuple[NovelCharacter, ...]:
@@ -44,7 +45,7 @@ def find_cast(prose: Prose) -> tuple[NovelCharacter, ...]:
     nameless, epithets = _assign_epithets(speaking_epithets(prose, lexicon), people, lexicon)
     cast = [
         NovelCharacter(
-            (name := _name(person, usage)),
+            (name := _name(person, usage, lexicon)),
             _aliases(name, person, epithets[id(person)], usage),
             gender_of(person.forms, usage, lexicon),
             person is narrator,
@@ -65,20 +66,22 @@ def _without_repeats(cast: Iterable[NovelCharacter]) -> Iterator[NovelCharacter]
             yield replace(character, aliases=aliases)
 
 
-def _name(person: Namesakes, usage: Usage) -> str:
-    """The fullest form that is used often enough: 'Jane Fairfax', 'Mr. Knightley'."""
+def _name(person: Namesakes, usage: Usage, lexicon: Lexicon) -> str:
+    """The fullest form that is used often enough, with a title where it is nothing but a surname.
+
+    'Jane Fairfax', 'Mr. Knightley'; but 'Poirot', if he is hardly ever called Monsieur.
+    """
     counts = {form: usage.forms[form].count for form in person.forms}
     least = min(max(LEAST_MENTIONS, OFTEN * person.usage.count), max(counts.values()))
-    often = {form: count for form, count in counts.items() if count >= least}
-    longest = max(len(form.words) for form in often)
+    words = {form: len(core(form, lexicon)) for form, count in counts.items() if count >= least}
+    longest = max(words.values())
     best = max(
-        (form for form in often if len(form.words) == longest),
-        key=lambda form: (longest == 1 or not form.title, often[form], form),
+        (form for form in words if words[form] == longest),
+        key=lambda form: (longest == 1 or not form.title, counts[form], form),
     )
-    if longest == 1 and not best.title:
-        titled = [form for form in often if form.words == best.words and form.words[0] == person.surname]
-        best = max(titled, key=lambda form: (bool(form.title), often[form], form), default=best)
-    return best.surface
+    titled = [form for form in words if form.title and form.words == best.words == (person.surname,)]
+    fuller = max(titled, key=lambda form: (counts[form], form), default=best)
+    return (fuller if counts[fuller] >= TITLED * counts[best] else best).surface
 
 
 def _aliases(name: str, person: Namesakes, epithets: Iterable[str], usage: Usage) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ ABBREVIATION = (
     r"(?:Mr|Mrs|Ms|Dr|Mme|Mlle|Mons|Messrs|MM?|Me|St|Ste|Rev|Hon|Capt|Col|Gen|Maj|Lieut|Lt|Sergt|Sgt|Prof|[A-HJ-Z])\."
 )
 WORD = rf"(?:[{UPPER}]['’])?[{UPPER}][^\W\d_]*(?:['’\-][^\W\d_]+)*"
-GAP = r"(?:[ \t]+\n?[ \t]*|\n[ \t]*)"
+GAP = r"(?:[ \t]{1,4}\n?|\n)[ \t]{0,8}"  # bounded, so that long white space is not tried again and again
 SUFFIX = re.compile(r"['’](?:s|S|ll|d|ve|re|m)$")
 TOKEN = re.compile(rf"{ABBREVIATION}|{WORD}|[^\W\d_]+['’]?")
 LOWER_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}")
@@ -30,6 +30,7 @@ BREAK = re.compile(r"[.!?…]|\n[ \t]*\n")
 STARTS_AFTER = ".!?…:;-—–("
 MARKS = " \t\n\"'“”‘’«»_*"
 SAINT = ("St", "Ste", "Saint")
+LONGEST = 6  # words of a name; more are a headline or a list
 MOSTLY_LOWER = 2.0  # times more often without a capital: not a name at the head of a sentence
 
 
@@ -82,9 +83,9 @@ class _Run(NamedTuple):
 
 
 def name_mentions(prose: Prose, lexicon: Lexicon, lower: Mapping[str, int]) -> list[NameMention]:
-    """All that may be names, in the order of the text; headings are left out."""
+    """All that may be names, in the order of the text; headings and paratexts are left out."""
     text = prose.text
-    headings = [chapter.span for chapter in prose.chapters]
+    left_out = sorted([chapter.span for chapter in prose.chapters] + [paratext.span for paratext in prose.paratexts])
     runs = list(_runs(text, lexicon))
     inner = Counter(
         token.text for run in runs for token in (run.tokens[1:] if run.is_opener and not run.title else run.tokens)
@@ -92,7 +93,7 @@ def name_mentions(prose: Prose, lexicon: Lexicon, lower: Mapping[str, int]) -> l
     phrases = {tuple(token.text for token in run.tokens) for run in runs if not run.is_opener}
     quoted = QuotedParts(prose)
     mentions: list[NameMention] = []
-    sentence, previous_end, heading = 0, 0, 0
+    sentence, previous_end, passed = 0, 0, 0
     for run in runs:
         tokens = run.tokens
         is_opener = run.is_opener
@@ -100,12 +101,12 @@ def name_mentions(prose: Prose, lexicon: Lexicon, lower: Mapping[str, int]) -> l
             first = tokens[0].text
             if first.lower() in lexicon.openers or lower[first.lower()] > MOSTLY_LOWER * inner[first]:
                 tokens, is_opener = tokens[1:], False
-        if not tokens:
+        if not 0 < len(tokens) <= LONGEST:
             continue
         start, end = (run.start if run.title else tokens[0].start), tokens[-1].end
-        while heading < len(headings) and headings[heading].end <= start:
-            heading += 1
-        if heading < len(headings) and headings[heading].start <= start:
+        while passed < len(left_out) and left_out[passed].end <= start:
+            passed += 1
+        if passed < len(left_out) and left_out[passed].start <= start:
             continue
         if BREAK.search(text, previous_end, start):
             sentence += 1

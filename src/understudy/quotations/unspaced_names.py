@@ -14,6 +14,7 @@ from understudy.quotations.prose import NovelCharacter, Prose
 __all__ = ["find_unspaced_cast"]
 
 LEAST = 2
+MOST = 300  # people
 SHARE_OF_LONGER = 0.6  # of the mentions of a shorter name that a longer one must have to be the whole name
 
 HONORIFICS = "さん|君|くん|ちゃん|様|さま|先生|先輩|殿|氏|嬢"
@@ -61,7 +62,7 @@ def _japanese(text: str) -> tuple[NovelCharacter, ...]:
             honoured.setdefault(name, Counter())[match[0]] += 1
     counts.update(match[1] for match in JA_SAYS.finditer(text) if match[1] not in JA_NOBODY)
     people = []
-    for name, count in counts.most_common():
+    for name, count in counts.most_common(MOST):
         if count >= LEAST:
             aliases = tuple(alias for alias, _ in honoured.get(name, Counter()).most_common() if alias != name)
             people.append(NovelCharacter(name, aliases, _gender(text, name, JA_PRONOUNS)))
@@ -71,7 +72,7 @@ def _japanese(text: str) -> tuple[NovelCharacter, ...]:
 def _chinese(text: str) -> tuple[NovelCharacter, ...]:
     two = Counter(match[1][:2] for match in ZH_SAYS.finditer(text) if not ZH_NOT_NAMES & set(match[1][1:2]))
     people = []
-    for short, count in two.most_common():
+    for short, count in two.most_common(MOST):
         if count < LEAST:
             continue
         longer = Counter(text[at : at + 3] for at in _occurrences(text, short) if _is_han(text[at + 2 : at + 3]))

@@ -30,9 +30,11 @@ from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.columns import Columns
 from understudy.readers.events import Reader
+from understudy.readers.positions import is_positions, positioned_files
 from understudy.readers.probes import Probe, read_probes
+from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.readers.recognition import unknown_format
-from understudy.readers.source import Progress, SourceFile
+from understudy.readers.source import Progress, SourceFile, no_progress
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
 from understudy.storyfile.found import FOUND, found_file_of
@@ -87,6 +89,8 @@ def read(
     annotated: bool = False,
     form: str | None = None,
     columns: Mapping[str, str] | None = None,
+    texts: Sequence[Path] = (),
+    quotations: DoubtfulQuotations | None = None,
 ) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
 
@@ -95,14 +99,24 @@ def read(
     Without `into` the story is in memory. With it, it is one file there, put in place only when all is read. `lore`
     is knowledge that any of its characters may bring up; a story file has its own. What was found in the text (see
     `storyfile.found`) is part of it, unless only what is `annotated` is wanted. `columns` names the columns of a table
-    (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`.
+    (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`. `texts`
+    are one's own copies of what annotations by position are about. `quotations` notes who was taken to say what in
+    prose, to list what is doubtful.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
         if into is not None:
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0], annotated)
-    source_files = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
+    if len(sources) == 1 and is_positions(SourceFile(sources[0]).head()):
+        return _read_positions(sources[0], texts, into, progress, lore)
+    if texts:
+        raise InputError("holds no annotations by position, so that there is nothing to apply to a text", sources[0])
+    folder = Path(what) if isinstance(what, str | Path) and Path(what).is_dir() else None
+    source_files = [SourceFile(path, progress or no_progress, story_folder=folder) for path in sources]
+    if quotations is not None:
+        for source in source_files:
+            source.attributed = quotations.noting(source)
     named = Columns.of(columns) if columns else None
     file_readers = [reader_of(source, form, named) for source in source_files]
     with StoryWriter(into) as writer:
@@ -118,6 +132,19 @@ def read(
         if into is not None:
             return Story.open(into, annotated)
         return Story(writer.address, found_file=None if annotated else found_beside(what))
+
+
+def _read_positions(
+    path: Path, texts: Sequence[Path], into: Path | None, progress: Progress | None, lore: Sequence[LoreEntry]
+) -> Story:
+    title, positioned = positioned_files(SourceFile(path, progress or no_progress), texts, reader_named)
+    with StoryWriter(into) as writer:
+        assembly = Assembly(writer)
+        for file in positioned:
+            assembly.add_file(file.source, file.form, file.events)
+        assembly.add_lore(lore)
+        assembly.finish(default_title=title)
+        return Story(writer.address) if into is None else Story.open(into)
 
 
 def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Path | None, str]:
