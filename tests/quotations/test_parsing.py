@@ -18,6 +18,23 @@ def said(text: str) -> list[str]:
     return [prose.said(quotation) for quotation in prose.quotations]
 
 
+MARKS = list("\"'“”‘’«»„「」『』—-., ?I\u3000\u2028")
+WORDS = [
+    "Odile",
+    "said",
+    "no one came",
+    "CHAPTER",
+    "CHAPTER I",
+    "BOOK TWO",
+    "II",
+    "第三章",
+    "CONTENTS",
+    "* * *",
+    "PROLOGUE",
+]
+MORE = ["\n", "\n\n", "\n\n\n", "  ", "Chapter 2. The Yard", "[Illustration: a cat]", "Produced by me"]
+pieces = st.sampled_from(MARKS + WORDS + MORE)
+
 NOVEL = """\
 The Project Gutenberg eBook of The Quarrel
 
@@ -197,6 +214,31 @@ def test_known_headings_are_chapters_whatever_they_say() -> None:
     assert [paragraph.chapter for paragraph in prose.paragraphs] == [0, 1]
 
 
+def test_among_known_headings_those_with_numbers_are_the_chapters() -> None:
+    texts = [
+        "The Quarrel",
+        "Dedication",
+        "Chapter One",
+        "The Piano",
+        '"You sold it," she said.',
+        "Chapter Two",
+        '"I did."',
+    ]
+    text = "\n\n".join(texts) + "\n"
+    spans = [Span(text.index(words), text.index(words) + len(words)) for words in texts[:4] + texts[5:6]]
+    prose = parse_prose(text, headings=spans)
+    assert [(chapter.numbers, chapter.title) for chapter in prose.chapters] == [((1,), "The Piano"), ((2,), "")]
+    assert [paratext.reason for paratext in prose.paratexts] == ["a title page", "a title page"]
+
+
+@given(st.lists(pieces, max_size=40), st.data())
+@settings(max_examples=100, deadline=None)
+def test_whatever_is_said_to_be_a_heading_every_line_is_accounted_for(words: list[str], data: st.DataObject) -> None:
+    text = "".join(words)
+    ends = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
+    check(parse_prose(text, headings=[Span(*pair) for pair in zip(ends[::2], ends[1::2])]))
+
+
 def check(prose: Prose) -> None:
     """Spans in order, inside the text, apart from each other; every line that is not blank in one of them."""
     spans = sorted(
@@ -223,24 +265,6 @@ def check(prose: Prose) -> None:
     numbers = [chapter.numbers for chapter in prose.chapters]
     assert numbers == sorted(set(numbers))
     assert all(-1 <= paragraph.chapter < len(prose.chapters) for paragraph in prose.paragraphs)
-
-
-MARKS = list("\"'“”‘’«»„「」『』—-., ?I\u3000\u2028")
-WORDS = [
-    "Odile",
-    "said",
-    "no one came",
-    "CHAPTER",
-    "CHAPTER I",
-    "BOOK TWO",
-    "II",
-    "第三章",
-    "CONTENTS",
-    "* * *",
-    "PROLOGUE",
-]
-MORE = ["\n", "\n\n", "\n\n\n", "  ", "Chapter 2. The Yard", "[Illustration: a cat]", "Produced by me"]
-pieces = st.sampled_from(MARKS + WORDS + MORE)
 
 
 @given(st.lists(pieces, max_size=60).map("".join))
