@@ -169,7 +169,7 @@ def test_marks_of_many_kinds(text: str, expected: list[str] | None) -> None:
 
 def test_what_is_not_closed_goes_on_where_it_is_opened_again() -> None:
     text = '"One thing," said Odile. "Then another.\n\n"And a third.\n\n"And the last." She wept.\n\n"Well," he said.\n'
-    assert said(text) == ["One thing. Then another. And a third. And the last.", "Well,"]
+    assert said(text) == ["One thing. Then another. And a third. And the last.", "Well."]
 
 
 def test_titles_single_words_and_looks_are_not_said() -> None:
@@ -177,19 +177,19 @@ def test_titles_single_words_and_looks_are_not_said() -> None:
         '"Good," he said.\n\nHe read "The Marble Faun" to his so-called "friends" that night.\n\n'
         'Her look said: "Never."\n\nShe answered "No" and left.\n\n"Bad," she said.\n'
     )
-    assert said(text) == ["Good,", "No", "Bad,"]
+    assert said(text) == ["Good.", "No", "Bad."]
 
 
 def test_letters_are_not_said() -> None:
     letter = '"Dear Charlotte,\n\n"It rains here, and nobody calls.\n\n"Yours ever,\n\n"LUCY."\n\n'
     verse = '    "The rain is on the yard,\n    And nobody has lit a light."\n\n'
     told = "She folded it and looked out at the yard.\n\n" * 6
-    assert said(f'"Read it," he said.\n\n{letter}{told}{verse}{told}"Well?" he asked.\n') == ["Read it,", "Well?"]
+    assert said(f'"Read it," he said.\n\n{letter}{told}{verse}{told}"Well?" he asked.\n') == ["Read it.", "Well?"]
 
 
 def test_two_people_who_speak_in_one_paragraph_are_two_quotations() -> None:
     text = '"Was he handsome?"--"Many thought so." She rose, and Bastien said: "He was not."\n\n"Well," said Odile.\n'
-    assert said(text) == ["Was he handsome?", "Many thought so.", "He was not.", "Well,"]
+    assert said(text) == ["Was he handsome?", "Many thought so.", "He was not.", "Well."]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_two_people_who_speak_in_one_paragraph_are_two_quotations() -> None:
 )
 def test_paragraphs_are_told_by_blank_lines_by_rows_or_by_indents(text: str) -> None:
     prose = parse_prose(text)
-    assert [prose.said(quotation) for quotation in prose.quotations] == ["It is late,", "Is it?"]
+    assert [prose.said(quotation) for quotation in prose.quotations] == ["It is late.", "Is it?"]
     assert [quotation.paragraph for quotation in prose.quotations] == [0, 1]
 
 
