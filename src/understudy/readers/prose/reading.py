@@ -10,8 +10,8 @@ before it is a description before its line, and the rest of its paragraph one af
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from understudy.quotations.cast import find_cast
 from understudy.quotations.parsing import parse_prose
@@ -56,12 +56,14 @@ def prose_events(
             "say between quotation marks, or label it (Name: text)"
         )
     cast, attributions, gone = _who_speaks(source, prose)
-    named = {attribution.speaker for attribution in attributions if attribution.speaker is not None}
-    if not named:
+    said = Counter(attribution.speaker for attribution in attributions if attribution.speaker is not None)
+    if not said:
         raise source.error(
             "nobody who speaks here could be named: put it in a folder with a cast.toml that declares the people"
         )
-    yield from _cast_entries(source, cast, {*named, *(who for one in attributions for who in one.addressees)})
+    addressed = {who for attribution in attributions for who in attribution.addressees}
+    present = [person for person in cast if person.name in addressed | said.keys() or person.is_narrator]
+    yield from _cast_entries(source, sorted(present, key=lambda person: -said[person.name]))
     for entry in gone:
         yield Unread(source.at(1), entry.quote, f"decided in {QUOTATIONS}, but no longer in the text", units=0)
     yield from Narrator(source, prose, cast, attributions).events()
@@ -71,7 +73,8 @@ def _who_speaks(
     source: SourceFile, prose: Prose
 ) -> tuple[Sequence[NovelCharacter], Sequence[Attribution], Sequence[QuotationEntry]]:
     """(the cast, who says each quotation as corrected, decisions about what is in the text no more)."""
-    attribute = import_module("understudy.quotations.attribution").attribute
+    from understudy.quotations.attribution import attribute
+
     cast = with_declared(find_cast(prose), _declared(source, prose))
     attributions, gone = corrected(source, prose, attribute(prose, cast))
     known = {fold(name) for person in cast for name in (person.name, *person.aliases)}
@@ -86,12 +89,11 @@ def _declared(source: SourceFile, prose: Prose) -> list[Character]:
     return [character for _, character in cast_file.characters]
 
 
-def _cast_entries(source: SourceFile, cast: Sequence[NovelCharacter], heard: Iterable[str]) -> Iterator[CastEntry]:
+def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iterator[CastEntry]:
     """Everybody who speaks or is spoken to, with the names that are nobody else's."""
-    wanted = set(heard)
-    aliases = unambiguous_aliases({character.name: character.aliases for character in cast})
-    for character in cast:
-        if (character.name in wanted or character.is_narrator) and not is_group(character.name):
+    aliases = unambiguous_aliases({character.name: character.aliases for character in present})
+    for character in present:
+        if not is_group(character.name):
             yield CastEntry(source.at(1), Character(character.name, aliases[character.name]))
 
 
