@@ -18,6 +18,7 @@ from understudy.readers import (
     markdown,
     messages,
     personachat,
+    prose,
     renpy,
     script,
     sharegpt,
@@ -85,6 +86,7 @@ READERS: tuple[Reader, ...] = (
     markdown.READER,
     table.READER,
     script.READER,
+    prose.READER,
     transcript.READER,  # last: it takes any text in which people speak
 )
 SQLITE = b"SQLite format 3\0"
