@@ -92,12 +92,15 @@ class AliasEvidence:
         often = min(person.usage.narrated, self._usage.forms[form].narrated) > FEW
         return bare_title(form) in self._lexicon.civil and person.given in wives and often
 
-    def eldest(self, people: list[Namesakes], title: str) -> Namesakes | None:
-        """Of those who share a surname, the one who needs no first name with a title."""
+    def eldest(self, people: list[Namesakes], form: NameForm) -> Namesakes | None:
+        """Of those who share a surname, whom narration has no other name for, or who needs no first name."""
         if len(people) > 1:
             most = max(person.usage.count for person in people)
-            plain = [person for person in people if not self._needs_given(person, self.kind(title))]
-            people = [person for person in plain if person.usage.count > RARE * most] or people
+            plain = [person for person in people if not self._needs_given(person, self.kind(bare_title(form)))]
+            plain = [person for person in plain if person.usage.count > RARE * most]
+            nameless = [person for person in people if person.usage.count > 1 and person.usage.narrated <= FEW]
+            is_narrated = self._usage.forms[form].narrated > OFTEN_NARRATED
+            people = (nameless if is_narrated else []) or plain or people
         return max(people, key=lambda person: person.usage.count, default=None)
 
     def is_short_form(self, person: Namesakes, other: Namesakes) -> bool:
