@@ -4,36 +4,58 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
 import click
 
 from understudy.cli.options import annotated_option, existing_refused, force_option, json_option, story_argument
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import clean, print_json, shows_letters
-from understudy.export import Addressees, export_folder, export_jsonl, export_parquet
+from understudy.errors import InputError
+from understudy.export import (
+    Addressees,
+    export_folder,
+    export_fountain,
+    export_jsonl,
+    export_markdown,
+    export_parquet,
+    export_positions,
+)
 from understudy.readers import sources_of
+from understudy.readers.positions import digest_of
+from understudy.readers.source import SourceFile
 from understudy.storyfile import Story
 
 __all__ = ["export"]
+
+TEXT_WRITERS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_fountain, "markdown": export_markdown}
 
 
 @click.command(short_help="Write a story out, for other programs or as scripts.")
 @story_argument
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder"]), default="jsonl", show_default=True,
-    help="JSON lines, a Parquet table, or a folder of scripts with a cast.toml.",
+    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder", "fountain", "markdown", "positions"]),
+    default="jsonl", show_default=True,
+    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a screenplay in Fountain, a Markdown "
+    "dialogue, or who speaks where without the text.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON lines: stdout).")
 @click.option(
     "--addressees", is_flag=True, help="JSON lines: add whom each line is said to, `to: {name: probability}`."
 )
+@click.option(
+    "--text", "texts", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
+    help="Positions: the text the story was read from, where it does not lie beside it; may be repeated.",
+)  # fmt: skip
 @force_option
 @annotated_option
 @json_option
 def export(
-    story: str, form: str, output: Path | None, addressees: bool, force: bool, annotated: bool, as_json: bool
-) -> None:
+    story: str, form: str, output: Path | None, addressees: bool, texts: tuple[Path, ...], force: bool, annotated: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Write out a story: one row a line {moment, scene, speaker, text, source}, or scripts that read back the same.
 
     \b
@@ -41,12 +63,20 @@ def export(
         understudy export demo --format jsonl | head
         understudy export demo --addressees -o demo.jsonl
         understudy export friends.story --format parquet -o friends.parquet
+        understudy export demo --format markdown -o demo.md
         understudy export demo --format folder -o my-demo
+        understudy export demo --format fountain -o demo.fountain
+        understudy export emma.txt --format positions -o emma.positions.jsonl
+
+    Positions hold who speaks, when, and who is there, by offsets into the text and without a word of it; whoever has
+    the same text reads them back with `understudy read emma.positions.jsonl --text emma.txt`.
     """
     if output is None and (form != "jsonl" or as_json):
         raise click.UsageError("say with -o where it should be written")
     if addressees and form != "jsonl":
         raise click.UsageError("--addressees goes with --format jsonl")
+    if texts and form != "positions":
+        raise click.UsageError("--text goes with --format positions")
     opened = read_showing(story, annotated=annotated)
     reader = _addressees(opened) if addressees else None
     if output is None:
@@ -54,7 +84,8 @@ def export(
         return
     if form != "folder":
         existing_refused(output, force, sources_of(story)[0])
-    lines = _write(opened, form, output, reader)
+    digests = _digests(opened, story, texts) if form == "positions" else {}
+    lines = _write(opened, form, output, reader, digests)
     if as_json:
         print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})
     else:
@@ -68,7 +99,23 @@ def _addressees(story: Story) -> Addressees:
         return AddresseeReader.of_story(story).read
 
 
-def _write(story: Story, form: str, output: Path, addressees: Addressees | None) -> int:
+def _digests(story: Story, name: str, texts: tuple[Path, ...]) -> dict[str, tuple[str, int]]:
+    """What identifies the text of each source of a story; the texts lie beside it, or are given."""
+    sources = sources_of(name)[0]
+    beside = [path.with_name(file.name) for path in sources[:1] for file in story.files()]
+    paths = {path.name: path for path in (*beside, *sources, *texts) if path.is_file()}
+    wanted = [file for file in story.files() if file.lines or file.descriptions]
+    if len(texts) == len(wanted) == 1:
+        paths[wanted[0].name] = texts[0]  # whatever it is called
+    for file in wanted:
+        if file.name not in paths:
+            raise InputError(f"was read from '{file.name}', which is not beside it: give it with --text FILE", name)
+    return {file.name: digest_of(SourceFile(paths[file.name]), file.format) for file in wanted}
+
+
+def _write(
+    story: Story, form: str, output: Path, addressees: Addressees | None, digests: Mapping[str, tuple[str, int]]
+) -> int:
     if form == "folder":
         return export_folder(story, output)
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")  # an interrupted export leaves the old file
@@ -77,7 +124,12 @@ def _write(story: Story, form: str, output: Path, addressees: Addressees | None)
             lines = export_parquet(story, partial)
         else:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                lines = export_jsonl(story, stream, addressees=addressees)
+                if form in TEXT_WRITERS:
+                    lines = TEXT_WRITERS[form](story, stream)
+                elif form == "positions":
+                    lines = export_positions(story, stream, digests)
+                else:
+                    lines = export_jsonl(story, stream, addressees=addressees)
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)

@@ -36,11 +36,16 @@ MAIN_CAST = 8
 @click.option("--as", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
+@click.option(
+    "--columns", multiple=True, metavar="KIND=NAME,...",
+    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
+)  # fmt: skip
 @lore_option
 @force_option
 @json_option
 def read(
     paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
+    columns: tuple[str, ...],
     lore: tuple[Path, ...], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
@@ -55,6 +60,7 @@ def read(
         understudy read friends/*.html -o friends.story
         understudy read my-story/ --unread 20
         understudy read mira.png --lore harbour.json -o mira.story
+        understudy read lines.csv --columns speaker=Sprecher,text=Zeile,scene=Szene
     """
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
@@ -62,7 +68,7 @@ def read(
     existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore])
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
-        story = read_showing(what, into, entries, form=form)
+        story = read_showing(what, into, entries, form=form, columns=_named_columns(columns))
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
@@ -72,6 +78,18 @@ def read(
         print_json(reading_document(story, islice(story.unread(), unread)))
     else:
         _show(story, into, unread, named=output is None)
+
+
+def _named_columns(options: tuple[str, ...]) -> dict[str, str]:
+    """`speaker=Sprecher,text=Zeile` as a mapping."""
+    named: dict[str, str] = {}
+    for pair in ",".join(options).split(","):
+        kind, equals, column = pair.partition("=")
+        if pair.strip() and not equals:
+            raise click.UsageError(f"--columns is given as speaker=NAME,text=NAME, not '{pair}'")
+        if pair.strip():
+            named[kind.strip().lower()] = column.strip()
+    return named
 
 
 def _encode(story: Story, into: Path) -> None:

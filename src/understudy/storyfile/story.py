@@ -178,6 +178,23 @@ class Story:
         for moment, title in rows:
             yield unpack(moment, self.levels), title
 
+    def heading_sources(self) -> Iterator[tuple[Moment, Source]]:
+        """Where each of the `headings` stands in its source."""
+        rows = self._db.rows(
+            """SELECT moment, files.name, line FROM headings JOIN files ON files.id = file
+               WHERE moment IS NOT NULL AND title <> '' ORDER BY headings.id"""
+        )
+        for moment, file, line in rows:
+            yield unpack(moment, self.levels), Source(file, line)
+
+    def scene_sources(self) -> Iterator[tuple[Moment, Source]]:
+        """Where each scene begins in its source."""
+        rows = self._db.rows(
+            "SELECT moment, files.name, line FROM scenes JOIN files ON files.id = file ORDER BY scenes.id"
+        )
+        for moment, file, line in rows:
+            yield unpack(moment, self.levels), Source(file, line)
+
     def line(self, moment: Moment) -> Line | None:
         """The line at a moment; None where there is none."""
         if len(moment.numbers) < 2:

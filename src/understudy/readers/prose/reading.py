@@ -18,7 +18,7 @@ from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Span
 from understudy.readers.events import CastEntry, Event, Opening, Reader
 from understudy.readers.names import is_group, unambiguous_aliases
 from understudy.readers.prose.narrator import Narrator
-from understudy.readers.prose.recognition import recognises
+from understudy.readers.prose.running_text import recognises
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 
