@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from understudy.quotations.gender import gender_of
@@ -51,7 +51,7 @@ class AliasEvidence:
             core(form, lexicon)[-1] for form in usage.forms if form.title and bare_title(form) in lexicon.maiden
         }
 
-    def gender(self, forms: Iterable[NameForm]) -> str:
+    def gender(self, forms: Collection[NameForm]) -> str:
         return gender_of(forms, self._usage, self._lexicon, CERTAIN)
 
     def given_gender(self, given: str) -> str:
@@ -123,7 +123,7 @@ class AliasEvidence:
             form.title and self.kind(bare_title(form)) == kind and person.given in form.words for form in person.forms
         )
 
-    def _genders_clash(self, one: Iterable[NameForm], other: Iterable[NameForm]) -> bool:
+    def _genders_clash(self, one: Collection[NameForm], other: Collection[NameForm]) -> bool:
         genders = {self.gender(one), self.gender(other)} - {""}
         return len(genders) > 1
 
