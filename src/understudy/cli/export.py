@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from understudy.cli.progress import read_showing, working
 from understudy.cli.show import clean, print_json, shows_letters
 from understudy.errors import InputError
 from understudy.export import Addressees, export_folder, export_jsonl, export_parquet, export_positions
-from understudy.readers import sources_of
+from understudy.readers import read, sources_of
 from understudy.readers.positions import digest_of
 from understudy.readers.source import SourceFile
 from understudy.storyfile import Story
@@ -70,8 +71,8 @@ def export(
         return
     if form != "folder":
         existing_refused(output, force, sources_of(story)[0])
-    digests = _digests(opened, story, texts) if form == "positions" else {}
-    lines = _write(opened, form, output, reader, digests)
+    sources = _source_texts(opened, story, texts) if form == "positions" else {}
+    lines = _write(opened, form, output, reader, sources)
     if as_json:
         print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})
     else:
@@ -85,35 +86,54 @@ def _addressees(story: Story) -> Addressees:
         return AddresseeReader.of_story(story).read
 
 
-def _digests(story: Story, name: str, texts: tuple[Path, ...]) -> dict[str, tuple[str, int]]:
-    """What identifies the text of each source of a story; the texts lie beside it, or are given."""
+def _source_texts(story: Story, name: str, texts: tuple[Path, ...]) -> dict[str, Path]:
+    """The text of each source of a story, by the source's name: beside the story, or as given."""
     sources = sources_of(name)[0]
     beside = [path.with_name(file.name) for path in sources[:1] for file in story.files()]
     paths = {path.name: path for path in (*beside, *sources, *texts) if path.is_file()}
-    wanted = [file for file in story.files() if file.lines or file.descriptions]
+    wanted = [file.name for file in story.files() if file.lines or file.descriptions]
     if len(texts) == len(wanted) == 1:
-        paths[wanted[0].name] = texts[0]  # whatever it is called
+        paths[wanted[0]] = texts[0]  # whatever it is called
     for file in wanted:
-        if file.name not in paths:
-            raise InputError(f"was read from '{file.name}', which is not beside it: give it with --text FILE", name)
-    return {file.name: digest_of(SourceFile(paths[file.name]), file.format) for file in wanted}
+        if file not in paths:
+            raise InputError(f"was read from '{file}', which is not beside it: give it with --text FILE", name)
+    return {file: paths[file] for file in wanted}
 
 
-def _write(
-    story: Story, form: str, output: Path, addressees: Addressees | None, digests: Mapping[str, tuple[str, int]]
-) -> int:
+def _write_positions(story: Story, output: Path, sources: Mapping[str, Path]) -> int:
+    """Positions are true of one text only: what was written is read with it before it is let go."""
+    forms = {file.name: file.format for file in story.files()}
+    digests = {name: digest_of(SourceFile(path), forms[name]) for name, path in sources.items()}
+    with output.open("w", encoding="utf-8", newline="\n") as stream:
+        count = export_positions(story, stream, digests)
+    try:
+        again = read(output, texts=list(sources.values()))
+    except InputError:
+        same = False
+    else:
+        pairs = zip_longest(story.scenes(), again.scenes())
+        same = all(one and two and one.lines == two.lines for one, two in pairs)
+    if not same:
+        raise InputError(
+            "is not the text that the story was read from: it was changed since, or read by another version. Read it "
+            "again, then export",
+            next(iter(sources.values())),
+        )
+    return count
+
+
+def _write(story: Story, form: str, output: Path, addressees: Addressees | None, sources: Mapping[str, Path]) -> int:
     if form == "folder":
         return export_folder(story, output)
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")  # an interrupted export leaves the old file
     try:
         if form == "parquet":
             lines = export_parquet(story, partial)
+        elif form == "positions":
+            lines = _write_positions(story, partial, sources)
         else:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                if form == "positions":
-                    lines = export_positions(story, stream, digests)
-                else:
-                    lines = export_jsonl(story, stream, addressees=addressees)
+                lines = export_jsonl(story, stream, addressees=addressees)
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)

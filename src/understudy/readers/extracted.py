@@ -23,10 +23,10 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """A container's text with the spans of its headings."""
+    """A text with the spans of its headings, where they are known."""
 
     text: str
-    headings: tuple[Span, ...]
+    headings: tuple[Span, ...] | None = None
     title: str | None = None
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()

@@ -15,8 +15,9 @@ from importlib import import_module
 
 from understudy.quotations.parsing import parse_prose
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Span
-from understudy.readers.events import CastEntry, Event, Opening, Reader
+from understudy.readers.events import CastEntry, Event, Opening, Reader, Unread
 from understudy.readers.names import is_group, unambiguous_aliases
+from understudy.readers.prose.corrections import corrected
 from understudy.readers.prose.narrator import Narrator
 from understudy.readers.prose.recognition import recognises
 from understudy.readers.source import SourceFile
@@ -50,7 +51,8 @@ def prose_events(
             "nobody speaks here: there are no quotation marks, and no dashes that begin what is said. Put what people "
             "say between quotation marks, or label it (Name: text)"
         )
-    cast, attributions = _who_speaks(prose)
+    cast, worked_out = _who_speaks(prose)
+    attributions, gone = corrected(source, prose, worked_out)
     named = [attribution.speaker for attribution in attributions if attribution.speaker is not None]
     if not named:
         raise source.error(
@@ -58,6 +60,8 @@ def prose_events(
         )
     yield from _cast_entries(source, cast, {*named, *(who for one in attributions for who in one.addressees)})
     yield from Narrator(source, prose, cast, attributions).events()
+    for entry in gone:
+        yield Unread(source.at(1), entry.quote, "was decided about, but is in the text no more", units=0)
 
 
 def _who_speaks(prose: Prose) -> tuple[Sequence[NovelCharacter], Sequence[Attribution]]:
