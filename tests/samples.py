@@ -1,4 +1,4 @@
-"""A small file of every format a reader knows: the same little quarrel, written eleven ways."""
+"""A small file of every format a reader knows: the same little quarrel, written in every way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from understudy.cards.document import card_of
 from understudy.cards.file import png_of
 
-__all__ = ["SAMPLES", "Sample"]
+__all__ = ["FDX", "FOUNTAIN", "SAMPLES", "Sample"]
 
 Sample = tuple[str, Callable[[], bytes]]
 """A file name and its content."""
@@ -57,6 +57,73 @@ TEI = """<?xml version="1.0" encoding="utf-8"?>
 <sp who="#odile"><speaker>ODILE</speaker><l>The piano was mine, whoever hears of it.</l></sp>
 </div></div></body></text></TEI>
 """
+FOUNTAIN = """Title: _The Quarrel_
+Credit: written by
+Author: nobody in particular
+Draft date: 1 April
+
+# Act 1: The Quarrel
+
+FADE IN:
+
+INT. KITCHEN - NIGHT #1#
+
+The kettle sings.
+
+ODILE
+You sold the *piano*, Bastien.
+
+BASTIEN (CONT'D)
+(shrugging)
+I sold the noise
+of it.
+
+Bastien leaves. [[How?]]
+
+@Odile ^
+Marguerite will hear of this.
+
+CUT TO:
+
+/* INT. CELLAR - NIGHT
+
+The piano is not there. */
+
+EXT. YARD - NIGHT #2#
+
+MARGUERITE
+She knows about the piano?
+
+BASTIEN
+She knows nothing of the money.
+
+> THE END <
+"""
+FDX = """<?xml version="1.0" encoding="UTF-8" standalone="no" ?>
+<FinalDraft DocumentType="Script" Template="No" Version="5">
+<Content>
+<Paragraph Number="1" Type="Scene Heading"><SceneProperties Length="1/8"/><Text>INT. KITCHEN - NIGHT</Text></Paragraph>
+<Paragraph Type="Action"><Text>The kettle sings.</Text></Paragraph>
+<Paragraph Type="Character"><Text>ODILE (O.S.)</Text></Paragraph>
+<Paragraph Type="Dialogue">
+<Text>You sold the </Text><Text Style="Italic">piano</Text><Text>, Bastien.</Text></Paragraph>
+<Paragraph Type="General"><DualDialogue>
+<Paragraph Type="Character"><Text>BASTIEN</Text></Paragraph>
+<Paragraph Type="Parenthetical"><Text>(shrugging)</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>I sold the noise of it.</Text></Paragraph>
+<Paragraph Type="Character"><Text>ODILE</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>Marguerite will hear of this.</Text>
+<ScriptNote><Paragraph><Text>Will she?</Text></Paragraph></ScriptNote></Paragraph>
+</DualDialogue></Paragraph>
+<Paragraph Type="Transition"><Text>CUT TO:</Text></Paragraph>
+<Paragraph Number="2" Type="Scene Heading"><Text>EXT. YARD - NIGHT</Text></Paragraph>
+<Paragraph Type="Character"><Text>MARGUERITE</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>She knows about the piano?</Text></Paragraph>
+</Content>
+<TitlePage><Content><Paragraph/><Paragraph Alignment="Center"><Text>The Quarrel</Text></Paragraph>
+<Paragraph Alignment="Center"><Text>nobody in particular</Text></Paragraph></Content></TitlePage>
+</FinalDraft>
+"""
 PERSONACHAT = """1 your persona: i sell pianos.
 2 your persona: i live by the yard.
 3 partner's persona: i play the piano.
@@ -70,6 +137,115 @@ SPEECHES = [
     {"season": 1, "episode": 1, "title": "Pilot", "character": "Bastien", "lines": "I sold the noise of it."},
     {"season": 1, "episode": 2, "title": "Second", "character": "Odile", "lines": "Marguerite will hear of this."},
 ]
+TABLE = """Season,Episode,Scene,Character,Line,To
+1,1,kitchen,,The kettle sings.,
+,,,Odile,"You sold the piano, Bastien.",Bastien
+,,,Bastien,"I sold the noise
+of it.",Odile
+1,2,yard,Marguerite,She knows about the piano?,Bastien
+,,,Bastien,She knows nothing of the money.,
+"""
+MARKDOWN = """---
+title: The Quarrel
+---
+
+# Chapter 1: Night
+
+## A kitchen
+
+*The kettle sings.*
+
+**Odile:** You sold the piano, Bastien.
+
+**Bastien** (shrugging): I sold the noise
+of it.
+
+_(Bastien leaves)_
+
+## The yard
+
+> **Marguerite:** She knows about the piano?
+
+- **Bastien**: She knows *nothing* of the money.
+"""
+RENPY = """# The Quarrel
+define o = Character("Odile", color="#c8ffc8", image="odile")
+define b = Character(_("Bastien"))
+
+label start:
+    scene bg kitchen
+    show odile stern at left
+    "The kettle sings."
+    o "You sold the {i}piano{/i}, Bastien."
+    b happy "I sold the noise"
+    extend " of it.{w=0.5}"
+    $ sold = True
+    menu:
+        "Ask about the money.":
+            jump yard
+label yard:
+    scene bg yard
+    "Marguerite" "She knows about the piano?"
+"""
+INK = """# title: The Quarrel
+VAR sold = true
+-> kitchen
+=== kitchen ===
+The kettle sings. # night
+ODILE: You sold the piano, Bastien.
+BASTIEN: I sold the noise <>
+of it.
+* [Ask about the money] ODILE: And the money?
+    ~ sold = false
++ \\(Leave.)
+- -> yard
+=== yard
+= gate
+MARGUERITE: She knows about the piano? -> END
+"""
+SUBRIP = """1
+00:00:01,000 --> 00:00:03,500
+ODILE: You sold the piano, Bastien.
+
+2
+00:00:03,600 --> 00:00:05,000
+<i>BASTIEN: I sold the noise</i>
+
+3
+00:00:05,000 --> 00:00:06,000
+of it.
+
+4
+00:00:06,500 --> 00:00:08,000
+[door slams]
+- ODILE: Go, then.
+- Who is that?
+
+5
+00:01:30,000 --> 00:01:33,000
+MARGUERITE: She knows about the piano?
+"""
+WEBVTT = """WEBVTT The Quarrel
+Language: en
+
+NOTE the kitchen
+
+STYLE
+::cue { color: white }
+
+first
+00:01.000 --> 00:03.500 align:start
+<v Odile>You sold the piano, Bastien.</v>
+
+00:03.600 --> 00:05.000
+<v.soft Bastien>I sold the noise
+
+00:05.000 --> 00:06.000
+<v Bastien>of it.
+
+00:07.000 --> 00:09.000
+♪ A song about pianos ♪
+"""
 TVSHOWGUESS = [
     {
         "show": "Quarrels",
@@ -153,9 +329,21 @@ SAMPLES: dict[str, Sample] = {
     "script": ("act-1.txt", SCRIPT.encode),
     "transcript": ("quarrel.txt", TRANSCRIPT.encode),
     "transcript, HTML": ("quarrel.html", _html),
+    "fountain": ("quarrel.fountain", FOUNTAIN.encode),
+    "fdx": ("quarrel.fdx", FDX.encode),
     "TEI drama": ("quarrel.xml", TEI.encode),
     "PersonaChat dialogues": ("valid_both_original.txt", PERSONACHAT.encode),
     "speeches": ("quarrel.jsonl", lambda: _lines(SPEECHES)),
+    "csv": ("quarrel.csv", TABLE.encode),
+    "csv, TSV": (
+        "quarrel.tsv",
+        lambda: b'\xef\xbb\xbfwho\ttext\nOdile\t"The piano," he said?\nBastien\tThe noise of it.\n',
+    ),
+    "markdown": ("quarrel.md", MARKDOWN.encode),
+    "renpy": ("script.rpy", RENPY.encode),
+    "ink": ("quarrel.ink", INK.encode),
+    "subrip": ("quarrel.srt", SUBRIP.encode),
+    "webvtt": ("quarrel.vtt", WEBVTT.encode),
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),
     "HPD sessions": ("sessions.json", lambda: json.dumps(HPD, indent=1).encode()),
     "HPD relations (XLSX)": ("book-1_relations.xlsx", _workbook),

@@ -54,13 +54,25 @@ def test_a_folder_reads_back_as_the_same_story(run: Run, story: Path) -> None:
     assert [fact.values for fact in again.facts()] == [fact.values for fact in first.facts()]
 
 
+def test_a_screenplay_reads_back_with_the_same_lines(run: Run, document: Document, story: Path) -> None:
+    report = document("export", story, "--format", "fountain", "-o", "keys.fountain")
+    assert report["lines"] == 11
+    assert [
+        (line.moment, line.speaker, line.text) for scene in read("keys.fountain").scenes() for line in scene.lines
+    ] == [(line.moment, line.speaker, line.text) for scene in read(story).scenes() for line in scene.lines]
+    assert "--force" in run("export", story, "--format", "fountain", "-o", "keys.fountain", status=1).stderr
+
+
 def test_parquet_has_a_row_a_line(run: Run, story: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     run("export", story, "--format", "parquet", "-o", "keys.parquet")
     assert parquet.read_table("keys.parquet").num_rows == 11
 
 
-@pytest.mark.parametrize("options", [("--format", "parquet"), ("--format", "folder"), ("--json",), ("--format", "xml")])
+@pytest.mark.parametrize(
+    "options",
+    [("--format", "parquet"), ("--format", "folder"), ("--format", "fountain"), ("--json",), ("--format", "xml")],
+)
 def test_where_to_must_be_said(run: Run, story: Path, options: tuple[str, ...]) -> None:
     run("export", story, *options, status=2)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -14,21 +15,33 @@ from understudy.cli.options import annotated_option, existing_refused, force_opt
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import clean, print_json, shows_letters
 from understudy.errors import InputError
-from understudy.export import Addressees, export_folder, export_jsonl, export_parquet, export_positions
+from understudy.export import (
+    Addressees,
+    export_folder,
+    export_fountain,
+    export_jsonl,
+    export_markdown,
+    export_parquet,
+    export_positions,
+)
 from understudy.readers import read, sources_of
 from understudy.readers.positions import digest_of
 from understudy.readers.source import SourceFile
+from understudy.story import Moment
 from understudy.storyfile import Story
 
 __all__ = ["export"]
+
+TEXT_WRITERS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_fountain, "markdown": export_markdown}
 
 
 @click.command(short_help="Write a story out, for other programs or as scripts.")
 @story_argument
 @click.option(
-    "--format", "form", default="jsonl", show_default=True,
-    type=click.Choice(["jsonl", "parquet", "folder", "positions"]),
-    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, or who speaks where without the text.",
+    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder", "fountain", "markdown", "positions"]),
+    default="jsonl", show_default=True,
+    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a screenplay in Fountain, a Markdown "
+    "dialogue, or who speaks where without the text.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON lines: stdout).")
 @click.option(
@@ -52,7 +65,9 @@ def export(
         understudy export demo --format jsonl | head
         understudy export demo --addressees -o demo.jsonl
         understudy export friends.story --format parquet -o friends.parquet
+        understudy export demo --format markdown -o demo.md
         understudy export demo --format folder -o my-demo
+        understudy export demo --format fountain -o demo.fountain
         understudy export emma.txt --format positions -o emma.positions.jsonl
 
     Positions hold who speaks, when, and who is there, by offsets into the text and without a word of it; whoever has
@@ -111,15 +126,18 @@ def _write_positions(story: Story, output: Path, sources: Mapping[str, Path]) ->
     except InputError:
         same = False
     else:
-        pairs = zip_longest(story.scenes(), again.scenes())
-        same = all(one and two and one.lines == two.lines for one, two in pairs)
+        same = all(one == two for one, two in zip_longest(_lines(story), _lines(again)))
     if not same:
         raise InputError(
-            "is not the text that the story was read from: it was changed since, or read by another version. Read it "
-            "again, then export",
+            "is not the text that the story was read from: it was changed since, or was read in another way "
+            "(--columns, another version). Read it again, then export",
             next(iter(sources.values())),
         )
     return count
+
+
+def _lines(story: Story) -> Iterator[tuple[Moment, str | None, str]]:
+    return ((line.moment, line.speaker, line.text) for scene in story.scenes() for line in scene.lines)
 
 
 def _write(story: Story, form: str, output: Path, addressees: Addressees | None, sources: Mapping[str, Path]) -> int:
@@ -133,7 +151,10 @@ def _write(story: Story, form: str, output: Path, addressees: Addressees | None,
             lines = _write_positions(story, partial, sources)
         else:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                lines = export_jsonl(story, stream, addressees=addressees)
+                if form in TEXT_WRITERS:
+                    lines = TEXT_WRITERS[form](story, stream)
+                else:
+                    lines = export_jsonl(story, stream, addressees=addressees)
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,12 +31,13 @@ def read_showing(
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
     form: str | None = None,
+    columns: Mapping[str, str] | None = None,
     texts: Sequence[Path] = (),
     quotations: DoubtfulQuotations | None = None,
 ) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress, lore, annotated, form, texts, quotations)
+        return read(what, into, progress, lore, annotated, form, columns, texts, quotations)
 
 
 @contextmanager

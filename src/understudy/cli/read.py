@@ -48,12 +48,17 @@ MAIN_CAST = 8
     "--bound", type=click.FloatRange(0, 1),
     help="Novels: list quotations whose speaker is less sure than this beside the source (default: 0.6).",
 )  # fmt: skip
+@click.option(
+    "--columns", multiple=True, metavar="KIND=NAME,...",
+    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
+)  # fmt: skip
 @lore_option
 @force_option
 @json_option
 def read(
     paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
-    texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...], force: bool, as_json: bool,
+    columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...], force: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -67,6 +72,7 @@ def read(
         understudy read friends/*.html -o friends.story
         understudy read my-story/ --unread 20
         understudy read mira.png --lore harbour.json -o mira.story
+        understudy read lines.csv --columns speaker=Sprecher,text=Zeile,scene=Szene
         understudy read emma.positions.jsonl --text emma.txt -o emma.story
     """
     what = paths[0] if len(paths) == 1 else paths
@@ -75,8 +81,8 @@ def read(
     existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore, *texts])
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
-        doubtful = DoubtfulQuotations(bound)
-        story = read_showing(what, into, entries, form=form, texts=texts, quotations=doubtful)
+        doubtful, named = DoubtfulQuotations(bound), _named_columns(columns)
+        story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
@@ -105,6 +111,18 @@ def _show_doubtful(lists: Sequence[Corrections]) -> None:
         waiting = sum(not entry.decision.is_made for entry in corrections.entries)
         if waiting:
             click.echo(f"{waiting:,} quotations whose speaker is doubtful are listed in {corrections.path}.")
+
+
+def _named_columns(options: tuple[str, ...]) -> dict[str, str]:
+    """`speaker=Sprecher,text=Zeile` as a mapping."""
+    named: dict[str, str] = {}
+    for pair in ",".join(options).split(","):
+        kind, equals, column = pair.partition("=")
+        if pair.strip() and not equals:
+            raise click.UsageError(f"--columns is given as speaker=NAME,text=NAME, not '{pair}'")
+        if pair.strip():
+            named[kind.strip().lower()] = column.strip()
+    return named
 
 
 def _encode(story: Story, into: Path) -> None:

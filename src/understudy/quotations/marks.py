@@ -188,7 +188,8 @@ def _single_kind(text: str, paragraph: Span, position: int) -> str:
     after = text[position + 1] if position + 1 < paragraph.end else " "
     mark = text[position]
     if mark in "'‘" and (before.isspace() or before in BEFORE_OPENING) and not after.isspace():
-        return "apostrophe" if mark == "'" and ELISION.match(text, position) and position > paragraph.start else "open"
+        in_sentence = text[max(paragraph.start, position - 3) : position].rstrip()[-1:].isalnum()
+        return "apostrophe" if mark == "'" and in_sentence and ELISION.match(text, position) else "open"
     if mark == "‘" or after.isalnum():
         return "apostrophe"
     return "strong" if before in STRONG_END else "weak"

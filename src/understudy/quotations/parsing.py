@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from understudy.quotations.chapters import Division, contents_of, divisions_of, numbered
 from understudy.quotations.frame import without_frame
+from understudy.quotations.letters import written
 from understudy.quotations.marks import Convention, Marked, convention_of, marked_parts
 from understudy.quotations.paragraphs import Block, is_scene_break, paragraphs_of, rows_of
 from understudy.quotations.prose import Chapter, Paragraph, Paratext, Prose, Quotation, Span
-from understudy.quotations.speech import spoken
+from understudy.quotations.speech import speaker_changes, spoken
 from understudy.text import guess_language
 
 __all__ = ["parse_prose"]
@@ -100,7 +101,10 @@ def _arranged(
     heads = {division.block: (division, number) for division, number in zip(divisions, numbers)}
     first = divisions[0].block if divisions else 0
     front = [(_span(blocks[index]), index in contents) for index in range(first)]
-    if sum(len(text[span.start : span.end].split()) for span, listed in front if not listed) >= FOREWORD:
+    told = sum(
+        len(text[span.start : span.end].split()) for span, listed in front if not listed and not _is_verse(text, span)
+    )
+    if told >= FOREWORD:
         front = [(span, listed) for span, listed in front if listed]
     elif not divisions:
         front = []
@@ -128,6 +132,12 @@ def _arranged(
     return levels, chapters, paragraphs, front
 
 
+def _is_verse(text: str, span: Span) -> bool:
+    """A motto or a dedication in verse: every line begins with a capital."""
+    lines = text[span.start : span.end].split("\n")
+    return len(lines) > 2 and not any(line.strip()[:1].islower() for line in lines)
+
+
 def _implied(
     start: int, chapters: Sequence[Chapter], levels: Sequence[str], numbers: Sequence[tuple[int, ...]]
 ) -> Chapter:
@@ -148,11 +158,17 @@ def _title(text: str, front: Sequence[tuple[Span, bool]]) -> str | None:
 
 
 def _quotations(text: str, paragraphs: Sequence[Paragraph], convention: Convention) -> Iterator[Quotation]:
-    """One a paragraph, with all its parts; one that is not closed goes on where the next paragraph reopens."""
+    """All parts of a paragraph are one, unless what stands between them shows that somebody else speaks.
+
+    One that is not closed goes on where the next paragraph reopens it.
+    """
     parts: list[Span] = []
     begun = 0
     open_since: int | None = None  # the paragraph whose last quotation is not closed
+    not_said = written(text, paragraphs)
     for index, paragraph in enumerate(paragraphs):
+        if index in not_said:
+            continue
         if open_since is not None and (
             index - open_since > PATIENCE or paragraph.chapter != paragraphs[open_since].chapter
         ):
@@ -160,17 +176,20 @@ def _quotations(text: str, paragraphs: Sequence[Paragraph], convention: Conventi
         marked = marked_parts(text, paragraph.span, convention, open_since is not None)
         if not marked:
             continue
-        said = spoken(text, paragraph.span, marked)
-        spans = [span for part in said if (span := _trimmed(text, part.span)).start < span.end]
-        goes_on = open_since is not None and index == open_since + 1 and _reopens(text, paragraph, marked)
-        goes_on = goes_on or marked[0].is_tail
+        goes_on = marked[0].is_tail or (index - 1 == open_since and _reopens(text, paragraph, marked))
         if parts and not goes_on:
             yield Quotation(tuple(parts), begun)
             parts = []
-        if spans:
+        for part in spoken(text, paragraph.span, marked):
+            span = _trimmed(text, part.span)
+            if span.start == span.end:
+                continue
+            if parts and parts[-1].start >= paragraph.span.start and speaker_changes(text[parts[-1].end : span.start]):
+                yield Quotation(tuple(parts), begun)
+                parts = []
             if not parts:
                 begun = index
-            parts.extend(spans)
+            parts.append(span)
         open_since = index if marked[-1].is_open else None
         if open_since is None and parts:
             yield Quotation(tuple(parts), begun)

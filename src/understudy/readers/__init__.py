@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import card, hpd, personachat, script, speeches, story_folder, tei, transcript, tvshowguess
+from understudy.readers import (
+    card,
+    fdx,
+    fountain,
+    hpd,
+    ink,
+    markdown,
+    personachat,
+    renpy,
+    script,
+    speeches,
+    story_folder,
+    subtitles,
+    table,
+    tei,
+    transcript,
+    tvshowguess,
+)
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
+from understudy.readers.columns import Columns
 from understudy.readers.events import Reader
 from understudy.readers.positions import is_positions, positioned_files
 from understudy.readers.probes import Probe, read_probes
@@ -44,11 +62,19 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 READERS: tuple[Reader, ...] = (
     card.READER,
     tei.READER,
+    fdx.READER,
     hpd.READER,
     hpd.RELATIONS,
     tvshowguess.READER,
     speeches.READER,
     personachat.READER,
+    fountain.READER,  # before scripts and transcripts: sections and cuts look like theirs
+    subtitles.SUBRIP,
+    subtitles.WEBVTT,
+    renpy.READER,
+    ink.READER,
+    markdown.READER,
+    table.READER,
     script.READER,
     transcript.READER,  # last: it takes any text in which people speak
 )
@@ -62,6 +88,7 @@ def read(
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
     form: str | None = None,
+    columns: Mapping[str, str] | None = None,
     texts: Sequence[Path] = (),
     quotations: DoubtfulQuotations | None = None,
 ) -> Story:
@@ -71,8 +98,10 @@ def read(
 
     Without `into` the story is in memory. With it, it is one file there, put in place only when all is read. `lore`
     is knowledge that any of its characters may bring up; a story file has its own. What was found in the text (see
-    `storyfile.found`) is part of it, unless only what is `annotated` is wanted. `texts` are one's own copies of what
-    annotations by position are about. `quotations` notes who was taken to say what in prose, to list what is doubtful.
+    `storyfile.found`) is part of it, unless only what is `annotated` is wanted. `columns` names the columns of a table
+    (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`. `texts`
+    are one's own copies of what annotations by position are about. `quotations` notes who was taken to say what in
+    prose, to list what is doubtful.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
@@ -88,7 +117,8 @@ def read(
     if quotations is not None:
         for source in source_files:
             source.attributed = quotations.noting(source)
-    file_readers = [reader_of(source, form) for source in source_files]
+    named = Columns.of(columns) if columns else None
+    file_readers = [reader_of(source, form, named) for source in source_files]
     with StoryWriter(into) as writer:
         assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
         if cast_file is not None:
@@ -151,25 +181,26 @@ def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
     return found_file_of(Path(inputs[0]))
 
 
-def reader_of(source: SourceFile, form: str | None = None) -> Reader:
-    """The reader of a format, or the one that recognises the file's content."""
+def reader_of(source: SourceFile, form: str | None = None, columns: Columns | None = None) -> Reader:
+    """The reader of a format, or the one that recognises the content; with `columns`, one of tables that have these."""
+    readers = READERS if columns is None else (speeches.speeches_reader(columns), table.table_reader(columns))
     if form is not None:
-        return reader_named(form)
+        return reader_named(form, readers)
     head = source.head()
-    for reader in READERS:
+    for reader in readers:
         if reader.recognises(head, source.path):
             return reader
-    raise unknown_format(source, [reader.name for reader in READERS])
+    raise unknown_format(source, [reader.name for reader in readers])
 
 
-def reader_named(form: str) -> Reader:
+def reader_named(form: str, readers: Sequence[Reader] = READERS) -> Reader:
     """The reader of a format by its name, or by the beginning of it that no other has: 'tei' for 'TEI drama'."""
     wanted = form.strip().casefold()
-    named = [reader for reader in READERS if wanted and reader.name.casefold().startswith(wanted)]
+    named = [reader for reader in readers if wanted and reader.name.casefold().startswith(wanted)]
     exact = [reader for reader in named if reader.name.casefold() == wanted]
     if len(exact or named) == 1:
         return (exact or named)[0]
-    known = [reader.name for reader in READERS]
+    known = [reader.name for reader in readers]
     raise InputError(f"there is no format '{form}'{did_you_mean(form, known)}: one of {', '.join(known)}")
 
 

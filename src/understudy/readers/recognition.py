@@ -51,6 +51,7 @@ HEADING_LABELS = words(
 )
 """What stands before a colon at the head of a page: it speaks in no scene."""
 
+TRANSCRIPT = "transcript"
 SHOWN = 60  # characters of a line
 LINES = 400
 FEW_WORDS, MANY_WORDS = 12, 25  # of a line of dialogue or verse; of a paragraph of prose
@@ -187,7 +188,8 @@ def check_speakers(labels: Iterable[str], form: str, source: SourceFile) -> None
             f"({EXAMPLE}), a novel quotation marks; --as FORMAT reads it as something else",
             source.path,
         )
-    if all(_is_heading(label) for label in speakers):
+    # Other formats mark a speech by more than a colon.
+    if form == TRANSCRIPT and all(_is_heading(label) for label in speakers):
         raise InputError(
             f"only headings seem to speak in it, read as {form} ({', '.join(speakers[:5])}): this is no script of that "
             "form; --as FORMAT reads it as something else",

@@ -1,82 +1,78 @@
 """Speeches in rows: JSONL with a speaker and what is said, and perhaps season, episode, scene.
 
 One row is one unit. A row that cannot be a speech or a description is listed as unread; a row that is no JSON at all
-is an error, for then the file is damaged.
+is an error, for then the file is damaged. Keys are recognised by their usual names (see `columns`), or named by whoever
+reads the file.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from understudy.readers.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
+from understudy.readers.columns import Columns
+from understudy.readers.events import Event, Reader
 from understudy.readers.jsonstream import SURROGATE
+from understudy.readers.rows import TableRow, cell_text, row_events
 from understudy.readers.source import SourceFile
-from understudy.readers.transcript.labels import TranscriptStatistics
 
-__all__ = ["READER", "events", "recognises"]
-
-WHO = ("character", "speaker", "name")
-WHAT = ("lines", "text", "line", "utterance")
-NOBODY = frozenset(("", "background", "none", "null", "narrator:"))
+__all__ = ["READER", "speeches_reader"]
 
 
-def recognises(head: bytes, _: Path) -> bool:
-    """The first row is a JSON object with a speaker and words."""
-    first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
-    if not first.lstrip().startswith(b"{"):
-        return False
-    try:
-        row = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(row, dict) and _key(row, WHO) is not None and _text(row) is not None
+def speeches_reader(named: Columns | None = None) -> Reader:
+    """The reader of JSON lines, for the keys that somebody names or for the usual ones."""
+    given = Columns() if named is None else named
+
+    @lru_cache(maxsize=256)
+    def columns_of_keys(keys: tuple[str, ...]) -> Columns:
+        return given.completed(keys)
+
+    def recognises(head: bytes, _: Path) -> bool:
+        """The first row is a JSON object with a speaker and words."""
+        first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
+        if not first.lstrip().startswith(b"{"):
+            return False
+        try:
+            row = json.loads(first)
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(row, dict):
+            return False
+        columns = columns_of_keys(tuple(row))
+        if named is not None:
+            return True
+        return columns.speaker is not None and columns.text is not None and cell_text(row[columns.text]) is not None
+
+    def events(source: SourceFile) -> Iterator[Event]:
+        rows = _rows(source) if named is None else _with_named_keys(source, given)
+        yield from row_events(source, rows, lambda cells: columns_of_keys(tuple(cells)))
+
+    return Reader("speeches", recognises, events)
 
 
-def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
-    levels: tuple[str, ...] | None = None
-    position: tuple[int, ...] | None = None
-    scene: object = None
+def _rows(source: SourceFile) -> Iterator[TableRow]:
     for number, line in source.lines():
-        if not line or line.isspace():
-            continue
-        row = _row(source, line, number)
-        at = source.at(number)
-        counted = tuple(level for level in ("season", "episode") if _number(row.get(level)) is not None)
-        if levels is None:
-            levels = counted
-            yield Opening((*levels, "scene", "line"))
-        if counted != levels:
-            yield Unread(at, line[:200], f"is not dated by {' and '.join(levels) or 'scene'} like the rows before it")
-            continue
-        here = tuple(_number(row[level]) or 0 for level in levels)
-        if levels and here != position:
-            position, scene = here, None
-            yield Heading(at, str(row.get("title") or " ".join(map(str, here))), here, units=0)
-        if row.get("scene") is not None and row["scene"] != scene:
-            scene = row["scene"]
-            yield SceneStart(at, "" if isinstance(scene, (int, float)) else str(scene), units=0)
-        yield _event(source, number, row, line)
-    if levels is None:
-        yield Opening()
+        if line and not line.isspace():
+            yield TableRow(number, 1, line, _row(source, line, number))
 
 
-def _event(source: SourceFile, number: int, row: Mapping[str, Any], line: str) -> Event:
-    at = source.at(number)
-    text = _text(row)
-    if not text:
-        return Unread(at, line[:200], "says nothing" if text == "" else f"has none of {', '.join(WHAT)}")
-    key = _key(row, WHO)
-    who = row[key] if key else None
-    names = [str(name).strip() for name in who] if isinstance(who, list) else [str(who or "").strip()]
-    names = [name for name in names if name.casefold() not in NOBODY]
-    if not names:
-        return Description(at, text)
-    speakers = tuple(names) if len(names) > 1 else TranscriptStatistics().speakers(names[0])
-    return Speech(at, speakers, text)
+def _with_named_keys(source: SourceFile, named: Columns) -> Iterator[TableRow]:
+    """The rows of a file whose first one must have the keys that somebody named."""
+    first = True
+    for row in _rows(source):
+        columns = named.completed(row.cells)
+        missing = [column for column in columns.named().values() if column not in row.cells]
+        if first and (missing or columns.speaker is None or columns.text is None):
+            keys = ", ".join(map(repr, row.cells))
+            wrong = f"has no key {missing[0]!r}" if missing else "has no key for who speaks and what is said"
+            raise source.error(
+                f"{wrong}; its keys are {keys}: name them with --columns speaker=KEY,text=KEY", row.number
+            )
+        first = False
+        yield row
 
 
 def _row(source: SourceFile, line: str, number: int) -> Mapping[str, Any]:
@@ -94,28 +90,4 @@ def _row(source: SourceFile, line: str, number: int) -> Mapping[str, Any]:
     return row
 
 
-def _key(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    return next((key for key in keys if key in row), None)
-
-
-def _text(row: Mapping[str, Any]) -> str | None:
-    key = _key(row, WHAT)
-    if key is None or isinstance(row[key], (dict, bool)):
-        return None
-    value = row[key]
-    parts = [str(part) for part in value] if isinstance(value, list) else [] if value is None else [str(value)]
-    return " ".join(" ".join(parts).split())
-
-
-def _number(value: object) -> int | None:
-    """1, 1.0 and "1" are all one."""
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
-        number = float(str(value))
-    except ValueError:
-        return None
-    return int(number) if number.is_integer() and 0 <= number < 2**32 - 1 else None
-
-
-READER = Reader("speeches", recognises, events)
+READER = speeches_reader()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from understudy.quotations.paragraphs import is_scene_break
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Quotation, Span
+from understudy.quotations.speech import is_thought
 from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.names import is_group
 from understudy.readers.prose.narration import narrated
@@ -83,9 +84,13 @@ class Narrator:
             first = last
 
     def _paragraphs(self, first: int, last: int, quotations: range) -> Iterator[Event]:
-        """One paragraph, or several that a quotation goes on through. The first event counts all their lines."""
+        """One paragraph, or several that a quotation goes on through. The first event counts all their lines.
+
+        What somebody thinks is told, not said: the others do not hear it.
+        """
         whole = Span(self.prose.paragraphs[first].span.start, self.prose.paragraphs[last - 1].span.end)
-        said = [self.prose.quotations[index] for index in quotations]
+        heard = [index for index in quotations if not is_thought(self.prose.text, self.prose.quotations[index])]
+        said = [self.prose.quotations[index] for index in heard]
         units = self._units(whole)
         if not said:
             yield self._description([whole], units)
@@ -95,7 +100,7 @@ class Narrator:
         if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)]):
             events.append(self._description(before, units))
         ends = [*(quotation.span.start for quotation in said[1:]), whole.end]
-        for index, quotation, end in zip(quotations, said, ends):
+        for index, quotation, end in zip(heard, said, ends):
             events.append(self._line(quotation, self.attributions[index], 0 if events else units))
             parts = [*quotation.parts, Span(end, end)] if end < whole.end else list(quotation.parts)
             if after := narrated(self.prose.text, Span(begin, end), parts):

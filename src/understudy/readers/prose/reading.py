@@ -19,7 +19,7 @@ from understudy.readers.events import CastEntry, Event, Opening, Reader, Unread
 from understudy.readers.names import is_group, unambiguous_aliases
 from understudy.readers.prose.corrections import corrected
 from understudy.readers.prose.narrator import Narrator
-from understudy.readers.prose.recognition import recognises
+from understudy.readers.prose.running_text import recognises
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 

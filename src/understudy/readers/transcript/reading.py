@@ -19,7 +19,7 @@ from understudy.readers.transcript.labels import collect_statistics, looks_like_
 from understudy.readers.transcript.line_parser import parse_lines
 from understudy.readers.transcript.markup import TextLine, looks_like_html, page_lines
 
-__all__ = ["READER", "episode_numbers", "episode_title", "events", "recognises", "text_lines"]
+__all__ = ["EPISODE", "READER", "episode_numbers", "episode_title", "events", "recognises", "text_lines"]
 
 LOST = " "
 LOOK_AHEAD = 4 * 1024 * 1024
@@ -113,7 +113,7 @@ def _plain(source: SourceFile) -> Iterator[TextLine]:
 READER = Reader("transcript", recognises, events)
 
 
-NAMED = re.compile(r"(?<![a-z0-9])s(\d{1,2})[\s._-]*e(\d{1,3})|(?<!\d)(\d{1,2})x(\d{2,3})", re.IGNORECASE)
+EPISODE = re.compile(r"(?<![a-z0-9])s(\d{1,2})[\s._-]*e(\d{1,3})|(?<!\d)(\d{1,2})x(\d{2,3})", re.IGNORECASE)
 DIGITS = re.compile(r"(\d{1,2})(\d{2})(?=\D|$)")
 SPOKEN = re.compile(r"season\s+(\d{1,2})\W{1,3}(?:episode|ep\.?)\s+(\d{1,3})", re.IGNORECASE)
 HTML_TITLE = re.compile(r"<title>\s*(.*?)\s*</title>", re.IGNORECASE | re.DOTALL)
@@ -125,13 +125,13 @@ TOP = 3000
 
 def episode_numbers(path: Path, head: bytes) -> tuple[int, ...] | None:
     """(season, episode), or None where neither the name nor the top of the file says."""
-    if match := NAMED.search(path.stem):
+    if match := EPISODE.search(path.stem):
         first, second = [int(group) for group in match.groups() if group]
         return first, second
     if match := DIGITS.match(path.stem):
         return int(match[1]), int(match[2])
     top = _top(head)
-    if match := NAMED.search(top) or SPOKEN.search(top):
+    if match := EPISODE.search(top) or SPOKEN.search(top):
         first, second = [int(group) for group in match.groups() if group]
         return first, second
     return None

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from reading import events_of, of_kind
 from understudy.errors import InputError
@@ -122,6 +124,12 @@ def test_long_narration_parts_conversations(tmp_path: Path) -> None:
     assert [scene.source.line for scene in of_kind(events, SceneStart)] == [1, 3]
 
 
+def test_a_thought_is_told_not_said(tmp_path: Path) -> None:
+    events = events_of_text(tmp_path, '"Well?" asked Odile.\n\n"He is late," thought Odile. "He is always late."\n')
+    assert [line.text for line in of_kind(events, Speech)] == ["Well?"]
+    assert [line.text for line in of_kind(events, Description)] == ['"He is late," thought Odile. "He is always late."']
+
+
 def test_where_nobody_speaks_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nobody speaks here"):
         events_of_text(tmp_path, "It rained.\n\nIt rained for a long time, and then it did not.\n")
@@ -167,3 +175,42 @@ POEM = "\n".join(
 )
 def test_only_running_text_is_recognised(text: str, is_prose: bool) -> None:
     assert READER.recognises(text.encode(), Path("any.txt")) is is_prose
+
+
+PIECES = [
+    *"\"'“”‘’«»「」—., ?\u3000\x1c",
+    "Odile",
+    "Bastien",
+    "said Odile",
+    "thought Odile",
+    "no one came",
+    "\n",
+    "\n\n",
+    "\n\n",
+    "CHAPTER I",
+    "CHAPTER II",
+    "BOOK TWO",
+    "* * *",
+    "Contents",
+    "[Illustration: a cat]",
+    '"Well?" asked Odile.',
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=60).map("".join))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_line_is_accounted_for_in_order(text: str) -> None:
+    source = SourceFile(Path(__file__))
+    try:
+        events = list(prose_events(source, text))
+    except InputError:
+        return
+    counted = [event for event in events if not isinstance(event, Opening)]
+    assert sum(event.units for event in counted) == sum(1 for line in text.split("\n") if line.strip())
+    spans = [span for event in counted if isinstance(event, Speech | Description) for span in event.spans]
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert len(set(spans)) == len(spans)
+    lines = [event.source.line for event in counted if not isinstance(event, CastEntry)]
+    assert all(1 <= line <= text.count("\n") + 1 for line in lines)
+    headings = [heading.numbers for heading in of_kind(counted, Heading) if heading.numbers]
+    assert headings == sorted(set(headings))

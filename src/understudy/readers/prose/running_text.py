@@ -20,6 +20,8 @@ FOREIGN_LINE = re.compile(r"^\s*(?:(?:INT|EXT|EST|INT\./EXT|I/E)[. ]|.*-->|===|\
 HAN_KANA = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»」』)]*(?:\s|$|(?<=[。！？」』]))")
 QUOTED = re.compile(r"[\"“«„「『][^\"”»“」』\n]{2,}|(?:^|\s)['‘]\w[^\n]{2,}['’]|^\s*[—–―]\s*\w")
+MARKUP = re.compile(r"</?[a-z]{1,10}>")
+HEADER = re.compile(r"\"?\w[\w .-]{0,29}\"?(?:[,;\t|]\"?\w[\w .-]{0,29}\"?){2,40}")
 DELIMITERS = ("\t", ";", ",", "|")
 
 FEWEST_WORDS = 25
@@ -35,14 +37,14 @@ def recognises(head: bytes, _path: Path) -> bool:
     if text is None or OTHER_FORM.match(text) or FOREIGN_LINE.search(text):
         return False
     rows, _ = without_frame(text, rows_of(text))
-    if not rows or _is_table([text[row.start : row.end] for row in rows[:20]]):
+    lines = [text[row.start : row.end] for row in rows]
+    if not lines or _is_table(lines[:20]) or sum(MARKUP.search(line) is not None for line in lines) * 10 > len(lines):
         return False
     paragraphs = paragraphs_of(text, rows)
     words = [" ".join(text[row.start : row.end] for row in paragraph) for paragraph in paragraphs]
     if _is_verse(text, paragraphs):
         return False
-    labelled = sum((label := read_label(line)) is not None and looks_like_label(label.name) for line in words)
-    if labelled > max(1, LABELLED * len(words)):
+    if _labelled(words) > max(1, LABELLED * len(words)) or _labelled(lines) > max(2, LABELLED * len(lines)):
         return False
     lengths = [len(line.split()) + len(HAN_KANA.findall(line)) // 2 for line in words]
     total = sum(lengths)
@@ -54,6 +56,10 @@ def recognises(head: bytes, _path: Path) -> bool:
         if SENTENCE_END.search(line) and (length >= LONG or QUOTED.search(line))
     )
     return running * 2 >= total
+
+
+def _labelled(lines: list[str]) -> int:
+    return sum((label := read_label(line)) is not None and looks_like_label(label.name) for line in lines)
 
 
 def _decoded(head: bytes) -> str | None:
@@ -72,6 +78,8 @@ def _is_table(lines: list[str]) -> bool:
     """The same number of separators in every line, and more than a sentence has commas."""
     if len(lines) < 2:
         return False
+    if HEADER.fullmatch(lines[0]):
+        return True
     for delimiter in DELIMITERS:
         counts = {line.count(delimiter) for line in lines[:-1]}
         if len(counts) == 1 and (counts.pop() >= (1 if delimiter == "\t" else 2)):
