@@ -137,7 +137,9 @@ def read(
 def _read_positions(
     path: Path, texts: Sequence[Path], into: Path | None, progress: Progress | None, lore: Sequence[LoreEntry]
 ) -> Story:
-    title, positioned = positioned_files(SourceFile(path, progress or no_progress), texts, reader_named)
+    title, positioned = positioned_files(
+        SourceFile(path, progress or no_progress), texts, lambda form: reader_named(form, READERS)
+    )
     with StoryWriter(into) as writer:
         assembly = Assembly(writer)
         for file in positioned:
