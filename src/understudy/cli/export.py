@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
@@ -27,9 +28,10 @@ from understudy.export import (
     export_sharegpt,
     export_sillytavern,
 )
-from understudy.readers import sources_of
+from understudy.readers import read, sources_of
 from understudy.readers.positions import digest_of
 from understudy.readers.source import SourceFile
+from understudy.story import Moment
 from understudy.storyfile import Story
 
 __all__ = ["export"]
@@ -90,7 +92,7 @@ def export(
         raise click.UsageError("say with -o where it should be written")
     if addressees and form != "jsonl":
         raise click.UsageError("--addressees goes with --format jsonl")
-    if texts and form != "positions":
+    if texts and form != POSITIONS:
         raise click.UsageError("--text goes with --format positions")
     if character is not None and form not in CHATS:
         raise click.UsageError(f"--as goes with --format {', '.join(CHATS)}")
@@ -102,8 +104,8 @@ def export(
         return
     if form not in FOLDERS:
         existing_refused(output, force, sources_of(story)[0])
-    digests = _digests(opened, story, texts) if form == POSITIONS else {}
-    lines = _write(opened, form, output, chair, reader, digests)
+    sources = _source_texts(opened, story, texts) if form == POSITIONS else {}
+    lines = _write(opened, form, output, chair, reader, sources)
     if as_json:
         print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})
     else:
@@ -117,18 +119,43 @@ def _addressees(story: Story) -> Addressees:
         return AddresseeReader.of_story(story).read
 
 
-def _digests(story: Story, name: str, texts: tuple[Path, ...]) -> dict[str, tuple[str, int]]:
-    """What identifies the text of each source of a story; the texts lie beside it, or are given."""
+def _source_texts(story: Story, name: str, texts: tuple[Path, ...]) -> dict[str, Path]:
+    """The text of each source of a story, by the source's name: beside the story, or as given."""
     sources = sources_of(name)[0]
     beside = [path.with_name(file.name) for path in sources[:1] for file in story.files()]
     paths = {path.name: path for path in (*beside, *sources, *texts) if path.is_file()}
-    wanted = [file for file in story.files() if file.lines or file.descriptions]
+    wanted = [file.name for file in story.files() if file.lines or file.descriptions]
     if len(texts) == len(wanted) == 1:
-        paths[wanted[0].name] = texts[0]  # whatever it is called
+        paths[wanted[0]] = texts[0]  # whatever it is called
     for file in wanted:
-        if file.name not in paths:
-            raise InputError(f"was read from '{file.name}', which is not beside it: give it with --text FILE", name)
-    return {file.name: digest_of(SourceFile(paths[file.name]), file.format) for file in wanted}
+        if file not in paths:
+            raise InputError(f"was read from '{file}', which is not beside it: give it with --text FILE", name)
+    return {file: paths[file] for file in wanted}
+
+
+def _write_positions(story: Story, output: Path, sources: Mapping[str, Path]) -> int:
+    """Positions are true of one text only: what was written is read with it before it is let go."""
+    forms = {file.name: file.format for file in story.files()}
+    digests = {name: digest_of(SourceFile(path), forms[name]) for name, path in sources.items()}
+    with output.open("w", encoding="utf-8", newline="\n") as stream:
+        count = export_positions(story, stream, digests)
+    try:
+        again = read(output, texts=list(sources.values()))
+    except InputError:
+        same = False
+    else:
+        same = all(one == two for one, two in zip_longest(_lines(story), _lines(again)))
+    if not same:
+        raise InputError(
+            "is not the text that the story was read from: it was changed since, or was read in another way "
+            "(--columns, another version). Read it again, then export",
+            next(iter(sources.values())),
+        )
+    return count
+
+
+def _lines(story: Story) -> Iterator[tuple[Moment, str | None, str]]:
+    return ((line.moment, line.speaker, line.text) for scene in story.scenes() for line in scene.lines)
 
 
 def _write(
@@ -137,7 +164,7 @@ def _write(
     output: Path,
     chair: str | None,
     addressees: Addressees | None,
-    digests: Mapping[str, tuple[str, int]],
+    sources: Mapping[str, Path],
 ) -> int:
     if form in FOLDERS:
         return FOLDERS[form](story, output)
@@ -145,12 +172,11 @@ def _write(
     try:
         if form == "parquet":
             lines = export_parquet(story, partial)
+        elif form == POSITIONS:
+            lines = _write_positions(story, partial, sources)
         else:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                if form == POSITIONS:
-                    lines = export_positions(story, stream, digests)
-                else:
-                    lines = _write_lines(story, form, stream, chair, addressees)
+                lines = _write_lines(story, form, stream, chair, addressees)
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)

@@ -11,6 +11,8 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.readers import (
     card,
     convokit,
+    docx,
+    epub,
     fdx,
     fountain,
     hpd,
@@ -67,6 +69,8 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 
 READERS: tuple[Reader, ...] = (
     card.READER,
+    epub.READER,
+    docx.READER,
     tei.READER,
     fdx.READER,
     hpd.READER,
@@ -148,7 +152,9 @@ def read(
 def _read_positions(
     path: Path, texts: Sequence[Path], into: Path | None, progress: Progress | None, lore: Sequence[LoreEntry]
 ) -> Story:
-    title, positioned = positioned_files(SourceFile(path, progress or no_progress), texts, reader_named)
+    title, positioned = positioned_files(
+        SourceFile(path, progress or no_progress), texts, lambda form: reader_named(form, READERS)
+    )
     with StoryWriter(into) as writer:
         assembly = Assembly(writer)
         for file in positioned:
