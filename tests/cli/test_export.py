@@ -54,6 +54,12 @@ def test_a_folder_reads_back_as_the_same_story(run: Run, story: Path) -> None:
     assert [fact.values for fact in again.facts()] == [fact.values for fact in first.facts()]
 
 
+def test_markdown_reads_back_as_the_same_lines(run: Run, story: Path) -> None:
+    assert "11 lines are in keys.md" in run("export", story, "--format", "markdown", "-o", "keys.md").stdout
+    rows = [[json.loads(line) for line in run("export", each).stdout.splitlines()] for each in (story, "keys.md")]
+    assert [{**row, "source": ""} for row in rows[0]] == [{**row, "source": ""} for row in rows[1]]
+
+
 def test_parquet_has_a_row_a_line(run: Run, story: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     run("export", story, "--format", "parquet", "-o", "keys.parquet")
