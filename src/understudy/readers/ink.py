@@ -55,7 +55,7 @@ def recognises(head: bytes, path: Path) -> bool:
     """Two of knots, logic and diverts, or a divert to the end; one of these in a file that is named as one of ink."""
     text = head.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r", "\n")
     named = path.suffix == ".ink"
-    if text.lstrip()[:1] in ("{", "<") and not named:
+    if not named and (text.lstrip()[:1] in ("{", "<") or "```" in text):  # or a page about ink
         return False
     signs = sum(sign.search(text) is not None for sign in (KNOTS, LOGIC, DIVERTS))
     return signs >= (1 if named else 2) or ENDS.search(text) is not None

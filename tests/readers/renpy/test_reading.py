@@ -40,6 +40,7 @@ def told(body: str) -> list[tuple[str, str]]:
         ('e happy -sad @ wet "Well." with vpunch', ("Eileen", "Well.")),
         ('e "Well." (what_size=32) # a comment', ("Eileen", "Well.")),
         ('"Lucy" "Well."', ("Lucy", "Well.")),
+        ('"???""Well."', ("???", "Well.")),
         ('"Ann & Bob" "Well."', ("Ann & Bob", "Well.")),
         ('mystery "Well."', ("mystery", "Well.")),
         ('"Rain."', ("", "Rain.")),
@@ -78,15 +79,17 @@ def test_labels_and_backgrounds_are_scenes_and_pictures_come_and_go() -> None:
     show eily sad
     show logo
     hide eily
-    scene black
+    scene the-quay
     "Two."
+    scene the-quay with fade:
+        zoom 1.0
 label next(x=1):
     "Three."
 """
     events = parsed(body)
-    assert [one.setting for one in of_kind(events, SceneStart)] == ["start, bg room", "black", "next"]
+    assert [one.setting for one in of_kind(events, SceneStart)] == ["start, bg room", "the-quay", "next"]
     assert [(one.enter, one.leave) for one in of_kind(events, Movement)] == [(("Eileen",), ()), ((), ("Eileen",))]
-    assert [one.reason for one in of_kind(events, Unread)] == ["pictures and sound", "pictures and sound"]
+    assert [one.reason for one in of_kind(events, Unread)] == ["pictures and sound"] * 4
 
 
 def test_code_is_listed_as_such() -> None:

@@ -19,7 +19,7 @@ __all__ = ["TIMES", "Segment", "TimedText", "segments", "times_of"]
 
 TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[,.:](\d{1,3}))?"
 TIMES = re.compile(rf"\s*{TIME}\s*--?>\s*{TIME}(?:\s.*)?")
-VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>")
+VOICE = re.compile(r"<v(?:\.[^\s<>]{0,200})?\s{1,9}([^<>]{0,200})>")
 MARKUP = re.compile(
     r"</?(?:[ibuvsc]|font|ruby|rt|lang|span|p|em|strong)(?:[.\s][^<>]*)?/?>|<(?:\d+:)?\d+:\d+\.\d+>"
     r"|\{\\[^{}]*\}|\{/?[biuy](?::[^{}]*)?\}",
