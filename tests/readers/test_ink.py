@@ -61,6 +61,7 @@ def test_a_line_is_what_it_prints(line: str, said: list[tuple[str, str]]) -> Non
         ("INCLUDE other.ink", "code"),
         ("-> next", "a divert"),
         ("- -> next", "a divert"),
+        ("- (point)", "marks without words"),
         ("{met: -> next}", "code"),
         ("* -> next", "a choice without words"),
         ("// One.", "a comment"),
