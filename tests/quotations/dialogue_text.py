@@ -10,7 +10,7 @@ from understudy.quotations.prose import Paragraph, Prose, Quotation, Span
 def prose_of(text: str) -> Prose:
     """Paragraphs are apart by an empty line; every pair of marks is a quotation, and two around narration that ends
     with a comma are one."""
-    paragraphs, quotations = [], list[Quotation]()
+    paragraphs, quotations = list[Paragraph](), list[Quotation]()
     for match in re.finditer(r"(?:.+\n?)+", text):
         index = len(paragraphs)
         paragraphs.append(Paragraph(Span(match.start(), match.start() + len(match.group().rstrip())), 1, -1))

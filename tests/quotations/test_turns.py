@@ -8,12 +8,12 @@ from understudy.quotations.features import CandidatePairs
 from understudy.quotations.turns import GAP_KINDS, event_factors, turn_marginals
 
 
-def pairs_of(people: np.ndarray) -> CandidatePairs:  # type: ignore[type-arg]
+def pairs_of(people: np.ndarray) -> CandidatePairs:
     count, width = people.shape
     return CandidatePairs(np.repeat(np.arange(count), width), people.ravel(), np.arange(count) * width)
 
 
-def by_enumeration(people: np.ndarray, unary: np.ndarray, kinds: np.ndarray, factors: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def by_enumeration(people: np.ndarray, unary: np.ndarray, kinds: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """Sums over every sequence of speakers."""
     count, width = people.shape
     totals = np.zeros((count, width))
@@ -28,7 +28,8 @@ def by_enumeration(people: np.ndarray, unary: np.ndarray, kinds: np.ndarray, fac
             if now != last:
                 other = last
         totals[np.arange(count), choice] += weight
-    return totals / totals.sum(1, keepdims=True)
+    shares: np.ndarray = totals / totals.sum(1, keepdims=True)
+    return shares
 
 
 def test_forward_backward_is_the_sum_over_all_sequences() -> None:

@@ -3,12 +3,13 @@
 1  u     = softmax of the first forest's scores            static evidence: tags, mentions, vocatives
 2  m     = forward-backward of u with the factors f        turn-taking (`quotations.turns`)
 3  v     = softmax of the second forest's scores           the same evidence, u, m, and who speaks around by m
-4  P     = forward-backward of v with f^g                  what is given as the speakers' probabilities
+4  P     ~ (forward-backward of v with f^g)^t              what is given as the speakers' probabilities
 5  Q     = softmax of the third forest's scores            who is addressed: evidence of turns by P
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, Tensors, read_model
 from understudy.quotations.addressees import addressee_columns
 from understudy.quotations.context import Floats, NovelContext
@@ -28,7 +30,8 @@ from understudy.quotations.turns import EVENTS, GAP_KINDS, gap_kinds, turn_margi
 __all__ = ["MODEL", "SECOND_POWER", "NovelEvidence", "QuotationModel", "shipped_quotation_model"]
 
 MODEL = "quotations"
-SECOND_POWER = 0.4  # g: the second forest has seen who speaks around already
+SECOND_POWER = 0.5  # g: the second forest has seen who speaks around already
+CONFIDENCE_POWER = 0.83  # t: turn-taking makes too sure; this makes probabilities of novels left out agree with shares
 TAGGED_POWER = 2  # of the probabilities of a quotation whose tag names the speaker
 SMALLEST = 1e-4
 
@@ -95,17 +98,19 @@ def matrix(columns: dict[str, Floats]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class QuotationModel:
-    """The forests, and f."""
+    """The forests, f, and the names of the columns that each forest sees."""
 
     first: Forest
     second: Forest
     third: Forest
     factors: Floats
+    columns: Mapping[str, Sequence[str]]
 
     @classmethod
     def load(cls, folder: ModelFolder) -> QuotationModel:
         first, second, third = (_forest(folder, name) for name in FORESTS)
-        return cls(first, second, third, folder.tensor("factors", GAP_KINDS, len(EVENTS)))
+        factors = folder.tensor("factors", GAP_KINDS, len(EVENTS))
+        return cls(first, second, third, factors, {name: folder.card["columns"][name] for name in FORESTS})
 
     def tensors(self) -> Tensors:
         tensors: dict[str, NDArray[Any]] = {"factors": self.factors}
@@ -116,17 +121,24 @@ class QuotationModel:
     def speakers(self, evidence: NovelEvidence) -> Floats:
         """P for each pair."""
         alone, marginals = self.in_turn(evidence)
-        again = evidence.softmax(self.second.scores(matrix(evidence.second(alone, marginals))))
-        return evidence.decode(again, self.factors**SECOND_POWER)
+        again = evidence.softmax(self._scores("second", evidence.second(alone, marginals)))
+        decoded = evidence.decode(again, self.factors**SECOND_POWER)
+        return evidence.softmax(CONFIDENCE_POWER * np.log(np.maximum(decoded, SMALLEST)))
 
     def in_turn(self, evidence: NovelEvidence) -> tuple[Floats, Floats]:
         """u and m for each pair."""
-        alone = evidence.softmax(self.first.scores(matrix(evidence.first())))
+        alone = evidence.softmax(self._scores("first", evidence.first()))
         return alone, evidence.decode(alone, self.factors)
 
     def addressees(self, evidence: NovelEvidence, speakers: Floats) -> Floats:
         """Q for each pair."""
-        return evidence.softmax(self.third.scores(matrix(evidence.third(speakers))))
+        return evidence.softmax(self._scores("third", evidence.third(speakers)))
+
+    def _scores(self, name: str, columns: dict[str, Floats]) -> Floats:
+        if list(columns) != list(self.columns[name]):
+            raise InputError("the quotations model reads other evidence than this version has: train it again")
+        forest: Forest = getattr(self, name)
+        return forest.scores(matrix(columns))
 
 
 FORESTS = ("first", "second", "third")

@@ -6,7 +6,7 @@ from understudy.quotations.forest import softmax_of_groups
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 
 
-def choices(count: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def choices(count: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Of each group the row with the largest product of its first two columns is right: no single column tells."""
     rng = np.random.default_rng(seed)
     evidence = rng.normal(size=(count * width, 5)).astype(np.float32)

@@ -59,3 +59,11 @@ def test_a_stopped_training_goes_on_to_the_same_weights(novels: Path, tmp_path: 
 def test_a_single_novel_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="one novel only"):
         train("quotations", write_novels(tmp_path / "one", ("Quay",)), tmp_path / "model", settings=SETTINGS)
+
+
+def test_what_is_no_pdnc_is_refused_with_the_file(novels: Path) -> None:
+    (novels / "Quay" / "quotation_info.csv").write_text("quoteID,speaker\nQ0,Ines\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"quotation_info.csv.*not a list of quotations"):
+        annotated_novels(novels)
+    with pytest.raises(InputError, match="no such folder"):
+        annotated_novels(novels / "nowhere")

@@ -17,8 +17,7 @@ from understudy.training.quotations.fitting import LearnedNovel, QuotationSettin
 
 __all__ = ["LEFT_OUT", "left_out_models"]
 
-LEFT_OUT = QuotationSettings(folds=3)
-"""Settings of a model that is fitted for one novel: fewer folds within, for the sake of time."""
+LEFT_OUT = QuotationSettings()
 
 _learned: list[LearnedNovel] = []
 """Of a worker process: evidence is read once, not once a novel."""

@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 class BoostingSettings:
     """`rows` and `columns` are the shares of quotations and of columns that a tree sees."""
 
-    trees: int = 100
+    trees: int = 190
     depth: int = 5
     rate: float = 0.12
     l2: float = 20.0

@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,6 @@ __all__ = ["KINDS", "QUOTATIONS", "AnnotatedNovel", "annotated_novels", "read_no
 
 TEXT, QUOTATIONS, CHARACTERS = "novel_text.txt", "quotation_info.csv", "character_info.csv"
 KINDS = ("explicit", "anaphoric", "implicit")
-PARAGRAPH = re.compile(r"\S(?:.|\n(?!\s*\n))*")
 GENDERS = {"M": "m", "F": "f"}
 
 
@@ -53,7 +53,7 @@ def annotated_novels(folder: Path) -> list[AnnotatedNovel]:
 def read_novel(folder: Path) -> AnnotatedNovel:
     try:
         raw = (folder / TEXT).read_bytes()
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8").replace("\r", " ").replace("\ufeff", " ")  # offsets stay as they are
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"is not a novel's text in UTF-8 ({error})", folder / TEXT) from error
     cast = _cast(folder / CHARACTERS)
@@ -61,13 +61,14 @@ def read_novel(folder: Path) -> AnnotatedNovel:
     paragraphs = tuple(_paragraphs(text))
     starts = [paragraph.span.start for paragraph in paragraphs]
     quotations, speakers, addressees, kinds = [], [], [], []
-    for parts, row in _rows(folder / QUOTATIONS, _offsets(raw), len(text)):
-        index = max(0, int(np.searchsorted(starts, parts[0].start, side="right")) - 1)
-        quotations.append(Quotation(parts, index))
-        speakers.append(owners.get(row["speaker"].strip().lower(), -1))
-        to = (owners.get(name.strip().lower(), -1) for name in ast.literal_eval(row["addressees"] or "[]"))
-        addressees.append(frozenset(to) - {-1})
-        kinds.append(row["quoteType"].lower())
+    for row in _rows(folder / QUOTATIONS, _offsets(raw)):
+        index = max(0, int(np.searchsorted(starts, row.parts[0].start, side="right")) - 1)
+        quotations.append(Quotation(row.parts, index))
+        speakers.append(owners.get(row.speaker, -1))
+        addressees.append(frozenset(owners.get(name, -1) for name in row.addressees) - {-1})
+        kinds.append(row.kind)
+    if not quotations or not cast:
+        raise InputError("has no quotations, or nobody in its cast: take the novel out of the folder", folder)
     prose = Prose(text, "en", (), (), paragraphs, tuple(quotations), folder.name)
     return AnnotatedNovel(folder.name, prose, cast, tuple(speakers), tuple(addressees), tuple(kinds))
 
@@ -90,17 +91,31 @@ def _offsets(raw: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.concatenate([[0], np.cumsum(is_start)])
 
 
-def _rows(
-    path: Path, offsets: np.ndarray[tuple[int], np.dtype[np.int64]], size: int
-) -> list[tuple[tuple[Span, ...], Mapping[str, str]]]:
+class _Row(NamedTuple):
+    parts: tuple[Span, ...]
+    speaker: str
+    addressees: tuple[str, ...]
+    kind: str
+
+
+def _rows(path: Path, offsets: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[_Row]:
+    """The rows in the order of the text; labels without case."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        spans = [sorted(ast.literal_eval(row["quoteByteSpans"])) for row in rows]
-        parts = [tuple(Span(int(offsets[start]), int(offsets[end])) for start, end in each) for each in spans]
-        ordered = sorted(zip(parts, range(len(rows)), rows))
-        return [(each, row) for each, _, row in ordered if each and each[-1].end <= size]
-    except (KeyError, ValueError, SyntaxError, TypeError, IndexError) as error:
+            rows = [
+                _Row(
+                    tuple(
+                        Span(int(offsets[start]), int(offsets[end]))
+                        for start, end in sorted(ast.literal_eval(row["quoteByteSpans"]))
+                    ),
+                    row["speaker"].strip().lower(),
+                    tuple(str(name).strip().lower() for name in ast.literal_eval(row["addressees"] or "[]")),
+                    row["quoteType"].lower(),
+                )
+                for row in csv.DictReader(file)
+            ]
+        return sorted((row for row in rows if row.parts), key=lambda row: row.parts)
+    except (OSError, KeyError, ValueError, SyntaxError, TypeError, IndexError, AttributeError) as error:
         raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
 
 
@@ -118,7 +133,7 @@ def _cast(path: Path) -> tuple[NovelCharacter, ...]:
             )
             for row in rows
         )
-    except (KeyError, ValueError, SyntaxError, TypeError) as error:
+    except (OSError, KeyError, ValueError, SyntaxError, TypeError) as error:
         raise InputError(f"is not a list of characters as PDNC has them ({error})", path) from error
     return cast
 

@@ -32,7 +32,7 @@ Fit = Callable[[str, Callable[[], Forest]], Forest]
 class QuotationSettings:
     """`folds` of novels; the boosting of the forests."""
 
-    folds: int = 4
+    folds: int = 3
     first: BoostingSettings = field(default_factory=BoostingSettings)
     second: BoostingSettings = field(default_factory=BoostingSettings)
     third: BoostingSettings = field(default_factory=lambda: BoostingSettings(trees=60, depth=4, rate=0.15))
@@ -67,6 +67,15 @@ class LearnedNovel:
             gap_kinds(evidence.context),
         )
 
+    def columns(self) -> dict[str, list[str]]:
+        """The names of what each forest sees, in order."""
+        evidence, speakers = self.evidence, self.is_speaker
+        return {
+            "first": list(evidence.first()),
+            "second": list(evidence.second(speakers, speakers)),
+            "third": list(evidence.third(speakers)),
+        }
+
 
 def _fit_once(_name: str, fit: Callable[[], Forest]) -> Forest:
     return fit()
@@ -97,7 +106,7 @@ def fit_quotations(
     bins = _bins(third, settings.third)
     addressed = [each.is_addressed for each in novels]
     last_third = fit("third", lambda: _boost(novels, everything, bins, addressed, settings.third, seed))
-    return QuotationModel(last_first, last_second, last_third, factors)
+    return QuotationModel(last_first, last_second, last_third, factors, novels[0].columns())
 
 
 @dataclass(frozen=True, slots=True)

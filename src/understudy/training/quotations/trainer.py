@@ -6,7 +6,7 @@ A training that was stopped goes on after the last forest that was finished.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -53,7 +53,7 @@ def train(task: TrainingTask[QuotationSettings], progress: Progress) -> ModelFol
         "language": "en",
         "licence": "Apache-2.0",
         "source": "PDNC: the speakers and addressees annotated in its novels; no text of them is in the weights",
-        "columns": _columns(novels[0]),
+        "columns": novels[0].columns(),
         "data": data,
         "settings": {**asdict(task.settings), "second_power": SECOND_POWER},
         "seed": task.seed,
@@ -131,13 +131,3 @@ def _interval(shares: Sequence[float]) -> dict[str, float] | None:
     if not shares:
         return None
     return {name: round(value, 4) for name, value in interval(shares)._asdict().items()}
-
-
-def _columns(novel: LearnedNovel) -> Mapping[str, list[str]]:
-    """The names of what each forest sees, in order."""
-    evidence, speakers = novel.evidence, novel.is_speaker
-    return {
-        "first": list(evidence.first()),
-        "second": list(evidence.second(speakers, speakers)),
-        "third": list(evidence.third(speakers)),
-    }

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annotated_novels import write_novels
+from understudy.bench.novels import NovelBench, bench_novels, speakers
+from understudy.training.quotations.boosting import BoostingSettings
+from understudy.training.quotations.fitting import QuotationSettings
+
+SMALL = BoostingSettings(trees=20, depth=3, rate=0.4, l2=1, least=0.1, rows=1, columns=1, bins=16)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speakers, "LEFT_OUT", QuotationSettings(2, SMALL, SMALL, SMALL))
+
+
+@pytest.mark.usefixtures("quick")
+def test_each_novel_is_judged_by_a_model_of_the_others(tmp_path: Path) -> None:
+    document = bench_novels(NovelBench(write_novels(tmp_path / "pdnc")))
+    rows = {(row["metric"], row["kind"], row["cast"], row["novel"]): row for row in document["rows"]}
+    for kind, count in (("explicit", 16), ("anaphoric", 8), ("implicit", 8), ("all", 32)):
+        assert rows["accuracy", kind, "given", "Quay"]["n"] == count  # the voice that nobody knows is left out
+        assert rows["accuracy", kind, "given", "all"]["value"] > 0.9
+    assert rows["accuracy", "all", "found", "all"]["value"] > 0.9
+    assert rows["recall", "quotations", "found", "all"]["value"] == 1
+    assert rows["recall", "cast", "found", "all"]["value"] == 1
+    assert document["manifest"]["data"].keys() == {
+        f"{name}/quotation_info.csv" for name in ("Quay", "Harbour", "Orchard")
+    }
+
+
+def test_other_novels_are_judged_by_the_model_that_ships(tmp_path: Path) -> None:
+    folder = write_novels(tmp_path / "pdnc", ("Quay", "Orchard"))
+    document = bench_novels(NovelBench(folder, folder, shipped=True, limit=1))
+    judged = {row["novel"] for row in document["rows"]}
+    assert len(judged) == 2 and "all" in judged
+    explicit = [row for row in document["rows"] if row["kind"] == "explicit" and row["cast"] == "given"]
+    assert all(row["value"] == 1 for row in explicit)
