@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.quotations.context import Floats, NovelContext
-from understudy.quotations.features import CandidatePairs, call_columns, gap_columns, turn_columns
+from understudy.quotations.features import CandidatePairs, call_columns, gap_columns
+from understudy.quotations.turn_features import turn_columns
 
 __all__ = ["addressee_columns"]
 

@@ -1,8 +1,8 @@
 """Who could say each quotation, and the evidence for each of them.
 
 Candidates are those of the cast who are named or speak near a quotation. Evidence about a pair (quotation, candidate)
-is computed as columns over all pairs of a novel. Static evidence comes from the text; turn evidence from what is known
-of the speakers of the quotations around: at first those whom tags name, then the probabilities of the pass before.
+is computed as columns over all pairs of a novel. This is what the text shows; what is known of the speakers around is
+in `turn_features`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ from understudy.quotations.tags import SubjectKind, Tag
 
 __all__ = [
     "CANDIDATES",
+    "FAR",
     "CandidatePairs",
     "call_columns",
     "candidate_pairs",
     "gap_columns",
+    "gender_ranks",
+    "ranks_of",
+    "shifted_rows",
     "static_columns",
-    "turn_columns",
+    "turn_gaps",
 ]
 
 Ints = NDArray[np.int64]
@@ -143,13 +147,13 @@ def _mention_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str, 
         ("last subject", context.last_mention(pronouns=True, subjects=True)),
     ):
         columns[f"{name} distance"] = _log_distance(place - latest[pairs.quotations, who])
-        columns[f"{name} rank"] = _ranks(latest)[pairs.quotations, who]
-        columns[f"{name} rank of gender"] = _gender_ranks(latest, gender)[pairs.quotations, who]
+        columns[f"{name} rank"] = ranks_of(latest)[pairs.quotations, who]
+        columns[f"{name} rank of gender"] = gender_ranks(latest, gender)[pairs.quotations, who]
     ahead = context.next_mention(pronouns=False)
     columns["next named distance"] = _log_distance(
         ahead[pairs.quotations, who] - context.last_words[pairs.quotations].astype(np.float32)
     )
-    columns["next named rank"] = _ranks(-ahead)[pairs.quotations, who]
+    columns["next named rank"] = ranks_of(-ahead)[pairs.quotations, who]
     return columns
 
 
@@ -157,7 +161,7 @@ def _log_distance(distance: Floats) -> Floats:
     return np.minimum(np.log1p(np.where(np.isfinite(distance), np.maximum(distance, 0), 1e9)), FAR).astype(np.float32)
 
 
-def _ranks(values: Floats) -> Floats:
+def ranks_of(values: Floats) -> Floats:
     """0 for the largest of a row."""
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty(values.shape, np.float32)
@@ -167,12 +171,12 @@ def _ranks(values: Floats) -> Floats:
     return np.minimum(ranks, 12)
 
 
-def _gender_ranks(values: Floats, gender: Floats) -> Floats:
+def gender_ranks(values: Floats, gender: Floats) -> Floats:
     """The same among those of one gender; who has none known stands in both rows."""
     result = np.zeros(values.shape, np.float32)
     for code in (0.0, -1.0, 1.0):
         within = (gender == code) | (gender == 0)
-        result = np.where(gender == code, _ranks(np.where(within, values, -np.inf)), result)
+        result = np.where(gender == code, ranks_of(np.where(within, values, -np.inf)), result)
     return result
 
 
@@ -180,18 +184,18 @@ def call_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str, Floa
     called, spoken_of = context.calls
     columns: dict[str, Floats] = {}
     for offset in (-3, -2, -1, 0, 1, 2, 3):
-        columns[f"called {offset}"] = _shifted(called, offset)[pairs.quotations, pairs.candidates]
+        columns[f"called {offset}"] = shifted_rows(called, offset)[pairs.quotations, pairs.candidates]
         columns[f"others called {offset}"] = (
-            _shifted(called.sum(1, keepdims=True), offset)[pairs.quotations, 0] - columns[f"called {offset}"]
+            shifted_rows(called.sum(1, keepdims=True), offset)[pairs.quotations, 0] - columns[f"called {offset}"]
         )
         if abs(offset) <= 2:
-            columns[f"spoken of {offset}"] = _shifted(spoken_of, offset)[pairs.quotations, pairs.candidates]
-            terms = _shifted(context.called_gender[:, None], offset)[pairs.quotations, 0]
+            columns[f"spoken of {offset}"] = shifted_rows(spoken_of, offset)[pairs.quotations, pairs.candidates]
+            terms = shifted_rows(context.called_gender[:, None], offset)[pairs.quotations, 0]
             columns[f"term {offset}"] = terms * context.genders[pairs.candidates]
     return {name: np.clip(column, -2, 2) for name, column in columns.items()}
 
 
-def _shifted(matrix: Floats, offset: int) -> Floats:
+def shifted_rows(matrix: Floats, offset: int) -> Floats:
     """Row q is that of quotation q + offset, zero beyond the ends."""
     result = np.zeros_like(matrix)
     if offset == 0:
@@ -217,7 +221,7 @@ def _quotation_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str
     facts[:, 3:5] = np.log1p(facts[:, 3:5])
     names = ("length", "parts", "end", "words before", "words after", "questions", "you")
     columns = {name: facts[pairs.quotations, column] for column, name in enumerate(names)}
-    columns["asked before"] = _shifted(facts[:, 5:6], -1)[pairs.quotations, 0]
+    columns["asked before"] = shifted_rows(facts[:, 5:6], -1)[pairs.quotations, 0]
     columns |= gap_columns(context, pairs)
     columns["gender"] = context.genders[pairs.candidates]
     columns["narrator"] = (pairs.candidates == context.narrator).astype(np.float32)
@@ -226,10 +230,10 @@ def _quotation_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str
 
 
 def gap_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str, Floats]:
-    return {name: column[pairs.quotations] for name, column in _gaps(context).items()}
+    return {name: column[pairs.quotations] for name, column in turn_gaps(context).items()}
 
 
-def _gaps(context: NovelContext) -> dict[str, Floats]:
+def turn_gaps(context: NovelContext) -> dict[str, Floats]:
     """How far the quotations before and after are: words of narration between, paragraphs between."""
     words = np.concatenate([[300], context.first_words[1:] - context.last_words[:-1]]).astype(np.float32)
     paragraphs = np.concatenate([[9], context.paragraphs[1:] - context.final_paragraphs[:-1]]).astype(np.float32)
@@ -238,102 +242,3 @@ def _gaps(context: NovelContext) -> dict[str, Floats]:
         "gap before": words, "gap after": np.append(words[1:], np.float32(FAR)),
         "paragraphs before": paragraphs, "paragraphs after": np.append(paragraphs[1:], np.float32(9)),
     }  # fmt: skip
-
-
-NEAR_NOUN = 60  # quotations between which 'the girl' is likely to be the same
-DECAY = 0.8  # of what is known of a turn, with each turn between
-
-
-def turn_columns(context: NovelContext, pairs: CandidatePairs, speakers: Floats) -> dict[str, Floats]:
-    """Evidence from who says the quotations around: `speakers` holds probabilities, by quotation and person."""
-    columns: dict[str, Floats] = {}
-    at = (pairs.quotations, pairs.candidates)
-    for offset in (-4, -3, -2, -1, 1, 2, 3, 4):
-        moved = _shifted(speakers, offset)
-        columns[f"speaks {offset}"] = moved[at]
-        if abs(offset) <= 2:
-            columns[f"best other {offset}"] = _best_other(moved, at)
-    own = speakers[at]
-    total = np.cumsum(np.vstack([np.zeros((1, speakers.shape[1]), np.float32), speakers]), axis=0)
-    count = len(speakers)
-    for reach in (6, 15, 40):
-        columns[f"speaks {reach} before"] = np.log1p(
-            total[at] - total[np.maximum(pairs.quotations - reach, 0), pairs.candidates]
-        )
-        columns[f"speaks {reach} after"] = np.log1p(
-            total[np.minimum(pairs.quotations + reach + 1, count), pairs.candidates]
-            - total[pairs.quotations + 1, pairs.candidates]
-        )
-    columns["speaks in all"] = np.log((total[-1, pairs.candidates] - own + 0.5) / (total[-1].sum() + 1))
-    gaps = _gaps(context)
-    back_same, back_other = _alternation(speakers, gaps["gap before"], gaps["paragraphs before"])
-    ahead_same, ahead_other = (
-        matrix[::-1] for matrix in _alternation(speakers[::-1], gaps["gap after"][::-1], gaps["paragraphs after"][::-1])
-    )
-    columns["turn before"], columns["not turn before"] = back_same[at], back_other[at]
-    columns["turn after"], columns["not turn after"] = ahead_same[at], ahead_other[at]
-    columns["turn"] = (
-        columns["turn before"] + columns["turn after"] - columns["not turn before"] - columns["not turn after"]
-    )
-    columns |= _noun_columns(context, pairs, speakers)
-    recency = _last_speaking(speakers)
-    columns["last speaks distance"] = np.minimum(np.log1p(pairs.quotations - recency[at]), FAR).astype(np.float32)
-    columns["last speaks rank"] = _ranks(recency)[at]
-    columns["last speaks rank of gender"] = _gender_ranks(recency, context.genders)[at]
-    ahead = (count - 1) - _last_speaking(speakers[::-1])[::-1]
-    columns["next speaks distance"] = np.minimum(np.log1p(ahead[at] - pairs.quotations), FAR).astype(np.float32)
-    columns["next speaks rank"] = _ranks(-ahead)[at]
-    return columns
-
-
-def _noun_columns(context: NovelContext, pairs: CandidatePairs, speakers: Floats) -> dict[str, Floats]:
-    """Who else is tagged by the same noun ('the old gentleman', 'her mother'): the last and the next, and in all."""
-    nouns = [best_tag(tags).noun for tags in context.tags]
-    last, following, share = (np.zeros(context.shape, np.float32) for _ in range(3))
-    by_noun: dict[str, list[int]] = {}
-    for index, noun in enumerate(nouns):
-        if noun:
-            by_noun.setdefault(noun, []).append(index)
-    for indices in by_noun.values():
-        rows = np.array(indices)
-        near = np.diff(rows)[:, None] <= NEAR_NOUN
-        last[rows[1:]] = np.where(near, speakers[rows[:-1]], 0)
-        following[rows[:-1]] = np.where(near, speakers[rows[1:]], 0)
-        share[rows] = (speakers[rows].sum(0) - speakers[rows]) / len(rows)
-    at = (pairs.quotations, pairs.candidates)
-    return {"same noun last": last[at], "same noun next": following[at], "same noun share": share[at]}
-
-
-def _best_other(speakers: Floats, at: tuple[Ints, Ints]) -> Floats:
-    """The largest probability of anybody but the candidate."""
-    if speakers.shape[1] < 2:
-        return np.zeros(len(at[0]), np.float32)
-    top = np.partition(speakers, -2, axis=1)[:, -2:]
-    best, second = top[at[0], 1], top[at[0], 0]
-    result: Floats = np.where(speakers[at] >= best, second, best)
-    return result
-
-
-def _alternation(speakers: Floats, gap: Floats, paragraphs: Floats) -> tuple[Floats, Floats]:
-    """Who has this turn, if two take turns, and who has not: from the quotations before, the nearer the more.
-
-    A quotation of the same paragraph is the same turn. The chain weakens with narration between.
-    """
-    same, other = np.zeros_like(speakers), np.zeros_like(speakers)
-    for index in range(1, len(speakers)):
-        if paragraphs[index] == 0:
-            same[index] = np.minimum(speakers[index - 1] + same[index - 1], 3)
-            other[index] = other[index - 1]
-            continue
-        link = np.float32(DECAY * np.exp(-max(0.0, float(gap[index]) - 2.0) / 2))
-        same[index] = link * other[index - 1]
-        other[index] = link * np.minimum(speakers[index - 1] + same[index - 1], 3)
-    return same, other
-
-
-def _last_speaking(speakers: Floats) -> Floats:
-    """The index of the quotation before each that each person last said, more likely than not; far below 0: none."""
-    rows = np.arange(len(speakers), dtype=np.float32)[:, None]
-    said = np.where(speakers > 0.4, rows, -1e6).astype(np.float32)
-    latest = np.maximum.accumulate(said, axis=0)
-    return np.vstack([np.full((1, speakers.shape[1]), -1e6, np.float32), latest[:-1]])

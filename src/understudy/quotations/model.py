@@ -22,9 +22,10 @@ from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, Tensors, read_model
 from understudy.quotations.addressees import addressee_columns
 from understudy.quotations.context import Floats, NovelContext
-from understudy.quotations.features import CandidatePairs, candidate_pairs, static_columns, turn_columns
+from understudy.quotations.features import CandidatePairs, candidate_pairs, static_columns
 from understudy.quotations.forest import Forest, softmax_of_groups
 from understudy.quotations.idiolect import idiolect_columns
+from understudy.quotations.turn_features import turn_columns
 from understudy.quotations.turns import EVENTS, GAP_KINDS, gap_kinds, turn_marginals
 
 __all__ = ["MODEL", "SECOND_POWER", "NovelEvidence", "QuotationModel", "shipped_quotation_model"]
@@ -123,7 +124,7 @@ class QuotationModel:
         alone, marginals = self.in_turn(evidence)
         again = evidence.softmax(self._scores("second", evidence.second(alone, marginals)))
         decoded = evidence.decode(again, self.factors**SECOND_POWER)
-        return evidence.softmax(CONFIDENCE_POWER * np.log(np.maximum(decoded, SMALLEST)))
+        return evidence.softmax((CONFIDENCE_POWER * np.log(np.maximum(decoded, SMALLEST))).astype(np.float32))
 
     def in_turn(self, evidence: NovelEvidence) -> tuple[Floats, Floats]:
         """u and m for each pair."""
