@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from understudy.quotations.prose import Span
 from understudy.readers.events import Event, Reader, Unread
+from understudy.readers.prose import prose_events
 from understudy.readers.source import HEAD_BYTES, Progress, SourceFile
 
 __all__ = ["ExtractedText", "LeftOut", "TextSource", "join_paragraphs", "script_events", "story_events"]
@@ -23,10 +24,10 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """A container's text with the spans of its headings."""
+    """A text with the spans of its headings, where they are known."""
 
     text: str
-    headings: tuple[Span, ...]
+    headings: tuple[Span, ...] | None = None
     title: str | None = None
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()
@@ -71,8 +72,6 @@ def join_paragraphs(paragraphs: Iterable[tuple[str, bool]]) -> tuple[str, tuple[
 
 def story_events(source: SourceFile, extracted: ExtractedText) -> Iterator[Event]:
     """The events of prose, and what was left out."""
-    from understudy.readers.prose.reading import prose_events
-
     source.units = sum(not line.isspace() for line in extracted.text.split("\n") if line)
     yield from prose_events(source, extracted.text, extracted.headings, extracted.title)
     yield from _unread(source, extracted.left_out)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import InputError
+from understudy.quotations.parsing import parse_prose
 from understudy.readers.docx import docx_text
 from understudy.readers.epub import epub_text
 from understudy.readers.events import (
@@ -28,6 +29,7 @@ from understudy.readers.events import (
     SceneStart,
     Speech,
 )
+from understudy.readers.extracted import ExtractedText
 from understudy.readers.position_rows import PositionRow, position_rows
 from understudy.readers.source import SourceFile
 from understudy.story import Character
@@ -45,21 +47,20 @@ def is_positions(head: bytes) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().replace(b" ", b"").startswith(MARK)
 
 
-def text_of(source: SourceFile, form: str) -> str | None:
+def text_of(source: SourceFile, form: str) -> ExtractedText | None:
     """The text that positions in a source are offsets into; None where it is no text but data."""
     if form in EXTRACTED:
-        return EXTRACTED[form](source).text
-    head = source.head()
-    if head.startswith((b"PK\x03\x04", b"\x89PNG")):
+        return EXTRACTED[form](source)
+    if source.head().startswith((b"PK\x03\x04", b"\x89PNG")):
         return None
-    return "\n".join(line for _, line in source.lines(lost=" "))
+    return ExtractedText("\n".join(line for _, line in source.lines(lost=" ")))
 
 
 def digest_of(source: SourceFile, form: str) -> tuple[str, int]:
     """(SHA-256, length in characters) of a source's text; of what is no text, those of its bytes."""
-    text = text_of(source, form)
-    content = b"".join(source.reopened().chunks()) if text is None else text.encode()
-    return hashlib.sha256(content).hexdigest(), len(content) if text is None else len(text)
+    extracted = text_of(source, form)
+    content = b"".join(source.reopened().chunks()) if extracted is None else extracted.text.encode()
+    return hashlib.sha256(content).hexdigest(), len(content) if extracted is None else len(extracted.text)
 
 
 class _Declared(NamedTuple):
@@ -168,10 +169,13 @@ class _PositionsReader:
         yield opening
         for row in cast:
             yield CastEntry(source.at(1), Character(row.text("character"), row.texts("aliases")), units=1)
-        text = text_of(SourceFile(source.path), form) or ""
+        extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
+        text = extracted.text
         source.progress(source.size)
-        needs_reader = any("part" in row and "spans" not in row for row in rows)
-        texts = self._texts_by_line(source, form) if needs_reader else _SourceTexts()
+        if all("spans" in row for row in rows if "moment" in row):
+            texts = _chapter_titles(extracted)
+        else:
+            texts = self._texts_by_line(source, form)
         scene: PositionRow | None = None
         present: tuple[str, ...] = ()
         for row in rows:
@@ -206,6 +210,15 @@ class _PositionsReader:
             elif isinstance(event, SceneStart) and _one_line(event.setting):
                 texts.settings[event.source.line].append(_one_line(event.setting))
         return texts
+
+
+def _chapter_titles(extracted: ExtractedText) -> _SourceTexts:
+    """What is not at a span of running text: its headings. Nobody's lines have to be worked out for that."""
+    texts = _SourceTexts()
+    for chapter in parse_prose(extracted.text, headings=extracted.headings, title=extracted.title).chapters:
+        if title := _one_line(chapter.title):
+            texts.titles[extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
+    return texts
 
 
 def _declared(row: PositionRow) -> _Declared:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.readers import script, transcript
+from understudy.readers import fountain, prose, script, transcript
 from understudy.readers.archive import SourceArchive, leading_names
 from understudy.readers.docx.document import WordDocument, WordParagraph, note_texts, read_document
 from understudy.readers.docx.styles import BODY_LEVEL, paragraph_styles
@@ -30,8 +30,8 @@ __all__ = ["READER", "docx_text"]
 
 DOCUMENT, STYLES, CORE = "word/document.xml", "word/styles.xml", "docProps/core.xml"
 NOTES = (("word/footnotes.xml", "a footnote"), ("word/endnotes.xml", "an endnote"))
-SCRIPTS: tuple[Reader, ...] = (script.READER, transcript.READER)
-"""Readers of plain text to which a script in a document is given, in the order they are asked."""
+SCRIPTS: tuple[Reader, ...] = (fountain.READER, script.READER, prose.READER, transcript.READER)
+"""The readers of plain text that are asked, in this order, whether a document is a script of theirs, or prose."""
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -43,10 +43,11 @@ def events(source: SourceFile) -> Iterator[Event]:
     lines = "\n".join(_script_line(paragraph) for paragraph in document.paragraphs)
     view = TextSource(source.path, text=lines)
     head = view.head()
-    if reader := next((reader for reader in SCRIPTS if reader.recognises(head, source.path)), None):
-        yield from script_events(source, reader, lines, left_out)
-    else:
+    reader = next((reader for reader in SCRIPTS if reader.recognises(head, source.path)), prose.READER)
+    if reader is prose.READER:
         yield from story_events(source, _prose(document, left_out, title))
+    else:
+        yield from script_events(source, reader, lines, left_out)
 
 
 def docx_text(source: SourceFile) -> ExtractedText:

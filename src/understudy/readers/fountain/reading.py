@@ -90,7 +90,7 @@ def _decoded(head: bytes) -> str | None:
 
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file, after a first pass over it."""
-    outline = outline_of(_elements(SourceFile(source.path)))
+    outline = outline_of(_elements(source.reopened()))
     yield from screenplay_events(source, outline, _elements(source))
 
 

@@ -18,7 +18,8 @@
     proposed_confidence = 0.7
     by = "llm"
 
-The file lies beside the source: DIR/quotations.toml for a story folder, NAME.quotations.toml for NAME.txt or NAME.epub.
+The file lies beside the source: DIR/quotations.toml for a story folder, NAME.quotations.toml for NAME.txt or NAME.epub;
+a story file that lies in the same folder is known by the names of its sources.
 An entry belongs to its quotation's words, not to a position: the words are looked for again, where they stand several
 times those with the same text around them or nearest to where they were; see `quotation_matching`.
 """
@@ -30,11 +31,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import CastError
+from understudy.errors import CastError, InputError
 from understudy.quotations.prose import Attribution, Prose, Span
 from understudy.readers.prose.quotation_matching import QuotationContext, match_quotations
 from understudy.readers.source import SourceFile
-from understudy.storyfile import DOUBTFUL
+from understudy.storyfile import DOUBTFUL, Story, is_story_file
 from understudy.storyfile.toml_file import load_toml, quoted, table_lines
 
 __all__ = [
@@ -153,8 +154,21 @@ def _said_by(attribution: Attribution, speaker: str, confidence: float) -> Attri
 
 
 def quotations_file_of(path: Path) -> Path:
-    """Where decisions about the quotations of a source or a story folder lie."""
-    return path / QUOTATIONS if path.is_dir() else path.with_suffix(f".{QUOTATIONS}")
+    """Where decisions about the quotations of a source, a story folder or a story file lie.
+
+    Those of a story file are those of the source it was read from, where that lies beside it.
+    """
+    if path.is_dir():
+        return path / QUOTATIONS
+    if not path.is_file() or not is_story_file(path):
+        return path.with_suffix(f".{QUOTATIONS}")
+    lists = [path.with_name(file.name).with_suffix(f".{QUOTATIONS}") for file in Story.open(path).files()]
+    lists.append(path.with_name(QUOTATIONS))
+    if (existing := next((item for item in lists if item.is_file()), None)) is not None:
+        return existing
+    raise InputError(
+        f"has no list of doubtful quotations beside it ({lists[0].name}): name the source it was read from", path
+    )
 
 
 def corrected(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from understudy.quotations.prose import Attribution, Prose
 from understudy.readers.prose.corrections import (
@@ -22,7 +23,14 @@ from understudy.readers.prose.quotation_matching import context_of
 from understudy.readers.source import Attributed, SourceFile
 from understudy.storyfile.toml_file import replace_text, toml_value
 
-__all__ = ["DoubtfulQuotations", "doubtful_quotations", "render_corrections", "write_corrections", "write_doubtful"]
+__all__ = [
+    "DoubtfulQuotations",
+    "doubtful_quotations",
+    "quotations_document",
+    "render_corrections",
+    "write_corrections",
+    "write_doubtful",
+]
 
 HEADER = """\
 # Quotations whose speaker is doubtful. Decide with `understudy quotations`, or here:
@@ -152,3 +160,35 @@ def _pairs(entry: QuotationEntry) -> Iterator[str]:
     for key, value in pairs.items():
         if value is not None:
             yield f"{key} = {toml_value(value)}"
+
+
+def quotations_document(corrections: Corrections) -> dict[str, Any]:
+    """The list as a document, for `--json` and for pages."""
+    return {
+        "file": str(corrections.path),
+        "bound": corrections.bound,
+        "undecided": sum(not entry.decision.is_made for entry in corrections.entries),
+        "can_undo": bool(corrections.undo),
+        "quotations": [_entry_document(number, entry) for number, entry in enumerate(corrections.entries, 1)],
+    }
+
+
+def _entry_document(number: int, entry: QuotationEntry) -> dict[str, Any]:
+    proposal = entry.proposal
+    return {
+        "number": number,
+        "id": entry.id,
+        "file": entry.file,
+        "chapter": entry.chapter,
+        "span": list(entry.context.span),
+        "quote": entry.quote,
+        "passage": entry.passage or entry.quote,
+        "before": entry.context.before,
+        "after": entry.context.after,
+        "guess": entry.guess or None,
+        "confidence": entry.confidence,
+        "candidates": [{"name": name, "probability": share} for name, share in entry.candidates],
+        "speaker": entry.decision.speaker or None,
+        "not_speech": entry.decision.not_speech,
+        "proposed": None if proposal is None else asdict(proposal),
+    }
