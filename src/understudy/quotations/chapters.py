@@ -41,7 +41,8 @@ HAN_NAMED = re.compile(
 ALONE = re.compile(r"(?:§\s*)?(?P<number>\d{1,3}|[IVXLC]{1,8}|[〇一二三四五六七八九十百]{1,5})(?P<rest>$|\s*[.)]$)")
 OPENING = re.compile(r"(?:prologue|prolog|prologo|пролог|序章|楔子|プロローグ)\W*(?P<rest>.*)", re.IGNORECASE)
 CLOSING = re.compile(
-    r"(?:epilogue|epilog|epilogo|эпилог|終章|尾声|エピローグ|conclusion|postscript)\W*(?P<rest>.*)", re.IGNORECASE
+    r"(?:epilogue|epilog|epilogo|эпилог|終章|尾声|エピローグ|conclusion|postscript|(?:the )?(?:last|final) chapter)\W*(?P<rest>.*)",
+    re.IGNORECASE,
 )
 CONTENTS = re.compile(
     r"(?:table of )?contents\W*|inhalt(?:sverzeichnis)?\W*|table des matières\W*|índice\W*|目\s*[录錄次]\W*",

@@ -16,10 +16,10 @@ SPEECH_VERB = re.compile(
     r"\b(?:said|says|say|asked|ask|asks|replied|replies|answered|answers|cried|cries|exclaimed|returned|continued|added|"
     r"repeated|whispered|murmured|muttered|observed|remarked|inquired|enquired|demanded|shouted|called|began|went on|"
     r"responded|interrupted|interposed|rejoined|retorted|resumed|growled|gasped|laughed|sighed|thought|put in|"
-    r"dit|répondit|demanda|fit|reprit|sagte|fragte|rief|antwortete|dijo|preguntó|respondió|сказал|сказала|спросил|спросила)\b|[说問问道言答]"
+    r"dit|répondit|demanda|fit|reprit|sagte|fragte|rief|antwortete|dijo|preguntó|respondió|сказал|сказала|спросил|спросила)\b|[说說問问道言答聞]"
 )
 TAG_WORDS = 5
-TAG_LETTERS = 8  # of a script without blanks between words
+TAG_LETTERS = 12  # of a script without blanks between words
 
 
 def narrated(text: str, whole: Span, parts: Sequence[Span]) -> list[Span]:
