@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.quotations.chapters import Division, contents_of, divisions_of, numbered
+from understudy.quotations.chapters import Division, contents_of, divisions_of
 from understudy.quotations.frame import without_frame
 from understudy.quotations.known_headings import known_divisions
 from understudy.quotations.letters import written
 from understudy.quotations.marks import Convention, Marked, convention_of, marked_parts
+from understudy.quotations.numbering import numbered
 from understudy.quotations.paragraphs import Block, is_scene_break, paragraphs_of, rows_of
 from understudy.quotations.prose import Chapter, Paragraph, Paratext, Prose, Quotation, Span
 from understudy.quotations.speech import speaker_changes, spoken
