@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from understudy.quotations.lexicon import lexicon_of
 from understudy.quotations.paragraphs import is_scene_break
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Quotation, Span
 from understudy.quotations.speech import is_thought
@@ -32,6 +33,7 @@ class Narrator:
         attributions: Sequence[Attribution],
     ) -> None:
         self.source, self.prose, self.attributions = source, prose, attributions
+        self.verbs = lexicon_of(prose.text, prose.language).speech_verbs
         self.narrators = tuple(person.name for person in cast if person.is_narrator)
         starts = [0]
         while (end := prose.text.find("\n", starts[-1])) >= 0:
@@ -98,13 +100,13 @@ class Narrator:
             return
         events: list[Event] = []
         begin = said[0].span.start
-        if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)]):
+        if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)], self.verbs):
             events.append(self._description(before, units))
         ends = [*(quotation.span.start for quotation in said[1:]), whole.end]
         for index, quotation, end in zip(heard, said, ends):
             events.append(self._line(quotation, self.attributions[index], 0 if events else units))
             parts = [*quotation.parts, Span(end, end)] if end < whole.end else list(quotation.parts)
-            if after := narrated(self.prose.text, Span(begin, end), parts):
+            if after := narrated(self.prose.text, Span(begin, end), parts, self.verbs):
                 events.append(self._description(after, 0))
             begin = end
         yield from events
