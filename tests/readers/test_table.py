@@ -147,6 +147,7 @@ def test_a_quote_that_does_not_end_is_an_error_with_its_row() -> None:
         "# A heading, with a comma\nAnn: One, two.\n",
         '{"speaker": "Ann", "text": "One."}\n',
         "speaker,text\n",
+        "| speaker | text |\n|---|---|\n| Ann | One. |\n",
         "1 hello\tthere\n",
         "",
     ],

@@ -197,7 +197,7 @@ def _sample(head: bytes, named: Columns) -> _Sample | None:
     lines = _lines(head if whole else head[: max(head.rfind(b"\n"), head.rfind(b"\r"))])
     while lines and (lines[0].isspace() or lines[0].lower().startswith(SEPARATOR_LINE)):
         del lines[0]
-    if not lines or lines[0].lstrip()[:1] in ("{", "[", "<", "#"):
+    if not lines or lines[0].lstrip()[:1] in ("{", "[", "<", "#", "|"):
         return None
     samples = [
         sample
