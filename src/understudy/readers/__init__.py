@@ -140,8 +140,10 @@ def reader_of(source: SourceFile, columns: Columns | None = None) -> Reader:
     for reader in readers:
         if reader.recognises(head, source.path):
             return reader
+    if columns is not None:
+        raise UnknownFormat("is neither a table nor JSON lines, so that it has no columns to name", source.path)
     names = ", ".join(reader.name for reader in readers)
-    raise UnknownFormat(f"is in no form that can be read ({names})", source.path)
+    raise UnknownFormat(f"is in no form that can be read ({names}){speeches.keys_hint(head)}", source.path)
 
 
 def examples(path: str | Path) -> Iterator[Example]:

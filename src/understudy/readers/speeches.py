@@ -19,7 +19,7 @@ from understudy.readers.jsonstream import SURROGATE
 from understudy.readers.rows import TableRow, cell_text, row_events
 from understudy.readers.source import SourceFile
 
-__all__ = ["READER", "speeches_reader"]
+__all__ = ["READER", "keys_hint", "speeches_reader"]
 
 
 def speeches_reader(named: Columns | None = None) -> Reader:
@@ -32,14 +32,8 @@ def speeches_reader(named: Columns | None = None) -> Reader:
 
     def recognises(head: bytes, _: Path) -> bool:
         """The first row is a JSON object with a speaker and words."""
-        first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
-        if not first.lstrip().startswith(b"{"):
-            return False
-        try:
-            row = json.loads(first)
-        except (ValueError, RecursionError):
-            return False
-        if not isinstance(row, dict):
+        row = _first_row(head)
+        if row is None:
             return False
         columns = columns_of_keys(tuple(row))
         if named is not None:
@@ -51,6 +45,25 @@ def speeches_reader(named: Columns | None = None) -> Reader:
         yield from row_events(source, rows, lambda cells: columns_of_keys(tuple(cells)))
 
     return Reader("speeches", recognises, events)
+
+
+def keys_hint(head: bytes) -> str:
+    """What to do about JSON lines whose keys are not the usual ones, to be said after 'cannot be read'."""
+    row = _first_row(head) or {}
+    if sum(isinstance(value, str) for value in row.values()) < 2:
+        return ""
+    return f"; if {', '.join(map(repr, row))} are keys of speeches, say --columns speaker=KEY,text=KEY"
+
+
+def _first_row(head: bytes) -> dict[str, Any] | None:
+    first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
+    if not first.lstrip().startswith(b"{"):
+        return None
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _rows(source: SourceFile) -> Iterator[TableRow]:
