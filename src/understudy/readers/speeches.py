@@ -21,6 +21,8 @@ from understudy.readers.source import SourceFile
 
 __all__ = ["READER", "keys_hint", "speeches_reader"]
 
+MOST_KEYS = 20  # named in an error
+
 
 def speeches_reader(named: Columns | None = None) -> Reader:
     """The reader of JSON lines, for the keys that somebody names or for the usual ones."""
@@ -52,7 +54,9 @@ def keys_hint(head: bytes) -> str:
     row = _first_row(head) or {}
     if sum(isinstance(value, str) for value in row.values()) < 2:
         return ""
-    return f"; if {', '.join(map(repr, row))} are keys of speeches, say --columns speaker=KEY,text=KEY"
+    return (
+        f"; if {', '.join(map(repr, list(row)[:MOST_KEYS]))} are keys of speeches, say --columns speaker=KEY,text=KEY"
+    )
 
 
 def _first_row(head: bytes) -> dict[str, Any] | None:
@@ -79,7 +83,7 @@ def _with_named_keys(source: SourceFile, named: Columns) -> Iterator[TableRow]:
         columns = named.completed(row.cells)
         missing = [column for column in columns.named().values() if column not in row.cells]
         if first and (missing or columns.speaker is None or columns.text is None):
-            keys = ", ".join(map(repr, row.cells))
+            keys = ", ".join(map(repr, list(row.cells)[:MOST_KEYS]))
             wrong = f"has no key {missing[0]!r}" if missing else "has no key for who speaks and what is said"
             raise source.error(
                 f"{wrong}; its keys are {keys}: name them with --columns speaker=KEY,text=KEY", row.number
