@@ -1,4 +1,4 @@
-"""A small file of every format a reader knows: the same little quarrel, written many ways."""
+"""A small file of every format a reader knows: the same little quarrel, written in every way."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from understudy.cards.charx import charx_of
 from understudy.cards.document import card_of
 from understudy.cards.file import png_of
+from understudy.cards.png import portrait
 
-__all__ = ["SAMPLES", "Sample"]
+__all__ = ["FDX", "FOUNTAIN", "SAMPLES", "Sample"]
 
 Sample = tuple[str, Callable[[], bytes]]
 """A file name and its content."""
@@ -43,6 +45,29 @@ Marguerite: She knows about the piano?
 Bastien: She knows nothing of the money.
 Odile and Marguerite: Bastien!
 """
+PROSE = """THE QUARREL
+
+CHAPTER I. The Kitchen
+
+The kettle sang in the kitchen, and nobody in the house took it off the
+stove. It was late, and the place at the wall where the piano had stood was
+lighter than the rest of it.
+
+"You sold the piano, Bastien," said Odile.
+
+"I sold the noise of it," said Bastien, who did not look up. He put on his
+hat, and left her with the cat.
+
+"Marguerite will hear of this," said Odile.
+
+CHAPTER II. The Yard
+
+In the yard it was dark already. Marguerite was waiting at the pump.
+
+"She knows about the piano?" asked Marguerite.
+
+"She knows nothing of the money," said Bastien. "And nobody will tell her."
+"""
 TEI = """<?xml version="1.0" encoding="utf-8"?>
 <TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>The Quarrel</title></titleStmt>
 </fileDesc><profileDesc><particDesc><listPerson>
@@ -56,6 +81,73 @@ TEI = """<?xml version="1.0" encoding="utf-8"?>
 <stage type="exit" who="#bastien">Bastien exits.</stage>
 <sp who="#odile"><speaker>ODILE</speaker><l>The piano was mine, whoever hears of it.</l></sp>
 </div></div></body></text></TEI>
+"""
+FOUNTAIN = """Title: _The Quarrel_
+Credit: written by
+Author: nobody in particular
+Draft date: 1 April
+
+# Act 1: The Quarrel
+
+FADE IN:
+
+INT. KITCHEN - NIGHT #1#
+
+The kettle sings.
+
+ODILE
+You sold the *piano*, Bastien.
+
+BASTIEN (CONT'D)
+(shrugging)
+I sold the noise
+of it.
+
+Bastien leaves. [[How?]]
+
+@Odile ^
+Marguerite will hear of this.
+
+CUT TO:
+
+/* INT. CELLAR - NIGHT
+
+The piano is not there. */
+
+EXT. YARD - NIGHT #2#
+
+MARGUERITE
+She knows about the piano?
+
+BASTIEN
+She knows nothing of the money.
+
+> THE END <
+"""
+FDX = """<?xml version="1.0" encoding="UTF-8" standalone="no" ?>
+<FinalDraft DocumentType="Script" Template="No" Version="5">
+<Content>
+<Paragraph Number="1" Type="Scene Heading"><SceneProperties Length="1/8"/><Text>INT. KITCHEN - NIGHT</Text></Paragraph>
+<Paragraph Type="Action"><Text>The kettle sings.</Text></Paragraph>
+<Paragraph Type="Character"><Text>ODILE (O.S.)</Text></Paragraph>
+<Paragraph Type="Dialogue">
+<Text>You sold the </Text><Text Style="Italic">piano</Text><Text>, Bastien.</Text></Paragraph>
+<Paragraph Type="General"><DualDialogue>
+<Paragraph Type="Character"><Text>BASTIEN</Text></Paragraph>
+<Paragraph Type="Parenthetical"><Text>(shrugging)</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>I sold the noise of it.</Text></Paragraph>
+<Paragraph Type="Character"><Text>ODILE</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>Marguerite will hear of this.</Text>
+<ScriptNote><Paragraph><Text>Will she?</Text></Paragraph></ScriptNote></Paragraph>
+</DualDialogue></Paragraph>
+<Paragraph Type="Transition"><Text>CUT TO:</Text></Paragraph>
+<Paragraph Number="2" Type="Scene Heading"><Text>EXT. YARD - NIGHT</Text></Paragraph>
+<Paragraph Type="Character"><Text>MARGUERITE</Text></Paragraph>
+<Paragraph Type="Dialogue"><Text>She knows about the piano?</Text></Paragraph>
+</Content>
+<TitlePage><Content><Paragraph/><Paragraph Alignment="Center"><Text>The Quarrel</Text></Paragraph>
+<Paragraph Alignment="Center"><Text>nobody in particular</Text></Paragraph></Content></TitlePage>
+</FinalDraft>
 """
 PERSONACHAT = """1 your persona: i sell pianos.
 2 your persona: i live by the yard.
@@ -216,6 +308,49 @@ HPD = {
     }
     for number in (1, 2)
 }
+SILLYTAVERN: list[dict[str, object]] = [
+    {"user_name": "Bastien", "character_name": "Odile", "create_date": "2024-7-12@01h31m37s", "chat_metadata": {}},
+    *(
+        {"name": name, "is_user": name == "Bastien", "is_system": False, "send_date": date, "mes": text, "extra": {}}
+        for name, date, text in (
+            ("Odile", "July 12, 2024 1:31am", "You sold the piano, {{user}}."),
+            ("Bastien", "July 12, 2024 1:33am", "*He shrugs.* I sold the noise of it."),
+            ("Odile", "July 13, 2024 9:00pm", "Marguerite will hear of this."),
+        )
+    ),
+    {"name": "System", "is_user": False, "is_system": True, "mes": "Welcome!", "extra": {"type": "welcome"}},
+]
+CONVOKIT: list[dict[str, object]] = [
+    {"id": f"u{number}", "conversation_id": conversation, "speaker": speaker, "text": text, "reply-to": reply,
+     "timestamp": None, "meta": {}, "vectors": []}
+    for number, conversation, speaker, reply, text in (
+        (2, "u1", "Bastien", "u1", "I sold the noise of it."),
+        (1, "u1", "Odile", None, "You sold the piano, Bastien."),
+        (3, "u3", "Marguerite", None, "She knows about the piano?"),
+        (4, "u3", "Odile", "u3", "She knows about the money, too."),
+    )
+]  # fmt: skip
+SHAREGPT = [
+    {
+        "id": f"quarrel-{number}",
+        "conversations": [
+            {"from": "system", "value": "You are Odile, who plays the piano."},
+            {"from": "human", "value": "I sold the noise of it."},
+            {"from": "gpt", "value": f"You sold piano number {number}, Bastien."},
+        ],
+    }
+    for number in (1, 2)
+]
+MESSAGES = [
+    {
+        "messages": [
+            {"role": "system", "content": "A kitchen at night."},
+            {"role": "user", "name": "Bastien", "content": "I sold the noise of it."},
+            {"role": "assistant", "name": "Odile", "content": f"You sold piano number {number}."},
+        ]
+    }
+    for number in (1, 2)
+]
 CARD = {
     "spec": "chara_card_v2",
     "spec_version": "2.0",
@@ -260,8 +395,11 @@ def _html() -> bytes:
 
 SAMPLES: dict[str, Sample] = {
     "script": ("act-1.txt", SCRIPT.encode),
+    "prose": ("quarrel-novel.txt", PROSE.encode),
     "transcript": ("quarrel.txt", TRANSCRIPT.encode),
     "transcript, HTML": ("quarrel.html", _html),
+    "fountain": ("quarrel.fountain", FOUNTAIN.encode),
+    "fdx": ("quarrel.fdx", FDX.encode),
     "TEI drama": ("quarrel.xml", TEI.encode),
     "PersonaChat dialogues": ("valid_both_original.txt", PERSONACHAT.encode),
     "speeches": ("quarrel.jsonl", lambda: _lines(SPEECHES)),
@@ -278,6 +416,12 @@ SAMPLES: dict[str, Sample] = {
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),
     "HPD sessions": ("sessions.json", lambda: json.dumps(HPD, indent=1).encode()),
     "HPD relations (XLSX)": ("book-1_relations.xlsx", _workbook),
+    "sillytavern": ("Odile - 2024-7-12@01h31m37s.jsonl", lambda: _lines(SILLYTAVERN)),
+    "convokit": ("utterances.jsonl", lambda: _lines(CONVOKIT)),
+    "sharegpt": ("quarrels.json", lambda: json.dumps(SHAREGPT, indent=1).encode()),
+    "sharegpt, JSONL": ("quarrels.jsonl", lambda: _lines(SHAREGPT)),
+    "messages": ("tuning.jsonl", lambda: _lines(MESSAGES)),
     "card": ("odile.json", lambda: json.dumps(CARD).encode()),
+    "card, CHARX": ("odile.charx", lambda: charx_of(card_of(CARD), portrait("Odile"), {"assets/other/a.mp3": b"la"})),
     "card, PNG": ("odile.png", lambda: png_of(card_of(CARD))),
 }

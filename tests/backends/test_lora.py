@@ -65,6 +65,47 @@ def test_a_merged_matrix_is_that_worked_out_by_hand(base: Path) -> None:
     assert change[4, 3] == pytest.approx(1.5 * 3.0 * 2.0, rel=1e-5) and np.count_nonzero(change) == 1
 
 
+def test_under_autocast_the_base_is_cast_once_and_gradients_are_those_of_full_precision(base: Path) -> None:
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    from understudy.backends.lora import Adapters, adapted_layers
+
+    network = open_transformer(base, "cpu").network
+    layers = adapted_layers(network)
+    adapters = Adapters(network, layers, rank=3, scale=0.5, seed=1)
+    names = set(network.state_dict())
+    rng = np.random.default_rng(2)
+    parameters = {
+        name: torch.from_numpy(rng.normal(0, 0.3, values.shape).astype(np.float32)).requires_grad_()
+        for name, values in adapters.start.items()
+    }
+    frozen = {network.get_submodule(path).linear.weight.data_ptr() for path in layers.values()}
+
+    class Casts(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        of_frozen = 0
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is torch.ops.aten._to_copy.default:
+                self.of_frozen += args[0].data_ptr() in frozen
+            return func(*args, **(kwargs or {}))
+
+    def gradient(*, lower: bool) -> tuple[Any, int]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=lower), Casts() as casts:  # type: ignore[no-untyped-call]
+            adapters.bind(parameters)
+            result = network(input_ids=torch.tensor([[7, 8, 9, 10]])).logits
+        gradients = torch.autograd.grad(result.float().logsumexp(-1).sum(), list(parameters.values()))
+        assert all(one.dtype == torch.float32 for one in gradients)
+        return torch.cat([one.reshape(-1) for one in gradients]), casts.of_frozen
+
+    full, of_none = gradient(lower=False)
+    (first, _), (second, again) = gradient(lower=True), gradient(lower=True)
+    assert (of_none, again) == (0, 0)
+    assert torch.equal(first, second)
+    assert 0 < float((first - full).norm() / full.norm()) < 0.05, "rounded to 8 bits"
+    assert set(network.state_dict()) == names, "the copies are no part of what is saved"
+
+
 def test_adapters_of_another_model_are_refused(base: Path) -> None:
     from understudy.backends.lora import merge_adapters
 

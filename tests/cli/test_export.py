@@ -54,6 +54,15 @@ def test_a_folder_reads_back_as_the_same_story(run: Run, story: Path) -> None:
     assert [fact.values for fact in again.facts()] == [fact.values for fact in first.facts()]
 
 
+def test_a_screenplay_reads_back_with_the_same_lines(run: Run, document: Document, story: Path) -> None:
+    report = document("export", story, "--format", "fountain", "-o", "keys.fountain")
+    assert report["lines"] == 11
+    assert [
+        (line.moment, line.speaker, line.text) for scene in read("keys.fountain").scenes() for line in scene.lines
+    ] == [(line.moment, line.speaker, line.text) for scene in read(story).scenes() for line in scene.lines]
+    assert "--force" in run("export", story, "--format", "fountain", "-o", "keys.fountain", status=1).stderr
+
+
 def test_markdown_reads_back_as_the_same_lines(run: Run, story: Path) -> None:
     assert "11 lines are in keys.md" in run("export", story, "--format", "markdown", "-o", "keys.md").stdout
     rows = [[json.loads(line) for line in run("export", each).stdout.splitlines()] for each in (story, "keys.md")]
@@ -66,7 +75,10 @@ def test_parquet_has_a_row_a_line(run: Run, story: Path) -> None:
     assert parquet.read_table("keys.parquet").num_rows == 11
 
 
-@pytest.mark.parametrize("options", [("--format", "parquet"), ("--format", "folder"), ("--json",), ("--format", "xml")])
+@pytest.mark.parametrize(
+    "options",
+    [("--format", "parquet"), ("--format", "folder"), ("--format", "fountain"), ("--json",), ("--format", "xml")],
+)
 def test_where_to_must_be_said(run: Run, story: Path, options: tuple[str, ...]) -> None:
     run("export", story, *options, status=2)
 
@@ -112,3 +124,25 @@ def test_a_reader_that_goes_away_is_no_matter(start: Start, tmp_path: Path, comm
     assert writing.stderr.read() == ""
     assert writing.wait(timeout=60) == 141
     writing.stderr.close()
+
+
+@pytest.mark.parametrize("form", ["convokit", "sharegpt", "messages", "sillytavern"])
+def test_chats_read_back_as_the_same_lines(document: Document, story: Path, form: str) -> None:
+    report = document("export", story, "--format", form, "-o", "out.jsonl")
+    again = read("out.jsonl")
+    assert report["lines"] == again.count()[1] == 11
+    assert again.files()[0].format == form
+    assert [(line.speaker, line.text) for scene in again.scenes() for line in scene.lines] == [
+        (line.speaker, line.text) for scene in read(story).scenes() for line in scene.lines
+    ]
+
+
+def test_from_whose_chair(run: Run, story: Path) -> None:
+    rows = [
+        json.loads(line) for line in run("export", story, "--format", "sharegpt", "--as", "Ines").stdout.splitlines()
+    ]
+    roles = {turn.get("name"): turn["from"] for row in rows for turn in row["conversations"]}
+    assert roles["Ines Vale"] == "gpt"
+    assert {role for name, role in roles.items() if name not in (None, "Ines Vale")} == {"human"}
+    assert "Nobody" in run("export", story, "--format", "sharegpt", "--as", "Nobody", status=1).stderr
+    assert "--as goes with" in run("export", story, "--as", "Ines", status=2).output

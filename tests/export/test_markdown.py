@@ -37,6 +37,10 @@ def content(story: Story) -> object:
 
 
 def assert_reads_back(story: Story, folder: Path) -> None:
+    if all(line.speaker is None for scene in story.scenes() for line in scene.lines):
+        with pytest.raises(InputError, match="no scenes|nobody speaks"):
+            written(story)
+        return
     path = folder / "out.dat"
     path.write_text(written(story), encoding="utf-8", newline="\n")
     assert reader_of(SourceFile(path)).name == "markdown"

@@ -175,9 +175,11 @@ def test_damage_is_refused_or_harmless(made: Path, data: st.DataObject) -> None:
 
 
 def test_a_file_from_before_there_were_cards_is_still_read(made: Path) -> None:
-    for statement in ("DROP TABLE cards", "DROP TABLE lore", "DELETE FROM migrations WHERE number > 2"):
-        changed(made, statement)
+    for table in ("cards", "lore", "spans", "attributions"):
+        changed(made, f"DROP TABLE {table}")
+    changed(made, "DELETE FROM migrations WHERE number > 2")
     story = Story.open(made)
     name = story.cast()[0].character.name
     assert (story.card_texts(name), story.lore(name)) == (CardRecord(), ())
     assert (story.card(name), story.picture(name)) == (None, None)
+    assert list(story.spans()) == []

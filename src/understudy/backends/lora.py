@@ -8,7 +8,8 @@ Matrices are named for their layer: `model.layers.0.mlp.up_proj.a` and `.b`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,35 @@ __all__ = ["Adapters", "LowRankLinear", "adapted_layers", "merge_adapters"]
 
 
 class LowRankLinear(nn.Module):
-    """A frozen linear layer with an adapter; its matrices are bound before each pass, not parameters of its own."""
+    """A frozen linear layer with an adapter; its matrices are bound before each pass, not parameters of its own.
+
+    Under autocast the layer is copied once in the lower precision, which autocast would do anew at every pass: it
+    remembers casts only of parameters that are trained. The input too is cast once for the layer and its adapter.
+    """
 
     def __init__(self, linear: nn.Module, scale: float) -> None:
         super().__init__()
         self.linear, self.scale = linear, scale
         self.down: Tensor | None = None
         self.up: Tensor | None = None
+        self._copies: dict[torch.dtype, nn.Module] = {}  # not submodules: they are no part of the network's state
 
     def forward(self, values: Tensor) -> Tensor:
-        result: Tensor = self.linear(values)
         if self.down is None or self.up is None:
+            result: Tensor = self.linear(values)
             return result
-        low = values @ self.down.to(values.dtype).T
-        return torch.add(result, low @ self.up.to(values.dtype).T, alpha=self.scale)
+        linear = self.linear
+        if (lower := _autocast_type(values)) is not None:
+            values, linear = values.to(lower), self._copy(lower)
+        rows = values.reshape(-1, values.shape[-1])
+        low = rows @ self.down.to(rows.dtype).T
+        adapted = torch.addmm(linear(rows), low, self.up.to(rows.dtype).T, alpha=self.scale)
+        return adapted.view(*values.shape[:-1], adapted.shape[-1])
+
+    def _copy(self, dtype: torch.dtype) -> nn.Module:
+        if dtype not in self._copies:
+            self._copies[dtype] = deepcopy(self.linear).to(dtype)
+        return self._copies[dtype]
 
 
 class Adapters:
@@ -60,8 +76,10 @@ class Adapters:
         self.start: Tensors = start
 
     def bind(self, parameters: Mapping[str, Tensor]) -> None:
-        for name, module in self._modules.items():
-            module.down, module.up = parameters[f"{name}.a"], parameters[f"{name}.b"]
+        names = [f"{name}.{side}" for name in self._modules for side in "ab"]
+        matrices = iter(_as_autocast([parameters[name] for name in names]))
+        for module in self._modules.values():
+            module.down, module.up = next(matrices), next(matrices)
 
     def unbind(self) -> None:
         """Run the network without its adapters."""
@@ -94,6 +112,22 @@ def merge_adapters(network: Any, tensors: Tensors, scale: float) -> None:
                 weight += (delta if isinstance(linear, nn.Linear) else delta.T).to(weight.device, weight.dtype)
         except (AttributeError, KeyError, RuntimeError) as error:
             raise InputError(f"the adapter does not fit its base model at {path} ({error}): train it again") from error
+
+
+def _autocast_type(values: Tensor) -> torch.dtype | None:
+    """The precision that matrix products of these values have under autocast; none where it is off."""
+    device = values.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
+
+
+def _as_autocast(matrices: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Matrices in the precision of autocast, where it is on: they are cast all at once, and so are their gradients."""
+    lower = _autocast_type(matrices[0])
+    if lower is None:
+        return matrices
+    values = torch.cat([matrix.reshape(-1) for matrix in matrices]).to(lower)
+    parts = values.split([matrix.numel() for matrix in matrices])  # type: ignore[no-untyped-call]
+    return [part.view_as(matrix) for part, matrix in zip(parts, matrices)]
 
 
 def _is_linear(module: nn.Module) -> bool:

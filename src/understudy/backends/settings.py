@@ -31,7 +31,15 @@ from understudy.backends.models_file import LLMSettings, ModelEntry, ModelsFile,
 from understudy.errors import BackendError, InputError
 from understudy.text import did_you_mean
 
-__all__ = ["ConfiguredLLM", "LLMSettings", "configured_llms", "find_local_servers", "is_set_up", "llm_settings"]
+__all__ = [
+    "ConfiguredLLM",
+    "LLMSettings",
+    "configured_llms",
+    "find_local_servers",
+    "is_set_up",
+    "llm_settings",
+    "server_settings",
+]
 
 URL, MODEL, KEY = "UNDERSTUDY_LLM_URL", "UNDERSTUDY_LLM_MODEL", "UNDERSTUDY_LLM_KEY"
 OPENAI_URL, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
@@ -86,6 +94,20 @@ def llm_settings(name_or_model: str | None = None) -> LLMSettings:
     if _variable(OPENAI_KEY) or _variable(OPENAI_URL):
         return _settings(name_or_model, _variable(OPENAI_URL) or OPENAI, OPENAI_URL, name_or_model, OPENAI_KEY)
     raise BackendError(f"no server is set up for 'llm:{name_or_model}': {HOW_TO.format(path=file.path)}")
+
+
+def server_settings(url: str) -> LLMSettings:
+    """The settings of a server by its address, 'URL#MODEL' or 'URL': then its first model. It is sent no key."""
+    address, _, model = url.partition("#")
+    base = parse_url(address).url
+    if not model:
+        models = _listed_models(base, timeout_s=10.0)
+        if not models:
+            raise BackendError(
+                f"{base} lists no models: is it an OpenAI-compatible server? Name one as in {base}#MODEL"
+            )
+        model = models[0]
+    return LLMSettings(model, base, model)
 
 
 def is_set_up() -> bool:

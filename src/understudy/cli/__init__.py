@@ -43,6 +43,7 @@ from understudy.cli.persona import persona
 from understudy.cli.profile import profile
 from understudy.cli.prompt import prompt
 from understudy.cli.questions import questions
+from understudy.cli.quotations import quotations
 from understudy.cli.read import read
 from understudy.cli.score import score
 from understudy.cli.self_chat import self_chat
@@ -135,6 +136,7 @@ bench.add_command(hpd)
 for command in (
     demo,
     read,
+    quotations,
     draft,
     cast,
     scenes,

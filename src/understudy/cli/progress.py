@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from understudy.readers import read, sources_of
+from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.readers.source import Progress as BytesRead
 from understudy.story import LoreEntry
 from understudy.storyfile import Story
@@ -29,11 +30,14 @@ def read_showing(
     into: Path | None = None,
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
+    form: str | None = None,
     columns: Mapping[str, str] | None = None,
+    texts: Sequence[Path] = (),
+    quotations: DoubtfulQuotations | None = None,
 ) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress, lore, annotated, columns)
+        return read(what, into, progress, lore, annotated, form, columns, texts, quotations)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from understudy.cli.options import existing_refused, force_option, json_option, 
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
 from understudy.documents import reading_document
+from understudy.errors import InputError
 from understudy.readers import sources_of
-from understudy.storyfile import Story
+from understudy.readers.prose.corrections import Corrections
+from understudy.readers.prose.corrections_file import DoubtfulQuotations
+from understudy.storyfile import DOUBTFUL, Story
 
 __all__ = ["read"]
 
@@ -33,8 +37,17 @@ MAIN_CAST = 8
     type=click.Path(path_type=Path, dir_okay=False),
     help="Story file to write (default: by the title).",
 )
+@click.option("--as", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
+@click.option(
+    "--text", "texts", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
+    help="Your copy of the text that a .positions.jsonl is about; may be repeated, or a folder.",
+)  # fmt: skip
+@click.option(
+    "--bound", type=click.FloatRange(0, 1),
+    help="Novels: list quotations whose speaker is less sure than this beside the source (default: 0.6).",
+)  # fmt: skip
 @click.option(
     "--columns", multiple=True, metavar="KIND=NAME,...",
     help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
@@ -43,8 +56,9 @@ MAIN_CAST = 8
 @force_option
 @json_option
 def read(
-    paths: tuple[str, ...], output: Path | None, unread: int | None, encode: bool, columns: tuple[str, ...],
-    lore: tuple[Path, ...], force: bool, as_json: bool,
+    paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
+    columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...], force: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -60,23 +74,44 @@ def read(
         understudy read my-story/ --unread 20
         understudy read mira.png --lore harbour.json -o mira.story
         understudy read lines.csv --columns speaker=Sprecher,text=Zeile,scene=Szene
+        understudy read emma.positions.jsonl --text emma.txt -o emma.story
     """
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
     into = output or Path(_file_name(title))
-    existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore])
+    existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore, *texts])
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
-        story = read_showing(what, into, entries, columns=_named_columns(columns))
+        doubtful, named = DoubtfulQuotations(bound), _named_columns(columns)
+        story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
     if encode:
         _encode(story, into)
+    lists = _listed(doubtful)
     if as_json:
-        print_json(reading_document(story, islice(story.unread(), unread)))
+        paths_of_lists = [str(corrections.path) for corrections in lists]
+        print_json(reading_document(story, islice(story.unread(), unread)) | {"quotations": paths_of_lists})
     else:
         _show(story, into, unread, named=output is None)
+        _show_doubtful(lists)
+
+
+def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:
+    """The lists of doubtful quotations that were written; a folder that cannot be written to is no reason to fail."""
+    try:
+        return [corrections for corrections in doubtful.write() if corrections.entries]
+    except InputError as error:
+        click.echo(f"Doubtful quotations could not be listed: {clean(str(error))}", err=True)
+        return []
+
+
+def _show_doubtful(lists: Sequence[Corrections]) -> None:
+    for corrections in lists:
+        waiting = sum(not entry.decision.is_made for entry in corrections.entries)
+        if waiting:
+            click.echo(f"{waiting:,} quotations whose speaker is doubtful are listed in {corrections.path}.")
 
 
 def _named_columns(options: tuple[str, ...]) -> dict[str, str]:
@@ -128,6 +163,7 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
         out.print(f"Every source line is accounted for: {added} = {units:,}.")
     else:
         out.print(f"The counts do not add up: {added} is not {units:,} source lines. Please report this.", style="red")
+    _show_speakers(out, story)
     _show_unread(out, story, unread)
     _show_cast(out, story)
     scenes, lines = story.count()
@@ -135,6 +171,16 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     note = " (choose another place with -o)" if named else ""
     out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
+
+
+def _show_speakers(out: Screen, story: Story) -> None:
+    attributed = story.attributed_lines()
+    if attributed.confidence is None:
+        return
+    out.print(
+        f"Who speaks is worked out for {attributed.lines:,} lines, {attributed.confidence:.0%} sure on average; "
+        f"{attributed.doubtful:,} are doubtful (below {DOUBTFUL:.0%})."
+    )
 
 
 def _show_unread(out: Screen, story: Story, unread: int | None) -> None:

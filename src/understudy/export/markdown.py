@@ -27,6 +27,7 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from understudy.errors import InputError
+from understudy.export.speech import check_speech
 from understudy.story import Line
 from understudy.storyfile import Story
 
@@ -42,8 +43,7 @@ TOGETHER = re.compile(r"[,&+]|\b(?:and|together|unison|simultaneously|time|one|b
 
 def export_markdown(story: Story, stream: IO[str]) -> int:
     """Write a story as Markdown; returns how many lines of it were written."""
-    if story.count()[0] == 0:
-        raise InputError(f"'{story.title}' has no scenes, so there is nothing to write")
+    check_speech(story)
     if len(story.levels) - 1 > DEEPEST:
         raise InputError(f"'{story.title}' has {len(story.levels) - 1} levels, but Markdown {DEEPEST}: use a folder")
     _write_front(story, stream.write)

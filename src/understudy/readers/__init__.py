@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING
 from understudy.errors import InputError, UnknownFormat
 from understudy.readers import (
     card,
+    convokit,
+    docx,
+    epub,
+    fdx,
+    fountain,
     hpd,
     ink,
     markdown,
+    messages,
     personachat,
+    prose,
     renpy,
     script,
+    sharegpt,
+    sillytavern,
     speeches,
     story_folder,
     subtitles,
@@ -28,29 +37,52 @@ from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.columns import Columns
 from understudy.readers.events import Reader
+from understudy.readers.lorebook import is_lorebook, lorebook_refused
+from understudy.readers.positions import is_positions, positioned_files
 from understudy.readers.probes import Probe, read_probes
-from understudy.readers.source import Progress, SourceFile
+from understudy.readers.prose.corrections_file import DoubtfulQuotations
+from understudy.readers.recognition import unknown_format
+from understudy.readers.source import Progress, SourceFile, no_progress
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
 from understudy.storyfile.found import FOUND, found_file_of
+from understudy.text import did_you_mean
 from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
     from understudy.dialogue import Example
 
-__all__ = ["EMBEDDED", "READERS", "embedded", "examples", "probes_of", "read", "reader_of", "sources_of"]
+__all__ = [
+    "EMBEDDED",
+    "READERS",
+    "embedded",
+    "examples",
+    "probes_of",
+    "read",
+    "reader_named",
+    "reader_of",
+    "sources_of",
+]
 
 EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
 
 READERS: tuple[Reader, ...] = (
     card.READER,
+    epub.READER,
+    docx.READER,
     tei.READER,
+    fdx.READER,
     hpd.READER,
     hpd.RELATIONS,
     tvshowguess.READER,
+    sillytavern.READER,
+    convokit.READER,
+    sharegpt.READER,
+    messages.READER,
     speeches.READER,
     personachat.READER,
+    fountain.READER,  # before scripts and transcripts: sections and cuts look like theirs
     subtitles.SUBRIP,
     subtitles.WEBVTT,
     renpy.READER,
@@ -58,6 +90,7 @@ READERS: tuple[Reader, ...] = (
     markdown.READER,
     table.READER,
     script.READER,
+    prose.READER,
     transcript.READER,  # last: it takes any text in which people speak
 )
 SQLITE = b"SQLite format 3\0"
@@ -69,23 +102,38 @@ def read(
     progress: Progress | None = None,
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
+    form: str | None = None,
     columns: Mapping[str, str] | None = None,
+    texts: Sequence[Path] = (),
+    quotations: DoubtfulQuotations | None = None,
 ) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
+
+    A file's format is recognised by its content, unless `form` names the reader that is to take it.
 
     Without `into` the story is in memory. With it, it is one file there, put in place only when all is read. `lore`
     is knowledge that any of its characters may bring up; a story file has its own. What was found in the text (see
     `storyfile.found`) is part of it, unless only what is `annotated` is wanted. `columns` names the columns of a table
-    (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`.
+    (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`. `texts`
+    are one's own copies of what annotations by position are about. `quotations` notes who was taken to say what in
+    prose, to list what is doubtful.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
         if into is not None:
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0], annotated)
-    source_files = [SourceFile(path, progress) if progress else SourceFile(path) for path in sources]
+    if len(sources) == 1 and is_positions(SourceFile(sources[0]).head()):
+        return _read_positions(sources[0], texts, into, progress, lore)
+    if texts:
+        raise InputError("holds no annotations by position, so that there is nothing to apply to a text", sources[0])
+    folder = Path(what) if isinstance(what, str | Path) and Path(what).is_dir() else None
+    source_files = [SourceFile(path, progress or no_progress, story_folder=folder) for path in sources]
+    if quotations is not None:
+        for source in source_files:
+            source.attributed = quotations.noting(source)
     named = Columns.of(columns) if columns else None
-    file_readers = [reader_of(source, named) for source in source_files]
+    file_readers = [reader_of(source, form, named) for source in source_files]
     with StoryWriter(into) as writer:
         assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
         if cast_file is not None:
@@ -93,10 +141,27 @@ def read(
         for source, reader in zip(source_files, file_readers):
             assembly.add_file(source, reader.name, reader.events(source))
         assembly.add_lore(lore)
+        if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for such a script
+            assembly.check_speakers()
         assembly.finish(default_title=title)
         if into is not None:
             return Story.open(into, annotated)
         return Story(writer.address, found_file=None if annotated else found_beside(what))
+
+
+def _read_positions(
+    path: Path, texts: Sequence[Path], into: Path | None, progress: Progress | None, lore: Sequence[LoreEntry]
+) -> Story:
+    title, positioned = positioned_files(
+        SourceFile(path, progress or no_progress), texts, lambda form: reader_named(form, READERS)
+    )
+    with StoryWriter(into) as writer:
+        assembly = Assembly(writer)
+        for file in positioned:
+            assembly.add_file(file.source, file.form, file.events)
+        assembly.add_lore(lore)
+        assembly.finish(default_title=title)
+        return Story(writer.address) if into is None else Story.open(into)
 
 
 def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Path | None, str]:
@@ -112,7 +177,9 @@ def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Pat
     path = embedded(str(inputs[0])) or Path(inputs[0])
     if path.is_dir():
         cast_file = path / story_folder.CAST
-        return _in_story_order(story_folder.scripts_in(path)), cast_file if cast_file.is_file() else None, path.name
+        utterances = convokit.utterances_in(path)
+        scripts = [utterances] if utterances else _in_story_order(story_folder.scripts_in(path))
+        return scripts, cast_file if cast_file.is_file() else None, path.name
     if not path.exists():
         raise InputError(f"no such file; '{EMBEDDED[0]}' is the story that comes with Understudy", path)
     return [path], None, path.stem
@@ -133,17 +200,31 @@ def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
     return found_file_of(Path(inputs[0]))
 
 
-def reader_of(source: SourceFile, columns: Columns | None = None) -> Reader:
-    """The reader that recognises a file's content; with `columns`, a table is wanted that has these."""
-    head = source.head()
+def reader_of(source: SourceFile, form: str | None = None, columns: Columns | None = None) -> Reader:
+    """The reader of a format, or the one that recognises the content; with `columns`, one of tables that have these."""
     readers = READERS if columns is None else (speeches.speeches_reader(columns), table.table_reader(columns))
+    if form is not None:
+        return reader_named(form, readers)
+    head = source.head()
     for reader in readers:
         if reader.recognises(head, source.path):
             return reader
+        if reader is card.READER and is_lorebook(head):
+            raise lorebook_refused(source)
     if columns is not None:
         raise UnknownFormat("is neither a table nor JSON lines, so that it has no columns to name", source.path)
-    names = ", ".join(reader.name for reader in readers)
-    raise UnknownFormat(f"is in no form that can be read ({names}){speeches.keys_hint(head)}", source.path)
+    raise unknown_format(source, [reader.name for reader in readers])
+
+
+def reader_named(form: str, readers: Sequence[Reader] = READERS) -> Reader:
+    """The reader of a format by its name, or by the beginning of it that no other has: 'tei' for 'TEI drama'."""
+    wanted = form.strip().casefold()
+    named = [reader for reader in readers if wanted and reader.name.casefold().startswith(wanted)]
+    exact = [reader for reader in named if reader.name.casefold() == wanted]
+    if len(exact or named) == 1:
+        return (exact or named)[0]
+    known = [reader.name for reader in readers]
+    raise InputError(f"there is no format '{form}'{did_you_mean(form, known)}: one of {', '.join(known)}")
 
 
 def examples(path: str | Path) -> Iterator[Example]:

@@ -29,6 +29,7 @@ from understudy.readers.events import (
     Unread,
 )
 from understudy.readers.names import CastList
+from understudy.readers.recognition import check_speakers
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.storyfile import StoryWriter
@@ -68,7 +69,7 @@ class Assembly:
     def add_file(self, source: SourceFile, form: str, events: Iterable[Event]) -> None:
         """Add the events of one file. A second version of a chapter that was read before is listed as unread."""
         self._files += 1
-        self._source, self._file = source, self.writer.file(source.path.name, form)
+        self._source, self._form, self._file = source, form, self.writer.file(source.path.name, form)
         self._counts = {"lines": 0, "descriptions": 0, "headings": 0, "unread": 0}
         self._duplicate_of: str | None = None
         self._scene = None
@@ -108,6 +109,14 @@ class Assembly:
     def add_lore(self, entries: Iterable[LoreEntry]) -> None:
         """A lorebook that is everybody's."""
         self._lore.extend((None, entry) for entry in entries)
+
+    def check_speakers(self) -> None:
+        """Refuse a story with scenes in which nobody speaks, or only headings seem to.
+
+        Whom a source declares is no heading, whatever the name.
+        """
+        if self._last_scene and not any(map(self._cast_list.is_declared, self._cast_list.speakers)):
+            check_speakers(self._cast_list.speakers, self._form, self._source)
 
     def finish(self, default_title: str) -> None:
         """Resolve labels to characters, and write."""
@@ -233,7 +242,7 @@ class Assembly:
             self._begin_scene("", event.source)
         for speaker in event.speakers:
             label = self._cast_list.add_speech(speaker, self._source, event.source.line)
-            self.writer.line(label, _one_line(event.text), self._file, event.source.line)
+            self.writer.line(label, _one_line(event.text), self._file, event.source.line, event.spans, event.confidence)
         self._counts["lines"] += event.units
         if self._sampled < SAMPLE:
             self._sample.append(event.text)
@@ -242,7 +251,7 @@ class Assembly:
     def _on_description(self, event: Description) -> None:
         if self._scene is None:
             self._begin_scene("", event.source)
-        self.writer.line(None, _one_line(event.text), self._file, event.source.line)
+        self.writer.line(None, _one_line(event.text), self._file, event.source.line, event.spans)
         for kind, name in event.cues:
             self.writer.cue(kind, None if name == EVERYBODY else self._cast_list.label_id(name))
         self._counts["descriptions"] += event.units

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from understudy.dialogue import Example
 from understudy.readers.source import SourceFile
 from understudy.story import Character, Fact, LoreEntry, Relation, Source
-from understudy.storyfile import CardRecord
+from understudy.storyfile import CardRecord, Spans
 
 __all__ = [
     "CardSource",
@@ -74,12 +74,17 @@ class SceneStart:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """Somebody, or several at once, says something. Speakers are labels as found in the source."""
+    """Somebody, or several at once, says something. Speakers are labels as found in the source.
+
+    In running text it has `spans`, and who says it was worked out with some `confidence`.
+    """
 
     source: Source
     speakers: tuple[str, ...]
     text: str
     units: int = 1
+    spans: Spans = ()
+    confidence: float | None = None
 
 
 class Cue(NamedTuple):
@@ -97,6 +102,7 @@ class Description:
     text: str
     cues: tuple[Cue, ...] = ()
     units: int = 1
+    spans: Spans = ()
 
     @property
     def enter(self) -> tuple[str, ...]:

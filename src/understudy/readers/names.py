@@ -299,10 +299,18 @@ class CastList:
         self._scene_speakers.add(label)
         return self.label_id(label)
 
+    @property
+    def speakers(self) -> list[str]:
+        """The labels of all speeches, in order of their first."""
+        return list(self._speech_counts)
+
     def end_scene(self) -> None:
         self._scenes.update(self._scene_speakers)
         self._shared_scenes.update(combinations(sorted(self._scene_speakers), 2))
         self._scene_speakers.clear()
+
+    def is_declared(self, label: str) -> bool:
+        return fold(label) in self._declared_as
 
     def declare(self, character: Character) -> None:
         """Add a character that the source names itself; a second declaration adds aliases and profile to the first."""

@@ -7,14 +7,15 @@ not UTF-8 is read as that; a line that is neither, or holds NUL bytes, is an err
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from understudy.errors import InputError
+from understudy.quotations.prose import Attribution, Prose
 from understudy.story import Source
 
-__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Progress", "SourceFile", "universal_lines"]
+__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Attributed", "Progress", "SourceFile", "no_progress", "universal_lines"]
 
 HEAD_BYTES = 64 * 1024
 LONGEST_LINE = 8 * 1024 * 1024
@@ -23,8 +24,11 @@ BOM = codecs.BOM_UTF8.decode("latin-1")
 Progress = Callable[[int], None]
 """Told how many more bytes have been read."""
 
+Attributed = Callable[[Prose, Sequence[Attribution]], None]
+"""Given a text and who was taken to say each of its quotations, before an author's corrections."""
 
-def _no_progress(_: int) -> None:
+
+def no_progress(_: int) -> None:
     pass
 
 
@@ -40,11 +44,16 @@ def universal_lines(path: Path, most: int) -> Iterator[str]:
 
 @dataclass(slots=True)
 class SourceFile:
-    """One file being read. `units` counts its non-blank lines (or units), apart from what a reader makes of them."""
+    """One file being read. `units` counts its non-blank lines (or units), apart from what a reader makes of them.
+
+    `story_folder` is the folder it is read as a part of. `attributed` is called with what was worked out of prose.
+    """
 
     path: Path
-    progress: Progress = _no_progress
+    progress: Progress = no_progress
     units: int = field(default=0, init=False)
+    story_folder: Path | None = field(default=None, kw_only=True)
+    attributed: Attributed | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.path.is_dir():
@@ -63,6 +72,10 @@ class SourceFile:
                 return file.read(HEAD_BYTES)
         except OSError as error:
             raise InputError(f"cannot be opened: {error.strerror}", self.path) from error
+
+    def reopened(self, progress: Progress | None = None) -> SourceFile:
+        """The same source, to be read once more; `units` are counted anew."""
+        return SourceFile(self.path, progress or no_progress)
 
     def at(self, line: int) -> Source:
         return Source(self.path.name, line)

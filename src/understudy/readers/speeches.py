@@ -19,7 +19,7 @@ from understudy.readers.jsonstream import SURROGATE
 from understudy.readers.rows import TableRow, cell_text, row_events
 from understudy.readers.source import SourceFile
 
-__all__ = ["READER", "keys_hint", "speeches_reader"]
+__all__ = ["READER", "speeches_reader"]
 
 MOST_KEYS = 20  # named in an error
 
@@ -47,16 +47,6 @@ def speeches_reader(named: Columns | None = None) -> Reader:
         yield from row_events(source, rows, lambda cells: columns_of_keys(tuple(cells)))
 
     return Reader("speeches", recognises, events)
-
-
-def keys_hint(head: bytes) -> str:
-    """What to do about JSON lines whose keys are not the usual ones, to be said after 'cannot be read'."""
-    row = _first_row(head) or {}
-    if sum(isinstance(value, str) for value in row.values()) < 2:
-        return ""
-    return (
-        f"; if {', '.join(map(repr, list(row)[:MOST_KEYS]))} are keys of speeches, say --columns speaker=KEY,text=KEY"
-    )
 
 
 def _first_row(head: bytes) -> dict[str, Any] | None:

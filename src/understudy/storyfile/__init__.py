@@ -2,14 +2,19 @@
 
 from understudy.storyfile.cards import CardRecord
 from understudy.storyfile.people import CastMember
+from understudy.storyfile.spans import DOUBTFUL, AttributedLines, LineSpans, Spans
 from understudy.storyfile.story import FileCounts, Story, UnreadLine
 from understudy.storyfile.validation import is_story_file, validate_story_file
 from understudy.storyfile.writing import StoryWriter
 
 __all__ = [
+    "DOUBTFUL",
+    "AttributedLines",
     "CardRecord",
     "CastMember",
     "FileCounts",
+    "LineSpans",
+    "Spans",
     "Story",
     "StoryWriter",
     "UnreadLine",

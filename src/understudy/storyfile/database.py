@@ -111,8 +111,18 @@ MIGRATIONS = [
         CREATE TABLE lore (id INTEGER PRIMARY KEY, character INTEGER REFERENCES characters, entry TEXT NOT NULL);
         """,
     ),
+    (
+        4,
+        "spans",
+        """
+        CREATE TABLE spans (
+            line INTEGER NOT NULL REFERENCES lines, start INTEGER NOT NULL, stop INTEGER NOT NULL,
+            PRIMARY KEY (line, start)) WITHOUT ROWID;
+        CREATE TABLE attributions (line INTEGER PRIMARY KEY REFERENCES lines, confidence REAL NOT NULL);
+        """,
+    ),
 ]
-OLDEST = 2  # the first whose files can still be read; they have no cards
+OLDEST = 2  # the first whose files can still be read; they have no cards and no spans
 
 
 def migrate(connection: sqlite3.Connection, upto: int | None = None) -> None:

@@ -20,6 +20,7 @@ from understudy.storyfile.found import found_file_of
 from understudy.storyfile.overlay import FoundClaims, FoundOverlay
 from understudy.storyfile.past import StoryPast
 from understudy.storyfile.people import CastMember, People
+from understudy.storyfile.spans import DOUBTFUL, AttributedLines, LineSpans
 from understudy.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 
 __all__ = ["FileCounts", "Story", "UnreadLine"]
@@ -177,6 +178,23 @@ class Story:
         for moment, title in rows:
             yield unpack(moment, self.levels), title
 
+    def heading_sources(self) -> Iterator[tuple[Moment, Source]]:
+        """Where each of the `headings` stands in its source."""
+        rows = self._db.rows(
+            """SELECT moment, files.name, line FROM headings JOIN files ON files.id = file
+               WHERE moment IS NOT NULL AND title <> '' ORDER BY headings.id"""
+        )
+        for moment, file, line in rows:
+            yield unpack(moment, self.levels), Source(file, line)
+
+    def scene_sources(self) -> Iterator[tuple[Moment, Source]]:
+        """Where each scene begins in its source."""
+        rows = self._db.rows(
+            "SELECT moment, files.name, line FROM scenes JOIN files ON files.id = file ORDER BY scenes.id"
+        )
+        for moment, file, line in rows:
+            yield unpack(moment, self.levels), Source(file, line)
+
     def line(self, moment: Moment) -> Line | None:
         """The line at a moment; None where there is none."""
         if len(moment.numbers) < 2:
@@ -329,6 +347,34 @@ class Story:
         )
         for file, line, text, reason in rows:
             yield UnreadLine(Source(file, line), text, reason)
+
+    def spans(self) -> Iterator[LineSpans]:
+        """The lines that have their spans in the source's text, in order; only those of novels do."""
+        if not self._has_spans():
+            return
+        rows = self._db.stream(
+            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line, confidence,
+                      json_group_array(json_array(spans.start, spans.stop)) FILTER (WHERE spans.start IS NOT NULL)
+               FROM lines JOIN scenes ON scenes.id = lines.scene JOIN files ON files.id = lines.file
+               LEFT JOIN characters ON characters.id = speaker LEFT JOIN attributions ON attributions.line = lines.id
+               LEFT JOIN spans ON spans.line = lines.id
+               WHERE spans.line IS NOT NULL OR confidence IS NOT NULL GROUP BY lines.id ORDER BY lines.id"""
+        )
+        for moment, number, speaker, text, file, at, confidence, pairs in rows:
+            line = Line(unpack(moment, self.levels, number), speaker, text, Source(file, at))
+            yield LineSpans(line, tuple(sorted((start, stop) for start, stop in json.loads(pairs))), confidence)
+
+    def attributed_lines(self) -> AttributedLines:
+        if not self._has_spans():
+            return AttributedLines(0, None, 0)
+        ((lines, confidence, doubtful),) = self._db.rows(
+            "SELECT count(*), avg(confidence), count(*) FILTER (WHERE confidence < ?) FROM attributions", (DOUBTFUL,)
+        )
+        return AttributedLines(int(lines), confidence, int(doubtful))
+
+    def _has_spans(self) -> bool:
+        """A file of an older version has none."""
+        return bool(self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'spans'"))
 
     def count(self) -> tuple[int, int]:
         """How many scenes and how many lines, descriptions included."""

@@ -38,6 +38,7 @@ from understudy.storyfile.database import (
     migrate,
     version_of,
 )
+from understudy.storyfile.spans import SPANS_VERSION, span_problems
 from understudy.text import LANGUAGES
 from understudy.user_folders import cache_folder
 
@@ -172,6 +173,8 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
     yield from _wrong_lists(connection)
     if version_of(connection) > OLDEST:
         yield from card_problems(connection)
+    if version_of(connection) >= SPANS_VERSION:
+        yield from span_problems(connection)
     levels = len(json.loads(about["levels"]))
     for problem, query in UNSOUND:
         unsound_rows = connection.execute(f"{query.format(scene=4 * (levels - 1), deepest=4 * levels)} LIMIT 1")

@@ -22,6 +22,7 @@ from understudy.story import Character, Fact, LoreEntry, Moment, Relation, Sourc
 from understudy.storyfile.cards import CardRecord, write_cards
 from understudy.storyfile.database import migrate, pack
 from understudy.storyfile.presence import write_presence
+from understudy.storyfile.spans import Spans, write_spans
 from understudy.storyfile.validation import identity_of, remember_validated
 from understudy.text import fold
 
@@ -45,6 +46,7 @@ class StoryWriter:
             self.address = f"{self._partial.absolute().as_uri()}?mode=rwc"
         self._lines: list[tuple[int, int, int, int | None, str, int, int]] = []
         self._cues: list[tuple[int, int, str, int | None]] = []
+        self._spans: list[tuple[int, Spans, float | None]] = []
         self._next_line = 1
         self._scene: int | None = None
 
@@ -76,9 +78,19 @@ class StoryWriter:
             (self._scene, pack(moment), setting, self._next_line, self._next_line - 1, file, line),
         )
 
-    def line(self, label: int | None, text: str, file: int, source_line: int) -> None:
+    def line(
+        self,
+        label: int | None,
+        text: str,
+        file: int,
+        source_line: int,
+        spans: Spans = (),
+        confidence: float | None = None,
+    ) -> None:
         assert self._scene is not None, "a line stands in a scene"
         self._number += 1
+        if spans or confidence is not None:
+            self._spans.append((self._next_line, spans, confidence))
         self._lines.append((self._next_line, self._scene, self._number, label, text, file, source_line))
         self._next_line += 1
         if len(self._lines) >= BATCH:
@@ -125,6 +137,7 @@ class StoryWriter:
         _write_dated(self.connection, cast, facts, relations)
         numbers = {character.name: number for number, character in enumerate(cast, 1)}
         write_cards(self.connection, numbers, cards, lore)
+        write_spans(self.connection, self._spans)
         self.connection.commit()
         self._move_into_place()
 

@@ -7,12 +7,13 @@ are errors, and depth and the size of a single tag are bounded. Names come witho
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, TypeAlias
 from xml.parsers import expat
 
-from understudy.readers.source import SourceFile
+from understudy.errors import InputError
 
-__all__ = ["End", "Start", "Text", "Token", "xml_tokens"]
+__all__ = ["DEEPEST", "End", "Start", "Text", "Token", "XmlSource", "xml_tokens"]
 
 DEEPEST = 200
 LARGEST_TAG = 4 * 1024 * 1024
@@ -39,8 +40,16 @@ class Text(NamedTuple):
 Token: TypeAlias = Start | End | Text
 
 
-def xml_tokens(source: SourceFile) -> Iterator[Token]:
-    """The tags and the text of an XML file, in order."""
+class XmlSource(Protocol):
+    """A file, or a part of one, and how what is wrong with it is said."""
+
+    def chunks(self, size: int) -> Iterator[bytes]: ...
+
+    def error(self, message: str, line: int | None = None) -> InputError: ...
+
+
+def xml_tokens(source: XmlSource, entities: Mapping[str, str] = MappingProxyType({})) -> Iterator[Token]:
+    """The tags and the text of an XML file, in order; `entities` are names that its kind of file has a meaning for."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     tokens: list[Token] = []
@@ -50,7 +59,7 @@ def xml_tokens(source: SourceFile) -> Iterator[Token]:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            message = f"is nested more than {DEEPEST} deep: this is no play"
+            message = f"is nested more than {DEEPEST} deep: this is no text that somebody wrote"
             raise source.error(message, parser.CurrentLineNumber)
         tokens.append(Start(parser.CurrentLineNumber, _local(name), attributes))
 
@@ -69,13 +78,16 @@ def xml_tokens(source: SourceFile) -> Iterator[Token]:
     def refuse_external(*_: object) -> int:
         raise source.error("refers to another file: put everything into this one", parser.CurrentLineNumber)
 
-    def refuse_unknown(name: str, *_: object) -> None:
+    def known_entity(name: str, *_: object) -> None:
+        if name in entities:
+            tokens.append(Text(parser.CurrentLineNumber, entities[name]))
+            return
         message = f"uses the entity '&{name[:60]};', which nothing explains: write the character itself"
         raise source.error(message, parser.CurrentLineNumber)
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     parser.EntityDeclHandler, parser.ExternalEntityRefHandler = refuse_entity, refuse_external
-    parser.SkippedEntityHandler = refuse_unknown
+    parser.SkippedEntityHandler = known_entity
     try:
         for chunk in source.chunks(CHUNK):
             parser.Parse(chunk, False)
@@ -83,7 +95,7 @@ def xml_tokens(source: SourceFile) -> Iterator[Token]:
             yield from tokens
             tokens.clear()
             if fed - max(parser.CurrentByteIndex, 0) > LARGEST_TAG:
-                message = f"a tag or comment of over {LARGEST_TAG:,} bytes: this is no play"
+                message = f"a tag or comment of over {LARGEST_TAG:,} bytes: this is no text that somebody wrote"
                 raise source.error(message, parser.CurrentLineNumber)
         parser.Parse(b"", True)
         yield from tokens

@@ -80,7 +80,7 @@ def events(source: SourceFile) -> Iterator[Event]:
         lines = list(text_lines(source))
         yield from parse_lines(source, lines, collect_statistics(lines))
     else:
-        stats = collect_statistics(text_lines(SourceFile(source.path)))
+        stats = collect_statistics(text_lines(source.reopened()))
         yield from parse_lines(source, text_lines(source), stats)
 
 
@@ -90,7 +90,7 @@ def text_lines(source: SourceFile) -> Iterator[TextLine]:
         yield from _plain(source)
         return
     # the units of a page are its lines without markup, not the lines of its source
-    page = SourceFile(source.path, source.progress)
+    page = source.reopened(source.progress)
     try:
         for line in page_lines(page.lines(lost=LOST)):
             source.units += 1

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from understudy.agents.bob.agent import NAME, write_bob
 from understudy.agents.bob.inputs import INPUTS, PER, DialogueSequencer
 from understudy.agents.bob.network import (
+    CONSISTENCY,
     DECODERS,
     ENCODER,
     HEAD,
@@ -30,9 +31,10 @@ from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, Tensors
 from understudy.training.bert import precision
 from understudy.training.bob.batches import PairSequences, ReplySequences
-from understudy.training.bob.early_stopping import BestEpoch
+from understudy.training.bob.evaluation import held_back_figures, held_back_losses
 from understudy.training.bob.examples import NliPairs, read_nli, read_replies
 from understudy.training.bob.loss import total_loss
+from understudy.training.early_stopping import EarlyStopping
 from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
 from understudy.training.pretrained import WEIGHTS_FILE, Base, load_base, read_bert_tensors
 from understudy.training.task import (
@@ -101,6 +103,8 @@ def train(task: TrainingTask[BobSettings], progress: Progress) -> ModelFolder:
     """Train on the replies of `task.data` and the pairs of `task.pairs`, from `task.base`."""
     check_output(task.out, task.fresh)
     on = select_device(task.device)
+    import torch
+
     begun = time.perf_counter()
     settings, base = task.settings, load_base(task.base)
     split = read_replies(task.data, task.personas, task.condition, settings.held_back, task.seed)
@@ -125,12 +129,19 @@ def train(task: TrainingTask[BobSettings], progress: Progress) -> ModelFolder:
     network = BertOverBert({}, shape.layers, shape.heads, shape.epsilon)
     drawn = np.random.default_rng(task.seed).permutation(len(split.held_out))[:HELD_REPLIES]
     held_out = ReplySequences([split.held_out[index] for index in drawn.tolist()], sequencer)
-    best = BestEpoch(network, held_out, on, Checkpoint(checkpoint.folder / "best", plan), settings.patience)
+    best = EarlyStopping(
+        lambda parameters: held_back_losses(network, held_out, parameters, on)[CONSISTENCY],
+        Checkpoint(checkpoint.folder / "best", plan),
+        settings.patience,
+    )
     learnt: Tensors = best.parameters
     if not best.is_over:
+        start = initial_weights(base, task.seed)
+        if len(held_out) and not best.losses:
+            best({name: torch.from_numpy(tensor).to(on) for name, tensor in start.items()}, 0)
         loss = _loss(network, ReplySequences(split.training, sequencer), pairs, sequencer, settings, task.seed, on)
         last = fit(
-            initial_weights(base, task.seed), loss, len(split.training), settings.optimization, task.seed, on,
+            start, loss, len(split.training), settings.optimization, task.seed, on,
             checkpoint, progress, CHECKPOINTS * task.every, best if len(held_out) else None,
         )  # fmt: skip
         learnt = best.parameters if len(held_out) else last
@@ -140,7 +151,7 @@ def train(task: TrainingTask[BobSettings], progress: Progress) -> ModelFolder:
         "data": {"files": split.files, "dialogues": split.dialogues, "replies": len(split.training)},
         "pairs": {"files": pairs.files, "entailed": len(pairs.entailed), "contradicted": len(pairs.contradicted)},
         **network_card(base),
-        "figures": best.figures(),
+        "figures": held_back_figures(network, held_out, best, on),
         **provenance(time.perf_counter() - begun),
     }
     model = write_bob(task.out, card, learnt, base.tokenizer)

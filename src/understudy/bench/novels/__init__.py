@@ -1,0 +1,1 @@
+"""Novels with annotated quotations (PDNC): who is in them, and who says what."""

@@ -1,0 +1,167 @@
+"""`understudy quotations`: who says what in a novel, where that is doubtful, for its author to decide."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from understudy.cli.options import json_option
+from understudy.cli.progress import read_showing, watching
+from understudy.cli.quotations_review import Deciding
+from understudy.cli.show import Column, clean, print_json, print_table, screen, short
+from understudy.errors import InputError
+from understudy.readers import embedded
+from understudy.readers.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
+from understudy.readers.prose.corrections_file import DoubtfulQuotations, quotations_document, write_corrections
+from understudy.readers.prose.speaker_decisions import set_not_speech, set_speaker, undo
+from understudy.storyfile import Story, is_story_file
+from understudy.text import did_you_mean, fold
+
+if TYPE_CHECKING:
+    from understudy.backends import Backend
+
+__all__ = ["quotations"]
+
+LONGEST = 60  # characters of a quotation in the table
+LISTED_NAMES = 40
+
+
+@click.command(short_help="Decide who says what in a novel, where it is doubtful.")
+@click.argument("what", metavar="STORY_OR_SOURCE")
+@click.option("--set", "decided", nargs=2, metavar="NUMBER NAME", multiple=True, help="NAME says it; may be repeated.")
+@click.option("--not-speech", "unspoken", metavar="NUMBER", multiple=True, help="Nobody says it; may be repeated.")
+@click.option("--undo", "take_back", is_flag=True, help="Take back the last decision.")
+@click.option("--bound", type=click.FloatRange(0, 1), help="List what is less sure than this (default: 0.6).")
+@click.option("--ask", "model", metavar="MODEL", help="Ask a language model: llm, llm:NAME, local:NAME, or a URL.")
+@click.option("--all", "show_all", is_flag=True, help="List what is decided as well.")
+@json_option
+def quotations(
+    what: str, decided: tuple[tuple[str, str], ...], unspoken: tuple[str, ...], take_back: bool, bound: float | None,
+    model: str | None, show_all: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Decide who says what in a novel, where that is doubtful.
+
+    STORY_OR_SOURCE is the novel (text, EPUB, DOCX), a story folder, or a story file beside its source. The list lies
+    beside the source, as NAME.quotations.toml (quotations.toml in a folder), and may be edited there. What is decided
+    is used whenever the source is read: read a story file anew after deciding.
+
+    On a terminal, one quotation after the other is asked. With options nothing is asked: quotations are decided by
+    their number in the list, or their id.
+
+    \b
+    Examples:
+        understudy quotations emma.txt
+        understudy quotations emma.txt --set 12 "Mr. Knightley"
+        understudy quotations emma.txt --not-speech 14
+        understudy quotations emma.txt --undo
+        understudy quotations emma.epub --bound 0.9 --json
+        understudy quotations emma.txt --ask llm
+    """
+    if embedded(what) is not None:
+        raise InputError(f"'{what}' is a script: who speaks in it is written, nothing is doubtful")
+    story, is_story = None, Path(what).is_file() and is_story_file(Path(what))
+    path = quotations_file_of(Path(what))
+    if not is_story and (bound is not None or not path.exists()):
+        lists = DoubtfulQuotations(bound)
+        story = read_showing(what, quotations=lists)
+        lists.write()
+    elif bound is not None:
+        raise InputError("is a story file: name the source to list its quotations anew", what)
+    corrections = read_corrections(path)
+    steps: list[Callable[[Corrections], Corrections]] = [undo] if take_back else []
+    for number, name in decided:
+        steps.append(lambda file, of=number, by=name: set_speaker(file, of, by))  # type: ignore[misc]
+    for number in unspoken:
+        steps.append(lambda file, of=number: set_not_speech(file, of))  # type: ignore[misc]
+    if model is not None:
+        corrections = _ask(corrections, story or read_showing(what), model)
+    if not steps and model is None and not as_json and sys.stdin is not None and sys.stdin.isatty():
+        Deciding(screen(), corrections).run()
+        return
+    _note_new_people(corrections, [name for _, name in decided])
+    for step in steps:
+        corrections = step(corrections)
+    if steps:
+        write_corrections(corrections)
+    if as_json:
+        print_json(quotations_document(corrections))
+    else:
+        _print_entries(corrections, show_all)
+
+
+def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
+    from understudy.readers.prose.speaker_proposals import SpeakerAsker
+
+    owners: dict[str, set[str]] = {}
+    for member in story.cast():
+        for name in (member.character.name, *member.character.aliases):
+            owners.setdefault(fold(name), set()).add(member.character.name)
+    names = {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
+    listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]
+    asker = SpeakerAsker(_backend(model))
+    before = sum(entry.proposal is not None for entry in corrections.entries)
+    with watching() as progress:
+        for number, answered in enumerate(asker.ask(corrections, names, listed), 1):
+            corrections = answered
+            write_corrections(corrections)  # each answer has its price: it is kept when the next one is stopped
+            progress(f"Asking {asker.backend.name}", number, 0)
+    new = sum(entry.proposal is not None for entry in corrections.entries) - before
+    usage = asker.usage
+    click.echo(
+        f"{asker.backend.name}: {new:,} proposals; {usage.calls:,} calls, {usage.prompt_tokens:,} tokens read and "
+        f"{usage.completion_tokens:,} written.",
+        err=True,
+    )
+    for reason, count in asker.dropped.most_common():
+        click.echo(f"  {count:,} answers were dropped: {reason}.", err=True)
+    return corrections
+
+
+def _backend(spec: str) -> Backend:
+    from understudy.backends import open_llm, open_local
+
+    if spec.startswith(("http://", "https://")):
+        from understudy.backends.openai_api import OpenAIBackend
+        from understudy.backends.settings import server_settings
+
+        return OpenAIBackend(server_settings(spec))
+    kind, _, name = spec.partition(":")
+    if kind == "local" and name:
+        return open_local(name)
+    return open_llm(name or None) if kind == "llm" else open_llm(spec)
+
+
+def _note_new_people(corrections: Corrections, names: list[str]) -> None:
+    """A slip of the pen would make somebody new: it is said who is."""
+    known = {name for entry in corrections.entries for name in (entry.guess, entry.decision.speaker) if name}
+    known |= {name for entry in corrections.entries for name, _ in entry.candidates}
+    for name in dict.fromkeys(names):
+        if fold(name) not in map(fold, known):
+            meant = did_you_mean(name, known)
+            click.echo(f"'{clean(name)}' is nobody in the list yet{meant}: taken as written.", err=True)
+
+
+def _print_entries(corrections: Corrections, show_all: bool) -> None:
+    columns: list[Column] = [("no.", {"no_wrap": True}), "quotation", "guess", ("sure", {"no_wrap": True}), "decision"]
+    rows = [
+        [str(number), short(entry.quote, LONGEST), entry.guess or "nobody", f"{entry.confidence:.2f}", _decision(entry)]
+        for number, entry in enumerate(corrections.entries, 1)
+        if show_all or not entry.decision.is_made
+    ]
+    if rows:
+        print_table(screen(), columns, rows, indent=0)
+    decided = sum(entry.decision.is_made for entry in corrections.entries)
+    open_ = len(corrections.entries) - decided
+    click.echo(f"{open_:,} undecided, {decided:,} decided, in {corrections.path}.")
+
+
+def _decision(entry: QuotationEntry) -> str:
+    if entry.decision.not_speech:
+        return "not speech"
+    if entry.decision.speaker:
+        return entry.decision.speaker
+    return "" if entry.proposal is None else f"{entry.proposal.speaker}? ({entry.proposal.by})"

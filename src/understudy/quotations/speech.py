@@ -1,0 +1,108 @@
+"""What between quotation marks is said: not a title, nor a word held at arm's length.
+
+A quotation that begins its paragraph, or a sentence, or comes after a comma, a colon or a dash, is speech. One that is
+part of the narration's own sentence ("the so-called 'friend' of his") is speech only if a verb of speaking leads into
+it, if it is a whole sentence, or if it goes on with what was said before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from understudy.quotations.marks import Marked
+from understudy.quotations.prose import Quotation, Span
+
+__all__ = ["is_thought", "speaker_changes", "spoken"]
+
+LOOK = 60
+OPENING = "\"'“‘«»„‚「『‹› \n\t_*"
+CLOSING = "\"'”’“‘»«」』›‹"
+
+SPEECH_VERBS = frozenset(
+    """
+    said say says saying asked ask asks asking replied reply replies answered answer answers answering cried cry cries
+    crying exclaimed exclaim exclaims returned continued added repeated repeat whispered whisper murmured murmur
+    muttered observed remarked inquired enquired demanded shouted shout shouts shouting began responded interrupted
+    rejoined retorted resumed growled gasped sighed sang echoed screamed yelled thundered roared pronounced uttered
+    explained announced declared ejaculated stammered protested suggested
+    """.split()
+)
+UNSAID = re.compile(
+    r"\b(?:seem(?:s|ed)? to (?:say|ask|cry)|as much as to say"
+    r"|as (?:if|though) (?:he|she|it|they) (?:had |were )?sa(?:id|ying)"
+    r"|(?:look|looks|eyes?|smile|glance|face|expression|sky)(?: \w+){0,2} (?:said|say|asked|answered|expressed|replied)"
+    r"|(?:wanted|longed|wished|tongue|lips|tempted|useless|ready) to \w+|(?:might|would|could|should) have said"
+    r"|felt like \w+|(?:could|should) (?:he|she|they|one) say|and his answered|implied|signified|took to mean"
+    r"|(?:he|she) meant|entitled|headed|marked|inscribed|labelled|superscribed|written)\W*$",
+    re.IGNORECASE,
+)
+"""What leads into words that nobody says."""
+THOUGHT = re.compile(
+    r"[\s,;—–\"'”’»«-]{0,6}(?:(?:he|she|I|they|it|(?:Mr|Mrs|Miss|Dr)s?\.? \w+|[A-Z]\w+(?: [A-Z]\w+)?) (?:had )?)?"
+    r"(?:thought|mused|reflected)\b(?! (?:aloud|out loud))"
+)
+UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff、，]")
+WORD = re.compile(r"[^\W\d_]+")
+LAST_WORD = re.compile(r"([^\W\d_]+)\W*$")
+TITLE_WORDS = 7
+LONG_NARRATION = 20  # words between two parts of speech after which they are two
+
+
+def spoken(text: str, paragraph: Span, parts: Sequence[Marked]) -> list[Marked]:
+    """The parts of a paragraph that somebody says."""
+    kept: list[Marked] = []
+    for index, part in enumerate(parts):
+        previous = parts[index - 1].span.end if index else paragraph.start
+        before = text[max(previous, part.span.start - LOOK) : part.span.start].rstrip(OPENING)
+        goes_on = bool(kept) and kept[-1] is parts[index - 1]
+        after = text[part.span.end : min(paragraph.end, part.span.end + 4)].lstrip(CLOSING)
+        before = before.lstrip(CLOSING + " \n")
+        if part.is_open or part.is_tail or _is_utterance(text, part, before, after, goes_on):
+            kept.append(part)
+    return kept
+
+
+def _is_utterance(text: str, part: Marked, before: str, after: str, goes_on: bool) -> bool:
+    words = text[part.span.start : part.span.end].strip(" \n_*")
+    if not words:
+        return False
+    if not before:
+        return True
+    if UNSAID.search(before):
+        return False
+    begins = not words[0].islower()
+    ends = words[-1] in ".!?…。！？"
+    if UNSPACED.match(before[-1]):
+        return ends or after.startswith(("と", "って")) or before[-1] in "说說道问問答叫喊"
+    if not before[-1].isalnum():
+        return begins or goes_on
+    verb = LAST_WORD.search(before)
+    if verb is not None and verb[1].casefold() in SPEECH_VERBS:
+        return begins
+    if not ends or not (begins or goes_on):
+        return False
+    listed = words.split(maxsplit=TITLE_WORDS)
+    if len(listed) == 1:
+        return False
+    is_title = (
+        len(listed) <= TITLE_WORDS and words[-1] == "." and all(word[0].isupper() for word in listed if len(word) > 3)
+    )
+    return not is_title
+
+
+def speaker_changes(between: str) -> bool:
+    """May another person speak after this than before it? Two marks meet, somebody else is named as speaking, or
+    much is told.
+    """
+    words = WORD.findall(between)
+    if not words:
+        return True
+    lead = between.rstrip(OPENING)
+    verbs = sum(word.casefold() in SPEECH_VERBS for word in words)
+    return len(words) >= LONG_NARRATION or lead.endswith((":", "：")) or (verbs > 1 and lead.endswith(","))
+
+
+def is_thought(text: str, quotation: Quotation) -> bool:
+    """Does `thought Emma` follow its first words? What somebody thinks is quoted like speech, but nobody hears it."""
+    return THOUGHT.match(text, quotation.parts[0].end) is not None

@@ -1,0 +1,128 @@
+"""Reads an EPUB: the documents of its spine, in order, as one text of paragraphs with known headings.
+
+Headings are h1 to h6, and what the table of contents leads to. Cover, imprint, contents and notes are left out with a
+reason. A unit is a line of the text that results, a paragraph left out, or the mark of a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+from understudy.readers.archive import SourceArchive, leading_names
+from understudy.readers.epub.package import FRONT_MATTER, BookPackage, ContentsEntry, read_package
+from understudy.readers.epub.xhtml import TextBlock, document_text
+from understudy.readers.events import Event, Reader
+from understudy.readers.extracted import ExtractedText, LeftOut, join_paragraphs, story_events
+from understudy.readers.source import SourceFile
+
+__all__ = ["READER", "epub_text"]
+
+MIMETYPE = b"application/epub+zip"
+IMPRINT = re.compile(r"all rights reserved|\bISBN\b|©\s*\d{4}|copyright ©|first published (?:in|by)", re.IGNORECASE)
+MOST_IN_IMPRINT = 4_000  # characters
+FEWEST_LINKS = 3  # in a row: a table of contents
+NEAR = 3  # blocks in which a heading belongs to where the contents lead
+LONGEST_HEADING = 120
+LARGEST_MARKUP = 64 * 1024 * 1024  # bytes of all documents
+NOT_LETTER = re.compile(r"\W+")
+
+
+def recognises(head: bytes, _: Path) -> bool:
+    """An archive that says it is an EPUB, or has the part that leads to a book's package."""
+    if not head.startswith(b"PK\x03\x04"):
+        return False
+    return MIMETYPE in head[:200] or "META-INF/container.xml" in leading_names(head)
+
+
+def events(source: SourceFile) -> Iterator[Event]:
+    yield from story_events(source, epub_text(source))
+
+
+def epub_text(source: SourceFile) -> ExtractedText:
+    """The text of a book, into which its lines' spans are offsets."""
+    with SourceArchive(source, "an EPUB") as archive:
+        package = read_package(archive)
+        blocks, left_out = list[TextBlock](), list[LeftOut]()
+        size = marks = 0
+        for path, unread in dict(package.spine).items():  # a document that is named twice is read once
+            if path not in archive:
+                left_out.append(LeftOut(path, "is in the reading order, but not in the archive"))
+                continue
+            part = archive.read(path)
+            size += len(part.content)
+            if size > LARGEST_MARKUP:
+                raise source.error(f"has documents of over {LARGEST_MARKUP // 2**20} MiB: this is no book")
+            document = document_text(part)
+            marks += document.note_marks
+            read, skipped = _sorted_out(document.blocks, unread)
+            left_out += _grouped(path, skipped)
+            blocks += _with_contents(read, [entry for entry in package.contents if entry.path == path])
+    source.progress(source.size)
+    if not blocks:
+        raise source.error("holds no text to read: its pages are pictures, or only cover and contents")
+    if marks:
+        left_out.append(LeftOut(f"{marks:,} marks of notes in the text", "the mark of a note", marks))
+    text, headings = join_paragraphs((block.text, block.level > 0) for block in blocks)
+    return ExtractedText(text, headings, _title(package), package.language, tuple(left_out))
+
+
+def _title(package: BookPackage) -> str | None:
+    return package.title[:300] if package.title else None
+
+
+def _sorted_out(blocks: list[TextBlock], unread: str) -> tuple[list[TextBlock], list[TextBlock]]:
+    """(what is read, what is left out) of one document, which as a whole may be `unread`."""
+    text = "\n".join(block.text for block in blocks)
+    if not unread and len(text) <= MOST_IN_IMPRINT and IMPRINT.search(text):
+        unread = FRONT_MATTER["imprint"]
+    marked = [block._replace(unread=block.unread or unread) for block in blocks]
+    listed: list[TextBlock] = []
+    for (is_link, _), group in groupby(marked, key=lambda block: (block.is_link, bool(block.unread))):
+        run = list(group)
+        if is_link and len(run) >= FEWEST_LINKS:
+            run = [block._replace(unread=block.unread or FRONT_MATTER["toc"]) for block in run]
+        listed += run
+    return [block for block in listed if not block.unread], [block for block in listed if block.unread]
+
+
+def _grouped(path: str, skipped: Iterable[TextBlock]) -> Iterator[LeftOut]:
+    for reason, group in groupby(skipped, key=lambda block: block.unread):
+        run = list(group)
+        yield LeftOut(f"{path}: {run[0].text}", reason, len(run))
+
+
+def _with_contents(blocks: list[TextBlock], entries: list[ContentsEntry]) -> Iterator[TextBlock]:
+    """The blocks, with a heading wherever the table of contents leads and there is none."""
+    wanted: dict[int, list[str]] = {}
+    for entry in entries:
+        index = next((i for i, block in enumerate(blocks) if entry.fragment in block.anchors), None)
+        if index is None and not entry.fragment:
+            index = 0
+        if index is not None and entry.title:
+            wanted.setdefault(index, []).append(entry.title)
+    marked = set[int]()
+    inserted = dict[int, list[str]]()
+    for index, titles in wanted.items():
+        near = blocks[index : index + NEAR]
+        if any(block.level for block in near):
+            continue
+        for title in titles:
+            same = next((i for i, block in enumerate(near, index) if _is_title(block.text, title)), None)
+            if same is None:
+                inserted.setdefault(index, []).append(title[:LONGEST_HEADING])
+            else:
+                marked.add(same)
+    for index, block in enumerate(blocks):
+        yield from (TextBlock(title, 2) for title in inserted.get(index, ()))
+        yield block._replace(level=2, text=" ".join(block.text.split())) if index in marked else block
+
+
+def _is_title(text: str, title: str) -> bool:
+    written, listed = (NOT_LETTER.sub("", part).casefold() for part in (text, title))
+    return bool(written) and len(text) <= LONGEST_HEADING and (written in listed or listed in written)
+
+
+READER = Reader("epub", recognises, events)

@@ -1,0 +1,100 @@
+"""From running text to events: chapters, conversations, what is said by whom, and what is told around it.
+
+    He shut the piano. "Sold," he said, "and gone."      a description, then his line of two parts
+    "Gone?"                                              a line of whoever answers him
+    * * *                                                a heading without a title; the scene ends
+
+Chapters are headings, conversations are scenes, each quotation is one line with the spans of its parts; the narration
+before it is a description before its line, and the rest of its paragraph one after it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from understudy.quotations.cast import find_cast
+from understudy.quotations.parsing import parse_prose
+from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Span
+from understudy.readers.casttoml import read_cast
+from understudy.readers.events import CastEntry, Event, Opening, Reader, Unread
+from understudy.readers.names import fold, is_group, unambiguous_aliases
+from understudy.readers.prose.corrections import QUOTATIONS, QuotationEntry, corrected
+from understudy.readers.prose.declared import with_declared
+from understudy.readers.prose.narrator import Narrator
+from understudy.readers.prose.running_text import recognises
+from understudy.readers.source import SourceFile
+from understudy.readers.story_folder import CAST
+from understudy.story import Character
+
+__all__ = ["READER", "events", "prose_events"]
+
+LARGEST = 64 * 1024 * 1024  # characters: a novel is parsed in memory
+
+
+def events(source: SourceFile) -> Iterator[Event]:
+    """The stream of events of one file of plain text."""
+    lines: list[str] = []
+    size = 0
+    for number, line in source.lines():
+        size += len(line) + 1
+        if size > LARGEST:
+            raise source.error(f"has over {LARGEST:,} characters: read it in parts, a file each", number)
+        lines.append(line)
+    yield from prose_events(source, "\n".join(lines))
+
+
+def prose_events(
+    source: SourceFile, text: str, headings: Sequence[Span] | None = None, title: str | None = None
+) -> Iterator[Event]:
+    """The events of a text; their units add up to its lines that are not blank."""
+    prose = parse_prose(text, headings=headings, title=title)
+    yield Opening((*prose.levels, "scene", "line"), prose.title, prose.language)
+    if not prose.quotations:
+        raise source.error(
+            "nobody speaks here: there are no quotation marks, and no dashes that begin what is said. Put what people "
+            "say between quotation marks, or label it (Name: text)"
+        )
+    cast, attributions, gone = _who_speaks(source, prose)
+    said = Counter(attribution.speaker for attribution in attributions if attribution.speaker is not None)
+    if not said:
+        raise source.error(
+            "nobody who speaks here could be named: put it in a folder with a cast.toml that declares the people"
+        )
+    addressed = {who for attribution in attributions for who in attribution.addressees}
+    present = [person for person in cast if person.name in addressed | said.keys() or person.is_narrator]
+    yield from _cast_entries(source, sorted(present, key=lambda person: -said[person.name]))
+    for entry in gone:
+        yield Unread(source.at(1), entry.quote, f"decided in {QUOTATIONS}, but no longer in the text", units=0)
+    yield from Narrator(source, prose, cast, attributions).events()
+
+
+def _who_speaks(
+    source: SourceFile, prose: Prose
+) -> tuple[Sequence[NovelCharacter], Sequence[Attribution], Sequence[QuotationEntry]]:
+    """(the cast, who says each quotation as corrected, decisions about what is in the text no more)."""
+    from understudy.quotations.attribution import attribute
+
+    cast = with_declared(find_cast(prose), _declared(source, prose))
+    attributions, gone = corrected(source, prose, attribute(prose, cast))
+    known = {fold(name) for person in cast for name in (person.name, *person.aliases)}
+    decided = dict.fromkeys(one.speaker for one in attributions if one.speaker and fold(one.speaker) not in known)
+    return (*cast, *map(NovelCharacter, decided)), attributions, gone
+
+
+def _declared(source: SourceFile, prose: Prose) -> list[Character]:
+    if source.story_folder is None or not (source.story_folder / CAST).is_file():
+        return []
+    cast_file = read_cast(source.story_folder / CAST, (*prose.levels, "scene", "line"))
+    return [character for _, character in cast_file.characters]
+
+
+def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iterator[CastEntry]:
+    """Everybody who speaks or is spoken to, with the names that are nobody else's."""
+    aliases = unambiguous_aliases({character.name: character.aliases for character in present})
+    for character in present:
+        if not is_group(character.name):
+            yield CastEntry(source.at(1), Character(character.name, aliases[character.name]))
+
+
+READER = Reader("prose", recognises, events)
