@@ -43,6 +43,29 @@ Marguerite: She knows about the piano?
 Bastien: She knows nothing of the money.
 Odile and Marguerite: Bastien!
 """
+PROSE = """THE QUARREL
+
+CHAPTER I. The Kitchen
+
+The kettle sang in the kitchen, and nobody in the house took it off the
+stove. It was late, and the place at the wall where the piano had stood was
+lighter than the rest of it.
+
+"You sold the piano, Bastien," said Odile.
+
+"I sold the noise of it," said Bastien, who did not look up. He put on his
+hat, and left her with the cat.
+
+"Marguerite will hear of this," said Odile.
+
+CHAPTER II. The Yard
+
+In the yard it was dark already. Marguerite was waiting at the pump.
+
+"She knows about the piano?" asked Marguerite.
+
+"She knows nothing of the money," said Bastien. "And nobody will tell her."
+"""
 TEI = """<?xml version="1.0" encoding="utf-8"?>
 <TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>The Quarrel</title></titleStmt>
 </fileDesc><profileDesc><particDesc><listPerson>
@@ -327,6 +350,7 @@ def _html() -> bytes:
 
 SAMPLES: dict[str, Sample] = {
     "script": ("act-1.txt", SCRIPT.encode),
+    "prose": ("quarrel-novel.txt", PROSE.encode),
     "transcript": ("quarrel.txt", TRANSCRIPT.encode),
     "transcript, HTML": ("quarrel.html", _html),
     "fountain": ("quarrel.fountain", FOUNTAIN.encode),

@@ -18,6 +18,23 @@ def said(text: str) -> list[str]:
     return [prose.said(quotation) for quotation in prose.quotations]
 
 
+MARKS = list("\"'“”‘’«»„「」『』—-., ?I\u3000\u2028")
+WORDS = [
+    "Odile",
+    "said",
+    "no one came",
+    "CHAPTER",
+    "CHAPTER I",
+    "BOOK TWO",
+    "II",
+    "第三章",
+    "CONTENTS",
+    "* * *",
+    "PROLOGUE",
+]
+MORE = ["\n", "\n\n", "\n\n\n", "  ", "Chapter 2. The Yard", "[Illustration: a cat]", "Produced by me"]
+pieces = st.sampled_from(MARKS + WORDS + MORE)
+
 NOVEL = """\
 The Project Gutenberg eBook of The Quarrel
 
@@ -152,7 +169,7 @@ def test_marks_of_many_kinds(text: str, expected: list[str] | None) -> None:
 
 def test_what_is_not_closed_goes_on_where_it_is_opened_again() -> None:
     text = '"One thing," said Odile. "Then another.\n\n"And a third.\n\n"And the last." She wept.\n\n"Well," he said.\n'
-    assert said(text) == ["One thing. Then another. And a third. And the last.", "Well,"]
+    assert said(text) == ["One thing. Then another. And a third. And the last.", "Well."]
 
 
 def test_titles_single_words_and_looks_are_not_said() -> None:
@@ -160,19 +177,19 @@ def test_titles_single_words_and_looks_are_not_said() -> None:
         '"Good," he said.\n\nHe read "The Marble Faun" to his so-called "friends" that night.\n\n'
         'Her look said: "Never."\n\nShe answered "No" and left.\n\n"Bad," she said.\n'
     )
-    assert said(text) == ["Good,", "No", "Bad,"]
+    assert said(text) == ["Good.", "No", "Bad."]
 
 
 def test_letters_are_not_said() -> None:
     letter = '"Dear Charlotte,\n\n"It rains here, and nobody calls.\n\n"Yours ever,\n\n"LUCY."\n\n'
     verse = '    "The rain is on the yard,\n    And nobody has lit a light."\n\n'
     told = "She folded it and looked out at the yard.\n\n" * 6
-    assert said(f'"Read it," he said.\n\n{letter}{told}{verse}{told}"Well?" he asked.\n') == ["Read it,", "Well?"]
+    assert said(f'"Read it," he said.\n\n{letter}{told}{verse}{told}"Well?" he asked.\n') == ["Read it.", "Well?"]
 
 
 def test_two_people_who_speak_in_one_paragraph_are_two_quotations() -> None:
     text = '"Was he handsome?"--"Many thought so." She rose, and Bastien said: "He was not."\n\n"Well," said Odile.\n'
-    assert said(text) == ["Was he handsome?", "Many thought so.", "He was not.", "Well,"]
+    assert said(text) == ["Was he handsome?", "Many thought so.", "He was not.", "Well."]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +203,7 @@ def test_two_people_who_speak_in_one_paragraph_are_two_quotations() -> None:
 )
 def test_paragraphs_are_told_by_blank_lines_by_rows_or_by_indents(text: str) -> None:
     prose = parse_prose(text)
-    assert [prose.said(quotation) for quotation in prose.quotations] == ["It is late,", "Is it?"]
+    assert [prose.said(quotation) for quotation in prose.quotations] == ["It is late.", "Is it?"]
     assert [quotation.paragraph for quotation in prose.quotations] == [0, 1]
 
 
@@ -195,6 +212,31 @@ def test_known_headings_are_chapters_whatever_they_say() -> None:
     prose = parse_prose(text, headings=[Span(0, 5), Span(text.index("Bastien"), text.index("Bastien") + 7)])
     assert [(chapter.numbers, chapter.title) for chapter in prose.chapters] == [((1,), "Odile"), ((2,), "Bastien")]
     assert [paragraph.chapter for paragraph in prose.paragraphs] == [0, 1]
+
+
+def test_among_known_headings_those_with_numbers_are_the_chapters() -> None:
+    texts = [
+        "The Quarrel",
+        "Dedication",
+        "Chapter One",
+        "The Piano",
+        '"You sold it," she said.',
+        "Chapter Two",
+        '"I did."',
+    ]
+    text = "\n\n".join(texts) + "\n"
+    spans = [Span(text.index(words), text.index(words) + len(words)) for words in texts[:4] + texts[5:6]]
+    prose = parse_prose(text, headings=spans)
+    assert [(chapter.numbers, chapter.title) for chapter in prose.chapters] == [((1,), "The Piano"), ((2,), "")]
+    assert [paratext.reason for paratext in prose.paratexts] == ["a title page", "a title page"]
+
+
+@given(st.lists(pieces, max_size=40), st.data())
+@settings(max_examples=100, deadline=None)
+def test_whatever_is_said_to_be_a_heading_every_line_is_accounted_for(words: list[str], data: st.DataObject) -> None:
+    text = "".join(words)
+    ends = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
+    check(parse_prose(text, headings=[Span(*pair) for pair in zip(ends[::2], ends[1::2])]))
 
 
 def check(prose: Prose) -> None:
@@ -223,24 +265,6 @@ def check(prose: Prose) -> None:
     numbers = [chapter.numbers for chapter in prose.chapters]
     assert numbers == sorted(set(numbers))
     assert all(-1 <= paragraph.chapter < len(prose.chapters) for paragraph in prose.paragraphs)
-
-
-MARKS = list("\"'“”‘’«»„「」『』—-., ?I\u3000\u2028")
-WORDS = [
-    "Odile",
-    "said",
-    "no one came",
-    "CHAPTER",
-    "CHAPTER I",
-    "BOOK TWO",
-    "II",
-    "第三章",
-    "CONTENTS",
-    "* * *",
-    "PROLOGUE",
-]
-MORE = ["\n", "\n\n", "\n\n\n", "  ", "Chapter 2. The Yard", "[Illustration: a cat]", "Produced by me"]
-pieces = st.sampled_from(MARKS + WORDS + MORE)
 
 
 @given(st.lists(pieces, max_size=60).map("".join))

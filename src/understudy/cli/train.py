@@ -103,9 +103,10 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder, cross-encoder, seq2seq,
-    generative-memory and causal learn from dialogues; voice and addressee from novels; writer and reranker from both;
-    contradiction from pairs of sentences, and bob from these and dialogues; causal and masked also learn a character's
-    lines; guesser learns who is speaking in scenes of shows or of a story; glove trains word vectors on any text.
+    generative-memory and causal learn from dialogues; voice, addressee and quotations from novels; writer and reranker
+    from both; contradiction from pairs of sentences, and bob from these and dialogues; causal and masked also learn a
+    character's lines; guesser learns who is speaking in scenes of shows or of a story; glove trains word vectors on any
+    text.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -252,6 +253,19 @@ def addressee(**options: Any) -> None:
     _train_on_folder("addressee", **options)
 
 
+@train.command(short_help="Who says a quotation of a novel, from novels.")
+@training_options("data", without=("device",))
+def quotations(**options: Any) -> None:
+    """Quotations: who says each quotation of a novel and to whom, from novels with novel_text.txt, quotation_info.csv
+    and character_info.csv as PDNC has them; the figures are of novels that were left out, four folds of them.
+
+    \b
+    Example:
+        understudy train quotations --data data/pdnc --out my-quotations
+    """
+    _train_on_folder("quotations", **options)
+
+
 novels_option = click.option(
     "--novels", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR", required=True,
     help="The folder of PDNC's novels.",
@@ -328,6 +342,8 @@ def _train_on_folder(
         _show_contradiction(out, model.card)
     elif name == "addressee":
         _show_addressee(out, model.card)
+    elif name == "quotations":
+        _show_quotations(out, model.card)
     elif name == "writer":
         _show_writer(out, model.card)
     elif name == "reranker":
@@ -372,6 +388,15 @@ def _show_addressee(out: Path, card: Mapping[str, Any]) -> None:
     show.print(f"Trained addressee on {card['lines']:,} lines of {card['novels']:,} novels: {out}")
     if figures:
         show.print(f"Accuracy {figures['accuracy']['value']:.3f} on {figures['lines']:,} lines of novels left out.")
+
+
+def _show_quotations(out: Path, card: Mapping[str, Any]) -> None:
+    show, figures = screen(), card["figures"]
+    show.print(f"Trained quotations on {card['quotations']:,} quotations of {card['novels']:,} novels: {out}")
+    listed = ", ".join(
+        f"{kind} {figures[kind]['value']:.3f}" for kind in ("explicit", "anaphoric", "implicit", "all") if figures[kind]
+    )
+    show.print(f"Right speakers in novels left out, mean over novels: {listed}.")
 
 
 def _show_writer(out: Path, card: Mapping[str, Any]) -> None:

@@ -7,10 +7,11 @@ narrator is whom others call by a name that the narration itself hardly ever has
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 
 from understudy.quotations.namesakes import Namesakes
-from understudy.quotations.prose import Prose
+from understudy.quotations.prose import Prose, Span
 from understudy.quotations.usage import VOCATIVE
 
 __all__ = ["is_first_person", "narrator_among"]
@@ -23,16 +24,20 @@ NARRATED = 0.35  # of a narrator's own names that stand in narration, at most
 
 
 def is_first_person(prose: Prose) -> bool:
+    """Headings do not count: 'Chapter I' is nobody's word."""
+    parts = deque(sorted(part for quotation in prose.quotations for part in quotation.parts))
     words = total = 0
-    start = 0
-    for part in sorted(part for quotation in prose.quotations for part in quotation.parts):
-        found = WORD.findall(prose.text, start, max(start, part.start))
+    for start, end in [paragraph.span for paragraph in prose.paragraphs] or [Span(0, len(prose.text))]:
+        while parts and parts[0].start < end:
+            part = parts.popleft()
+            found = WORD.findall(prose.text, start, max(start, part.start))
+            words += sum(word in FIRST_PERSON for word in found)
+            total += len(found)
+            start = max(start, part.end)
+        found = WORD.findall(prose.text, start, max(start, end))
         words += sum(word in FIRST_PERSON for word in found)
         total += len(found)
-        start = max(start, part.end)
-    found = WORD.findall(prose.text, start)
-    words += sum(word in FIRST_PERSON for word in found)
-    return words > RATE * (total + len(found))
+    return words > RATE * total
 
 
 def narrator_among(people: Iterable[Namesakes]) -> Namesakes | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from understudy.quotations.chapters import Division, contents_of, divisions_of, numbered
 from understudy.quotations.frame import without_frame
+from understudy.quotations.known_headings import known_divisions
 from understudy.quotations.letters import written
 from understudy.quotations.marks import Convention, Marked, convention_of, marked_parts
 from understudy.quotations.paragraphs import Block, is_scene_break, paragraphs_of, rows_of
@@ -27,11 +27,11 @@ def parse_prose(
     """The structure of a text with `\\n` line ends. `headings` are spans known to be headings, as an EPUB has them."""
     rows, paratexts = without_frame(text, rows_of(text))
     blocks = paragraphs_of(text, rows)
-    if headings is None:
-        divisions = divisions_of(text, blocks)
-        contents = contents_of(text, blocks, divisions)
+    if headings:
+        blocks, divisions = known_divisions(text, blocks, headings)
     else:
-        blocks, divisions, contents = *_given(text, blocks, headings), set()
+        divisions = divisions_of(text, blocks)
+    contents = contents_of(text, blocks, divisions)
     levels, chapters, paragraphs, front = _arranged(text, blocks, divisions, contents)
     if title is None and front:
         title = _title(text, front)
@@ -52,45 +52,6 @@ def parse_prose(
 
 def _span(block: Block) -> Span:
     return Span(block[0].start, block[-1].end)
-
-
-def _given(text: str, blocks: Sequence[Block], headings: Sequence[Span]) -> tuple[list[Block], list[Division]]:
-    """Headings that are known: each is a division by its words, or a chapter that is only counted."""
-    starts = sorted(span.start for span in headings)
-    ends = dict(headings)
-
-    def heading_of(position: int) -> int | None:
-        index = bisect_right(starts, position) - 1
-        return starts[index] if index >= 0 and position < ends[starts[index]] else None
-
-    parted: list[Block] = []
-    for block in blocks:
-        inside = [heading_of(row.start) for row in block]
-        cuts = [index for index in range(len(block)) if index == 0 or inside[index] != inside[index - 1]]
-        parted.extend(block[start:end] for start, end in zip(cuts, [*cuts[1:], len(block)]))
-    by_words = {division.block: division for division in divisions_of(text, parted)}
-    divisions: list[Division] = []
-    last: int | None = None
-    merged: list[Block] = []
-    for index, block in enumerate(parted):
-        heading = heading_of(block[0].start)
-        if heading is not None and heading == last:  # a heading of several blocks
-            merged[-1] = [*merged[-1], *block]
-            continue
-        if heading is not None:
-            named = by_words.get(index)
-            words = " ".join(text[heading : ends[heading]].split())
-            divisions.append(
-                Division(named.kind, named.number, named.title, len(merged), 0)
-                if named is not None
-                else Division("chapter", None, words, len(merged), 0)
-            )
-        last = heading
-        merged.append(block)
-    sized = [
-        Division(found.kind, found.number, found.title, found.block, len(merged[found.block])) for found in divisions
-    ]
-    return merged, sized
 
 
 def _arranged(

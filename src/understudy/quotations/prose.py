@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 __all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Paratext", "Prose", "Quotation", "Span"]
 
+FULL_STOP = {",": ".", "，": "。"}
 MARKS = " \n\t\"'“‘«»„‚「『‹›"
 
 
@@ -77,7 +78,10 @@ class Prose:
     paratexts: tuple[Paratext, ...] = ()
 
     def said(self, quotation: Quotation) -> str:
-        """The words of a quotation, its parts joined. Where the narrator ends the sentence, so do they."""
+        """The words of a quotation, its parts joined.
+
+        A comma before `she said` stands for a full stop, where the narrator's sentence or all that is said ends there.
+        """
         words = ""
         end = quotation.parts[0].start
         for part in quotation.parts:
@@ -85,7 +89,8 @@ class Prose:
                 words = words[:-1] + "."
             words = f"{words} {' '.join(self.text[part.start : part.end].split())}"
             end = part.end
-        return words.lstrip()
+        words = words.lstrip()
+        return words[:-1] + FULL_STOP[words[-1]] if words[-1:] in FULL_STOP else words
 
 
 @dataclass(frozen=True, slots=True)

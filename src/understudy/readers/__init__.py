@@ -16,6 +16,7 @@ from understudy.readers import (
     ink,
     markdown,
     personachat,
+    prose,
     renpy,
     script,
     speeches,
@@ -76,6 +77,7 @@ READERS: tuple[Reader, ...] = (
     markdown.READER,
     table.READER,
     script.READER,
+    prose.READER,
     transcript.READER,  # last: it takes any text in which people speak
 )
 SQLITE = b"SQLite format 3\0"

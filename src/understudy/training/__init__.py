@@ -58,6 +58,7 @@ TRAINERS: dict[str, Trainer] = {
         _trainer("voice", "voice", "train", "VoiceSettings", Need.NOVELS | Need.TORCH),
         _trainer("contradiction", "contradiction", "train", "ContradictionSettings", Need.PAIRS | Need.TORCH),
         _trainer("addressee", "addressee", "train", "AddresseeSettings", Need.NOVELS),
+        _trainer("quotations", "quotations.trainer", "train", "QuotationSettings", Need.NOVELS),
         _trainer("writer", "writer.trainer", "train", "WriterSettings", Need.DIALOGUES | Need.NOVELS | Need.TORCH),
         _trainer(
             "reranker", "reranker.trainer", "train", "RerankerSettings", Need.DIALOGUES | Need.NOVELS | Need.TORCH
@@ -90,8 +91,8 @@ def train(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> ModelFolder:
-    """Train a model on the files of a folder: PersonaChat's for agents, novels for `voice` and `addressee`,
-    both for `writer` and `reranker`, pairs of sentences for `contradiction`; write its model folder.
+    """Train a model on the files of a folder: PersonaChat's for agents, novels for `voice`, `addressee` and
+    `quotations`, both for `writer` and `reranker`, pairs of sentences for `contradiction`; write its model folder.
 
     `settings` are of the trainer's own settings class; `personas` are those of the training file to show, `condition`
     whose ('none', 'self', 'their', 'both'; the transformers mix them); `origin` is the model that kv-memory takes its

@@ -15,7 +15,7 @@ from reading import events_of, of_kind
 from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose
 from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.prose import READER, prose_events
+from understudy.readers.prose import READER, prose_events, reading
 from understudy.readers.source import SourceFile
 
 PEOPLE = (NovelCharacter("Odile", ("Odile Marchand", "Madame")), NovelCharacter("Bastien", ("Madame",)))
@@ -53,7 +53,11 @@ def fake_attribution(prose: Prose, people: tuple[NovelCharacter, ...]) -> list[A
     for quotation in prose.quotations:
         paragraph = prose.paragraphs[quotation.paragraph].span
         words = prose.text[paragraph.start : paragraph.end]
-        named = [person.name for person in people if re.search(rf"\b{person.name}\b", words)]
+        named = [
+            person.name
+            for person in people
+            if any(re.search(rf"\b{name}\b", words) for name in (person.name, *person.aliases))
+        ]
         speaker = named[0] if named else None
         found.append(Attribution(speaker, 0.9 if named else 0.0, ("Bastien",) if speaker == "Odile" else ()))
     return found
@@ -61,12 +65,10 @@ def fake_attribution(prose: Prose, people: tuple[NovelCharacter, ...]) -> list[A
 
 @pytest.fixture(autouse=True)
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = ModuleType("understudy.quotations.cast")
-    found.find_cast = fake_cast  # type: ignore[attr-defined]
     said = ModuleType("understudy.quotations.attribution")
     said.attribute = fake_attribution  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, found.__name__, found)
     monkeypatch.setitem(sys.modules, said.__name__, said)
+    monkeypatch.setattr(reading, "find_cast", fake_cast)
 
 
 def events_of_text(folder: Path, text: str) -> list[Event]:
@@ -93,9 +95,9 @@ def test_a_novel_becomes_headings_scenes_lines_and_descriptions(tmp_path: Path) 
         (None, "Odile had looked for it in every room of the house, and in the yard as well.", 5),
         ("Odile", "You sold the piano. You never asked.", 7),
         (None, "He shut the window.", 10),
-        ("Bastien", "I sold the noise of it,", 10),
+        ("Bastien", "I sold the noise of it.", 10),
         (None, "said Bastien, who was tired.", 10),
-        (None, "“Somebody will hear of this,”", 12),
+        (None, "“Somebody will hear of this.”", 12),
         (None, "said a voice in the yard.", 12),
         ("Odile", "Well?", 16),
         (None, "Nobody said anything for a long time.", 20),
@@ -175,6 +177,27 @@ POEM = "\n".join(
 )
 def test_only_running_text_is_recognised(text: str, is_prose: bool) -> None:
     assert READER.recognises(text.encode(), Path("any.txt")) is is_prose
+
+
+def test_a_declared_cast_is_the_cast(tmp_path: Path) -> None:
+    path = tmp_path / "quarrel.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    (tmp_path / "cast.toml").write_text('[[character]]\nname = "Odile Marchand"\naliases = ["Odile"]\n')
+    entries = of_kind(list(READER.events(SourceFile(path, story_folder=tmp_path))), CastEntry)
+    assert {entry.character.name for entry in entries} == {"Odile Marchand", "Bastien"}
+
+
+def test_what_an_author_decided_is_applied(tmp_path: Path) -> None:
+    path = tmp_path / "quarrel.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    (tmp_path / "quarrel.quotations.toml").write_text(
+        '[[quotation]]\nquote = "Somebody will hear of this,"\nspeaker = "the cat"\n'
+        '[[quotation]]\nquote = "Nobody ever wrote this."\nspeaker = "Odile"\n'
+    )
+    events = list(READER.events(SourceFile(path)))
+    assert ("the cat", 1.0) in [(line.speakers[0], line.confidence) for line in of_kind(events, Speech)]
+    assert "the cat" in {entry.character.name for entry in of_kind(events, CastEntry)}
+    assert [unread.text for unread in of_kind(events, Unread) if not unread.units] == ["Nobody ever wrote this."]
 
 
 PIECES = [

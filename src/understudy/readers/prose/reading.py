@@ -10,17 +10,21 @@ before it is a description before its line, and the rest of its paragraph one af
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
+from understudy.quotations.cast import find_cast
 from understudy.quotations.parsing import parse_prose
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Span
+from understudy.readers.casttoml import read_cast
 from understudy.readers.events import CastEntry, Event, Opening, Reader, Unread
-from understudy.readers.names import is_group, unambiguous_aliases
-from understudy.readers.prose.corrections import corrected
+from understudy.readers.names import fold, is_group, unambiguous_aliases
+from understudy.readers.prose.corrections import QUOTATIONS, QuotationEntry, corrected
+from understudy.readers.prose.declared import with_declared
 from understudy.readers.prose.narrator import Narrator
 from understudy.readers.prose.running_text import recognises
 from understudy.readers.source import SourceFile
+from understudy.readers.story_folder import CAST
 from understudy.story import Character
 
 __all__ = ["READER", "events", "prose_events"]
@@ -51,30 +55,45 @@ def prose_events(
             "nobody speaks here: there are no quotation marks, and no dashes that begin what is said. Put what people "
             "say between quotation marks, or label it (Name: text)"
         )
-    cast, worked_out = _who_speaks(prose)
-    attributions, gone = corrected(source, prose, worked_out)
-    named = [attribution.speaker for attribution in attributions if attribution.speaker is not None]
-    if not named:
+    cast, attributions, gone = _who_speaks(source, prose)
+    said = Counter(attribution.speaker for attribution in attributions if attribution.speaker is not None)
+    if not said:
         raise source.error(
             "nobody who speaks here could be named: put it in a folder with a cast.toml that declares the people"
         )
-    yield from _cast_entries(source, cast, {*named, *(who for one in attributions for who in one.addressees)})
-    yield from Narrator(source, prose, cast, attributions).events()
+    addressed = {who for attribution in attributions for who in attribution.addressees}
+    present = [person for person in cast if person.name in addressed | said.keys() or person.is_narrator]
+    yield from _cast_entries(source, sorted(present, key=lambda person: -said[person.name]))
     for entry in gone:
-        yield Unread(source.at(1), entry.quote, "was decided about, but is in the text no more", units=0)
+        yield Unread(source.at(1), entry.quote, f"decided in {QUOTATIONS}, but no longer in the text", units=0)
+    yield from Narrator(source, prose, cast, attributions).events()
 
 
-def _who_speaks(prose: Prose) -> tuple[Sequence[NovelCharacter], Sequence[Attribution]]:
-    cast = import_module("understudy.quotations.cast").find_cast(prose)
-    return cast, import_module("understudy.quotations.attribution").attribute(prose, cast)
+def _who_speaks(
+    source: SourceFile, prose: Prose
+) -> tuple[Sequence[NovelCharacter], Sequence[Attribution], Sequence[QuotationEntry]]:
+    """(the cast, who says each quotation as corrected, decisions about what is in the text no more)."""
+    from understudy.quotations.attribution import attribute
+
+    cast = with_declared(find_cast(prose), _declared(source, prose))
+    attributions, gone = corrected(source, prose, attribute(prose, cast))
+    known = {fold(name) for person in cast for name in (person.name, *person.aliases)}
+    decided = dict.fromkeys(one.speaker for one in attributions if one.speaker and fold(one.speaker) not in known)
+    return (*cast, *map(NovelCharacter, decided)), attributions, gone
 
 
-def _cast_entries(source: SourceFile, cast: Sequence[NovelCharacter], heard: Iterable[str]) -> Iterator[CastEntry]:
+def _declared(source: SourceFile, prose: Prose) -> list[Character]:
+    if source.story_folder is None or not (source.story_folder / CAST).is_file():
+        return []
+    cast_file = read_cast(source.story_folder / CAST, (*prose.levels, "scene", "line"))
+    return [character for _, character in cast_file.characters]
+
+
+def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iterator[CastEntry]:
     """Everybody who speaks or is spoken to, with the names that are nobody else's."""
-    wanted = set(heard)
-    aliases = unambiguous_aliases({character.name: character.aliases for character in cast})
-    for character in cast:
-        if (character.name in wanted or character.is_narrator) and not is_group(character.name):
+    aliases = unambiguous_aliases({character.name: character.aliases for character in present})
+    for character in present:
+        if not is_group(character.name):
             yield CastEntry(source.at(1), Character(character.name, aliases[character.name]))
 
 

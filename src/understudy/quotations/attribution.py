@@ -1,0 +1,49 @@
+"""Who says each quotation of a novel, how surely, and to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from understudy.quotations.context import NovelContext
+from understudy.quotations.model import NovelEvidence, QuotationModel, shipped_quotation_model
+from understudy.quotations.prose import Attribution, NovelCharacter, Prose
+
+__all__ = ["attribute"]
+
+SHOWN = 0.01  # probability from which on a candidate is listed
+MOST_SHOWN = 5
+LIKELY = 0.5  # of the likeliest addressee's probability: whoever is as likely is addressed too
+
+
+def attribute(prose: Prose, cast: Sequence[NovelCharacter], model: QuotationModel | None = None) -> list[Attribution]:
+    """An attribution for each quotation, in order."""
+    if not prose.quotations:
+        return []
+    if not cast:
+        return [Attribution(None, 0.0) for _ in prose.quotations]
+    chosen = model or shipped_quotation_model()
+    evidence = NovelEvidence.of(NovelContext.of(prose, cast))
+    speakers = chosen.speakers(evidence)
+    addressed = chosen.addressees(evidence, speakers)
+    shape = (len(prose.quotations), -1)
+    people = evidence.pairs.candidates.reshape(shape)
+    return [_attribution(cast, *row) for row in zip(people, speakers.reshape(shape), addressed.reshape(shape))]
+
+
+def _attribution(
+    cast: Sequence[NovelCharacter],
+    people: np.ndarray[tuple[int], np.dtype[np.int64]],
+    speakers: np.ndarray[tuple[int], np.dtype[np.float32]],
+    addressed: np.ndarray[tuple[int], np.dtype[np.float32]],
+) -> Attribution:
+    order = np.argsort(-speakers, kind="stable")[:MOST_SHOWN].tolist()
+    names = [cast[index].name for index in people.tolist()]
+    best = order[0]
+    others = np.where(np.arange(len(names)) == best, 0, addressed)
+    to = [names[at] for at in np.argsort(-others, kind="stable").tolist() if others[at] >= LIKELY * others.max() > 0]
+    candidates = tuple(
+        (names[at], round(float(speakers[at]), 4)) for at in order if at == best or speakers[at] >= SHOWN
+    )
+    return Attribution(names[best], float(speakers[best]), tuple(to), candidates)

@@ -1,0 +1,1 @@
+"""The trainer of the `quotations` model, from novels whose quotations have their speakers and addressees (PDNC)."""

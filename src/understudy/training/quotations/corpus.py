@@ -1,0 +1,136 @@
+"""Novels of PDNC as prose, with their casts and who says each quotation to whom.
+
+    data/NOVEL/novel_text.txt, quotation_info.csv, character_info.csv
+
+Spans are in bytes there and in characters here; a label that is only an alias ('Lucy' of 'Miss Honeychurch') is its
+owner's. Labels that name nobody ('_group', '_unknowable') have no owner, and neither learn nor are judged.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from understudy.errors import InputError
+from understudy.quotations.prose import NovelCharacter, Paragraph, Prose, Quotation, Span
+
+__all__ = ["KINDS", "AnnotatedNovel", "annotated_novels", "read_novel"]
+
+TEXT, QUOTATIONS, CHARACTERS = "novel_text.txt", "quotation_info.csv", "character_info.csv"
+KINDS = ("explicit", "anaphoric", "implicit")
+PARAGRAPH = re.compile(r"\S(?:.|\n(?!\s*\n))*")
+GENDERS = {"M": "m", "F": "f"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedNovel:
+    """`speakers` and `addressees` are indices into the cast (-1: nobody who can be named), `kinds` as PDNC has them;
+    `main` are those of the cast who are major or intermediate."""
+
+    name: str
+    prose: Prose
+    cast: tuple[NovelCharacter, ...]
+    speakers: tuple[int, ...]
+    addressees: tuple[frozenset[int], ...]
+    kinds: tuple[str, ...]
+    main: frozenset[int]
+
+
+def annotated_novels(folder: Path) -> list[AnnotatedNovel]:
+    if not folder.is_dir():
+        raise InputError("there is no such folder: give that of PDNC, with a folder for each novel", folder)
+    paths = [path for path in sorted(folder.iterdir()) if (path / QUOTATIONS).is_file()]
+    if not paths:
+        raise InputError(f"holds no novels: folders with {TEXT}, {QUOTATIONS} and {CHARACTERS} belong here", folder)
+    return [read_novel(path) for path in paths]
+
+
+def read_novel(folder: Path) -> AnnotatedNovel:
+    try:
+        raw = (folder / TEXT).read_bytes()
+        text = raw.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"is not a novel's text in UTF-8 ({error})", folder / TEXT) from error
+    cast, main = _cast(folder / CHARACTERS)
+    owners = _owners(cast)
+    paragraphs = tuple(_paragraphs(text))
+    starts = [paragraph.span.start for paragraph in paragraphs]
+    quotations, speakers, addressees, kinds = [], [], [], []
+    for parts, row in _rows(folder / QUOTATIONS, _offsets(raw), len(text)):
+        index = max(0, int(np.searchsorted(starts, parts[0].start, side="right")) - 1)
+        quotations.append(Quotation(parts, index))
+        speakers.append(owners.get(row["speaker"].strip().lower(), -1))
+        to = (owners.get(name.strip().lower(), -1) for name in ast.literal_eval(row["addressees"] or "[]"))
+        addressees.append(frozenset(to) - {-1})
+        kinds.append(row["quoteType"].lower())
+    prose = Prose(text, "en", (), (), paragraphs, tuple(quotations), folder.name)
+    return AnnotatedNovel(folder.name, prose, cast, tuple(speakers), tuple(addressees), tuple(kinds), main)
+
+
+def _paragraphs(text: str) -> Iterator[Paragraph]:
+    line, counted = 1, 0
+    for block in re.split(r"(\n[ \t]*\n\s*)", text):
+        if block.strip():
+            indent = len(block) - len(block.lstrip())
+            yield Paragraph(
+                Span(counted + indent, counted + len(block.rstrip())), line + block[:indent].count("\n"), -1
+            )
+        line += block.count("\n")
+        counted += len(block)
+
+
+def _offsets(raw: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The character that each byte belongs to."""
+    is_start = (np.frombuffer(raw, np.uint8) & 0xC0) != 0x80
+    return np.concatenate([[0], np.cumsum(is_start)])
+
+
+def _rows(
+    path: Path, offsets: np.ndarray[tuple[int], np.dtype[np.int64]], size: int
+) -> list[tuple[tuple[Span, ...], Mapping[str, str]]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        spans = [sorted(ast.literal_eval(row["quoteByteSpans"])) for row in rows]
+        parts = [tuple(Span(int(offsets[start]), int(offsets[end])) for start, end in each) for each in spans]
+        ordered = sorted(zip(parts, range(len(rows)), rows))
+        return [(each, row) for each, _, row in ordered if each and each[-1].end <= size]
+    except (KeyError, ValueError, SyntaxError, TypeError, IndexError) as error:
+        raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
+
+
+def _cast(path: Path) -> tuple[tuple[NovelCharacter, ...], frozenset[int]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if not _names_nobody(row["Main Name"])]
+        cast = tuple(
+            NovelCharacter(
+                row["Main Name"],
+                tuple(sorted(map(str, ast.literal_eval(row["Aliases"])))),
+                GENDERS.get(row["Gender"], ""),
+            )
+            for row in rows
+        )
+        main = frozenset(index for index, row in enumerate(rows) if row["Category"] in ("major", "intermediate"))
+    except (KeyError, ValueError, SyntaxError, TypeError) as error:
+        raise InputError(f"is not a list of characters as PDNC has them ({error})", path) from error
+    return cast, main
+
+
+def _names_nobody(label: str) -> bool:
+    return label.startswith("_") or label.lower() in ("unknowable", "unknown")
+
+
+def _owners(cast: Sequence[NovelCharacter]) -> dict[str, int]:
+    owners: dict[str, int] = {}
+    for index, character in enumerate(cast):
+        for alias in character.aliases:
+            owners.setdefault(alias.strip().lower(), index)
+    owners.update({character.name.strip().lower(): index for index, character in enumerate(cast)})
+    return owners

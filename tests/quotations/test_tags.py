@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from quotations.dialogue_text import prose_of
+from understudy.quotations.context import NovelContext, best_tag
+from understudy.quotations.prose import NovelCharacter
+from understudy.quotations.tags import SubjectKind
+
+CAST = (
+    NovelCharacter("Ines Duarte", ("Ines",), "f"),
+    NovelCharacter("Mr. Tomas Reyes", ("Tomas", "Mr. Reyes"), "m"),
+    NovelCharacter("The Harbour Master", ("The Harbour Master",), "m"),
+    NovelCharacter("Nanny", (), "f"),
+)
+
+
+def tag(text: str) -> tuple[int, str | None]:
+    found = best_tag(NovelContext.of(prose_of(text), CAST).tags[0])
+    return found.kind, CAST[found.who].name if found.who >= 0 else None
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ('"Come in," said Ines.', "Ines Duarte"),
+        ('"Come in," Ines said.', "Ines Duarte"),
+        ('"Come in," at last replied Mr. Reyes, smiling.', "Mr. Tomas Reyes"),
+        ('"Well," said the harbour master, "come in."', "The Harbour Master"),
+        ('Ines looked at Tomas and said: "Come in."', "Ines Duarte"),
+        ('Ines waited, and at last Tomas said, "Come in."', "Mr. Tomas Reyes"),
+        ('Tomas turned to the door and said:\n\n"Come in."', "Mr. Tomas Reyes"),
+        ('"Come in!" was Tomas\'s answer.', "Mr. Tomas Reyes"),
+        ('"Come in!" proclaimed the harbour master.', "The Harbour Master"),
+        ('Nanny heard. "Come in," said nanny.', "Nanny"),
+    ],
+)
+def test_a_name_beside_a_verb_of_speech_is_the_subject_of_the_tag(text: str, who: str) -> None:
+    assert tag(text) == (SubjectKind.NAME, who)
+
+
+def test_a_pronoun_stands_for_the_last_subject_of_its_gender() -> None:
+    kind, who = tag('Ines came in with a lamp. Tomas did not look up.\n\n"It is late," she said.')
+    assert (kind, who) == (SubjectKind.PRONOUN, "Ines Duarte")
+
+
+def test_another_noun_names_nobody_but_has_a_head_and_a_gender() -> None:
+    context = NovelContext.of(prose_of('"It is late," said the old lady at the door.'), CAST)
+    found = best_tag(context.tags[0])
+    assert (found.kind, found.who, found.noun, found.gender) == (SubjectKind.NOUN, -1, "lady", "f")
+
+
+def test_what_ines_has_is_not_ines() -> None:
+    assert tag('"It is late," said Ines\'s mother.')[0] == SubjectKind.NOUN
+
+
+def test_narration_that_only_follows_is_a_beat_not_a_tag() -> None:
+    context = NovelContext.of(prose_of('"It is late." Ines closed the book.'), CAST)
+    assert best_tag(context.tags[0]).kind == SubjectKind.NONE
+    assert context.tags[0].beat_after.who == 0
