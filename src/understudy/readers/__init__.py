@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from understudy.errors import InputError, UnknownFormat
 from understudy.readers import (
     card,
+    docx,
+    epub,
     fdx,
     fountain,
     hpd,
@@ -65,6 +67,8 @@ READERS: tuple[Reader, ...] = (
     tei.READER,
     fdx.READER,
     hpd.READER,
+    epub.READER,
+    docx.READER,  # before the workbooks, which a document may hold
     hpd.RELATIONS,
     tvshowguess.READER,
     speeches.READER,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from understudy.errors import InputError
 from understudy.quotations.parsing import parse_prose
+from understudy.quotations.prose import Prose, Quotation, Span
 from understudy.readers.docx import docx_text
 from understudy.readers.epub import epub_text
 from understudy.readers.events import (
@@ -31,6 +32,7 @@ from understudy.readers.events import (
 )
 from understudy.readers.extracted import ExtractedText
 from understudy.readers.position_rows import PositionRow, position_rows
+from understudy.readers.prose.narration import narrated_text, spoken_text, unspoken_text
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 from understudy.storyfile import Spans
@@ -39,7 +41,6 @@ __all__ = ["PositionedFile", "digest_of", "is_positions", "positioned_files", "t
 
 VERSION = 1
 MARK = b'{"positions":'
-UNSPOKEN = "“{}”"  # what nobody could be named for is told, in marks
 EXTRACTED = {"epub": epub_text, "docx": docx_text}
 
 
@@ -169,13 +170,12 @@ class _PositionsReader:
         yield opening
         for row in cast:
             yield CastEntry(source.at(1), Character(row.text("character"), row.texts("aliases")), units=1)
-        extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
-        text = extracted.text
         source.progress(source.size)
-        if all("spans" in row for row in rows if "moment" in row):
-            texts = _chapter_titles(extracted)
-        else:
-            texts = self._texts_by_line(source, form)
+        prose: Prose | None = None
+        if all("spans" in row for row in rows if "moment" in row):  # nobody's lines have to be worked out anew
+            extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
+            prose = parse_prose(extracted.text, headings=extracted.headings, title=extracted.title)
+        texts = self._texts_by_line(source, form) if prose is None else _chapter_titles(prose)
         scene: PositionRow | None = None
         present: tuple[str, ...] = ()
         for row in rows:
@@ -191,7 +191,7 @@ class _PositionsReader:
                     came, went = _difference(there, present), _difference(present, there)
                     yield Movement(source.at(row.number("line")), came, went, units=0)
                 present = there
-                yield _line(source, row, text, texts)
+                yield _line(source, row, texts, prose)
             else:
                 scene = row
         if scene is not None:
@@ -212,12 +212,11 @@ class _PositionsReader:
         return texts
 
 
-def _chapter_titles(extracted: ExtractedText) -> _SourceTexts:
-    """What is not at a span of running text: its headings. Nobody's lines have to be worked out for that."""
+def _chapter_titles(prose: Prose) -> _SourceTexts:
     texts = _SourceTexts()
-    for chapter in parse_prose(extracted.text, headings=extracted.headings, title=extracted.title).chapters:
+    for chapter in prose.chapters:
         if title := _one_line(chapter.title):
-            texts.titles[extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
+            texts.titles[prose.text.count("\n", 0, chapter.span.start) + 1].append(title)
     return texts
 
 
@@ -239,18 +238,27 @@ def _scene(source: SourceFile, row: PositionRow, texts: _SourceTexts, present: t
     return SceneStart(source.at(row.number("line")), setting, present, row.numbers("scene")[-1])
 
 
-def _line(source: SourceFile, row: PositionRow, text: str, texts: _SourceTexts) -> Speech | Description:
-    spans = row.spans(len(text))
-    said = _cut(text, spans) if spans else _at(row, texts.lines)
-    marked = UNSPOKEN.format(said)
-    if spans and "speaker" not in row and len(marked) == row.number("chars"):
-        said = marked
-    if len(said) != row.number("chars"):
+def _line(source: SourceFile, row: PositionRow, texts: _SourceTexts, prose: Prose | None) -> Speech | Description:
+    spans, length = row.spans(0 if prose is None else len(prose.text)), row.number("chars")
+    candidates = [_at(row, texts.lines)] if prose is None else _at_spans(prose, spans, "speaker" in row)
+    said = next((_one_line(text) for text in candidates if len(_one_line(text)) == length), None)
+    if said is None:
         raise row.error("what stands at this position is of another length: another version of Understudy wrote it")
     at = source.at(row.number("line"))
     if "speaker" not in row:
         return Description(at, said, spans=spans)
     return Speech(at, (row.text("speaker"),), said, spans=spans, confidence=row.share("confidence"))
+
+
+def _at_spans(prose: Prose, spans: Spans, is_said: bool) -> list[str]:
+    """What a line of prose may be: what is said, or what is told, perhaps in marks."""
+    parts = tuple(Span(start, end) for start, end in spans)
+    if not parts:
+        return []
+    quotation = Quotation(parts, 0)
+    if is_said:
+        return [spoken_text(prose, quotation)]
+    return [narrated_text(prose, parts), unspoken_text(prose, quotation)]
 
 
 def _at(row: PositionRow, texts: Mapping[int, list[str]]) -> str:
@@ -262,10 +270,6 @@ def _at(row: PositionRow, texts: Mapping[int, list[str]]) -> str:
 
 def _difference(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in others)
-
-
-def _cut(text: str, spans: Spans) -> str:
-    return " ".join(" ".join(text[start:end].split()) for start, end in spans)
 
 
 def _one_line(text: str) -> str:

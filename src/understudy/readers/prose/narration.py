@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from understudy.quotations.prose import Span
+from understudy.quotations.prose import Prose, Quotation, Span
 
-__all__ = ["narrated"]
+__all__ = ["narrated", "narrated_text", "spoken_text", "unspoken_text"]
 
 BLANKS = " \t\n\u3000\xa0"
 OPENING = BLANKS + "\"'“‘«»„‚「『‹›_"
@@ -18,6 +18,7 @@ SPEECH_VERB = re.compile(
     r"responded|interrupted|interposed|rejoined|retorted|resumed|growled|gasped|laughed|sighed|thought|put in|"
     r"dit|répondit|demanda|fit|reprit|sagte|fragte|rief|antwortete|dijo|preguntó|respondió|сказал|сказала|спросил|спросила)\b|[说問问道言答]"
 )
+EMPHASIS = re.compile(r"(?<!\w)_([^_]{1,300})_(?!\w)")
 TAG_WORDS = 5
 TAG_LETTERS = 8  # of a script without blanks between words
 
@@ -54,3 +55,23 @@ def _is_bare(text: str, piece: Span) -> bool:
         return False
     is_short = len(words.split()) <= TAG_WORDS if words.isascii() or " " in words else len(words) <= TAG_LETTERS
     return is_short and SPEECH_VERB.search(words) is not None
+
+
+def spoken_text(prose: Prose, quotation: Quotation) -> str:
+    """What is said, as a line has it."""
+    return _plain(prose.said(quotation))
+
+
+def unspoken_text(prose: Prose, quotation: Quotation) -> str:
+    """What stands in marks but is nobody's line, as a description has it."""
+    return f"“{spoken_text(prose, quotation)}”"
+
+
+def narrated_text(prose: Prose, spans: Sequence[Span]) -> str:
+    """What is told, as a description has it."""
+    return _plain(" ".join(" ".join(prose.text[start:end].split()) for start, end in spans))
+
+
+def _plain(text: str) -> str:
+    """Without the underscores that stand for italics in plain text."""
+    return EMPHASIS.sub(r"\1", text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
@@ -11,14 +10,13 @@ from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Quot
 from understudy.quotations.speech import is_thought
 from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.names import is_group
-from understudy.readers.prose.narration import narrated
+from understudy.readers.prose.narration import narrated, narrated_text, spoken_text, unspoken_text
 from understudy.readers.prose.scenes import Conversation, conversations
 from understudy.readers.source import SourceFile
 from understudy.story import Source
 
 __all__ = ["Narrator"]
 
-EMPHASIS = re.compile(r"(?<!\w)_([^_]{1,300})_(?!\w)")
 SHOWN = 200  # characters of what is not read
 
 
@@ -112,22 +110,18 @@ class Narrator:
 
     def _line(self, quotation: Quotation, attribution: Attribution, units: int) -> Event:
         """A line of whoever says it. What nobody could be proposed for is told, in marks: it makes no character."""
-        text, at = _plain(self.prose.said(quotation)), self._at(quotation.span.start)
+        at = self._at(quotation.span.start)
         if attribution.speaker is None:
-            return Description(at, f"“{text}”", units=units, spans=quotation.parts)
+            return Description(at, unspoken_text(self.prose, quotation), units=units, spans=quotation.parts)
+        text = spoken_text(self.prose, quotation)
         return Speech(at, (attribution.speaker,), text, units, quotation.parts, attribution.confidence)
 
     def _description(self, spans: Sequence[Span], units: int) -> Description:
-        text = " ".join(" ".join(self.prose.text[start:end].split()) for start, end in spans)
-        return Description(self._at(spans[0].start), _plain(text), units=units, spans=tuple(spans))
+        text = narrated_text(self.prose, spans)
+        return Description(self._at(spans[0].start), text, units=units, spans=tuple(spans))
 
     def _at(self, position: int) -> Source:
         return self.source.at(bisect_right(self._line_starts, position))
 
     def _units(self, span: Span) -> int:
         return sum(1 for line in self.prose.text[span.start : span.end].split("\n") if line and not line.isspace())
-
-
-def _plain(text: str) -> str:
-    """Without the underscores that stand for italics in plain text."""
-    return EMPHASIS.sub(r"\1", text)
