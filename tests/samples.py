@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from containers import docx, epub, paragraph
+from understudy.cards.charx import charx_of
 from understudy.cards.document import card_of
 from understudy.cards.file import png_of
+from understudy.cards.png import portrait
 
 __all__ = ["FDX", "FOUNTAIN", "SAMPLES", "Sample"]
 
@@ -307,6 +309,49 @@ HPD = {
     }
     for number in (1, 2)
 }
+SILLYTAVERN: list[dict[str, object]] = [
+    {"user_name": "Bastien", "character_name": "Odile", "create_date": "2024-7-12@01h31m37s", "chat_metadata": {}},
+    *(
+        {"name": name, "is_user": name == "Bastien", "is_system": False, "send_date": date, "mes": text, "extra": {}}
+        for name, date, text in (
+            ("Odile", "July 12, 2024 1:31am", "You sold the piano, {{user}}."),
+            ("Bastien", "July 12, 2024 1:33am", "*He shrugs.* I sold the noise of it."),
+            ("Odile", "July 13, 2024 9:00pm", "Marguerite will hear of this."),
+        )
+    ),
+    {"name": "System", "is_user": False, "is_system": True, "mes": "Welcome!", "extra": {"type": "welcome"}},
+]
+CONVOKIT: list[dict[str, object]] = [
+    {"id": f"u{number}", "conversation_id": conversation, "speaker": speaker, "text": text, "reply-to": reply,
+     "timestamp": None, "meta": {}, "vectors": []}
+    for number, conversation, speaker, reply, text in (
+        (2, "u1", "Bastien", "u1", "I sold the noise of it."),
+        (1, "u1", "Odile", None, "You sold the piano, Bastien."),
+        (3, "u3", "Marguerite", None, "She knows about the piano?"),
+        (4, "u3", "Odile", "u3", "She knows about the money, too."),
+    )
+]  # fmt: skip
+SHAREGPT = [
+    {
+        "id": f"quarrel-{number}",
+        "conversations": [
+            {"from": "system", "value": "You are Odile, who plays the piano."},
+            {"from": "human", "value": "I sold the noise of it."},
+            {"from": "gpt", "value": f"You sold piano number {number}, Bastien."},
+        ],
+    }
+    for number in (1, 2)
+]
+MESSAGES = [
+    {
+        "messages": [
+            {"role": "system", "content": "A kitchen at night."},
+            {"role": "user", "name": "Bastien", "content": "I sold the noise of it."},
+            {"role": "assistant", "name": "Odile", "content": f"You sold piano number {number}."},
+        ]
+    }
+    for number in (1, 2)
+]
 CARD = {
     "spec": "chara_card_v2",
     "spec_version": "2.0",
@@ -395,6 +440,12 @@ SAMPLES: dict[str, Sample] = {
     "epub": ("quarrel.epub", _epub),
     "docx": ("quarrel.docx", _docx),
     "docx, script": ("quarrel-script.docx", _docx_script),
+    "sillytavern": ("Odile - 2024-7-12@01h31m37s.jsonl", lambda: _lines(SILLYTAVERN)),
+    "convokit": ("utterances.jsonl", lambda: _lines(CONVOKIT)),
+    "sharegpt": ("quarrels.json", lambda: json.dumps(SHAREGPT, indent=1).encode()),
+    "sharegpt, JSONL": ("quarrels.jsonl", lambda: _lines(SHAREGPT)),
+    "messages": ("tuning.jsonl", lambda: _lines(MESSAGES)),
     "card": ("odile.json", lambda: json.dumps(CARD).encode()),
+    "card, CHARX": ("odile.charx", lambda: charx_of(card_of(CARD), portrait("Odile"), {"assets/other/a.mp3": b"la"})),
     "card, PNG": ("odile.png", lambda: png_of(card_of(CARD))),
 }

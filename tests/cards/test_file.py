@@ -307,8 +307,8 @@ def test_writing(tmp_path: Path) -> None:
     picture.write_bytes(PICTURE)
     write_card(v2(), picture, picture=picture)
     assert read_card(picture).name == "Odile"
-    with pytest.raises(InputError, match=r"\.json or \.png"):
-        write_card(v2(), tmp_path / "odile.charx")
+    with pytest.raises(InputError, match=r"\.json, \.png or \.charx"):
+        write_card(v2(), tmp_path / "odile.webp")
     with pytest.raises(InputError, match="cannot be written"):
         write_card(v2(), tmp_path / "nowhere" / "odile.png")
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")

@@ -7,7 +7,9 @@ from typing import Any
 
 from click.testing import Result
 
-from understudy.cards import picture_of
+from understudy.cards import picture_of, portrait, read_charx
+from understudy.cards.charx import charx_of
+from understudy.cards.document import card_of
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]
@@ -73,3 +75,22 @@ def test_from_a_picture_to_a_story_and_back_it_is_the_same_picture(run: Run, doc
     assert {field: card["data"][field] for field in ("name", "description", "first_mes")} == {
         field: data[field] for field in ("name", "description", "first_mes")
     }
+
+
+def test_charx_keeps_its_assets_and_says_what_another_form_cannot_carry(run: Run, document: Document) -> None:
+    smile = {"type": "emotion", "name": "smile", "ext": "webp", "uri": "embeded://assets/smile.webp"}
+    data = {"name": "Hugo", "description": "A clock.", "assets": [smile], "group_only_greetings": []}
+    hugo = card_of({"spec": "chara_card_v3", "spec_version": "3.0", "data": data})
+    Path("hugo.charx").write_bytes(charx_of(hugo, portrait("Hugo"), {"assets/smile.webp": b"RIFF"}))
+    assert "assets/smile.webp" in run("card", "hugo.charx").stdout
+    run("card", "hugo.charx", "-o", "again.charx")
+    assert Path("again.charx").read_bytes() == Path("hugo.charx").read_bytes()
+    said = run("card", "hugo.charx", "-o", "hugo.png").stderr
+    assert "1 of its assets: assets/smile.webp" in said
+    assert picture_of(Path("hugo.png").read_bytes()) == portrait("Hugo")
+    run("read", "hugo.charx", "-o", "hugo.story")
+    assert "assets/smile.webp" in run("card", "hugo.story", "Hugo", "-o", "third.charx").stderr
+    third = read_charx(Path("third.charx"))
+    assert third.icon == portrait("Hugo")
+    assert [asset["name"] for asset in third.card.data["assets"]] == ["main"]
+    assert document("card", "third.charx")["data"]["description"] == "A clock."

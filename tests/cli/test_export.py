@@ -118,3 +118,25 @@ def test_a_reader_that_goes_away_is_no_matter(start: Start, tmp_path: Path, comm
     assert writing.stderr.read() == ""
     assert writing.wait(timeout=60) == 141
     writing.stderr.close()
+
+
+@pytest.mark.parametrize("form", ["convokit", "sharegpt", "messages", "sillytavern"])
+def test_chats_read_back_as_the_same_lines(document: Document, story: Path, form: str) -> None:
+    report = document("export", story, "--format", form, "-o", "out.jsonl")
+    again = read("out.jsonl")
+    assert report["lines"] == again.count()[1] == 11
+    assert again.files()[0].format == form
+    assert [(line.speaker, line.text) for scene in again.scenes() for line in scene.lines] == [
+        (line.speaker, line.text) for scene in read(story).scenes() for line in scene.lines
+    ]
+
+
+def test_from_whose_chair(run: Run, story: Path) -> None:
+    rows = [
+        json.loads(line) for line in run("export", story, "--format", "sharegpt", "--as", "Ines").stdout.splitlines()
+    ]
+    roles = {turn.get("name"): turn["from"] for row in rows for turn in row["conversations"]}
+    assert roles["Ines Vale"] == "gpt"
+    assert {role for name, role in roles.items() if name not in (None, "Ines Vale")} == {"human"}
+    assert "Nobody" in run("export", story, "--format", "sharegpt", "--as", "Nobody", status=1).stderr
+    assert "--as goes with" in run("export", story, "--as", "Ines", status=2).output

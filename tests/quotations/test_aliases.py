@@ -74,3 +74,15 @@ def test_particles_belong_to_a_name() -> None:
     text = "Countess Maria von der Aue rose. Maria bowed to her. Countess von der Aue smiled. " * 3
     (countess,) = find_cast(prose_of(text))
     assert names_of(countess) == {"Countess Maria von der Aue", "Maria", "Countess von der Aue"}
+
+
+def test_who_has_no_other_name_in_narration_is_the_miss() -> None:
+    text = "Rosa Holt sang, and Rosa laughed. " * 8 + "When Miss Holt rose, she spoke. " * 16
+    cast = find_cast(prose_of(text + '"My aunt, Clara Holt," said Rosa. ' * 2))
+    assert names_of(called(cast, "Miss Holt")) == {"Miss Holt", "Clara Holt"}
+
+
+def test_a_surname_of_several_that_is_hardly_used_is_nobodys() -> None:
+    text = "Mr. Hale bowed. Mrs. Hale smiled. " * 20
+    assert not any("Hale" in names_of(character) for character in find_cast(prose_of(text + "So said Hale.")))
+    assert "Hale" in names_of(called(find_cast(prose_of(text + "And Hale laughed. " * 5)), "Mr. Hale"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quoted_prose import called, names_of, prose_of
 from understudy.quotations.cast import NARRATOR, find_cast
-from understudy.quotations.prose import Chapter, Prose, Span
+from understudy.quotations.prose import Chapter, Paratext, Prose, Span
 
 HARBOUR = """
 Ines Varga came down to Marlow before it was light. In Marlow nobody locked a door. "You are early," said Mr. Benedek.
@@ -52,10 +54,25 @@ def test_headings_name_nobody() -> None:
     assert find_cast(prose) == ()
 
 
+def test_what_stands_around_a_book_names_nobody() -> None:
+    licence = "Ask for Ottilie Kern. Then Ottilie Kern said so. "
+    text = licence + '"Well," said Ada. Ada smiled at her.'
+    whole = prose_of(text)
+    assert any("Ottilie Kern" in names_of(character) for character in find_cast(whole))
+    framed = replace(whole, paratexts=(Paratext(Span(0, len(licence)), "a frame"),))
+    assert [character.name for character in find_cast(framed)] == ["Ada"]
+
+
 def test_who_only_has_an_epithet_and_speaks_is_somebody() -> None:
     text = '"Tickets," said the porter.\n\nNobody had one.\n\n"Tickets," the porter said again. "All," said the wind.'
     (porter,) = find_cast(prose_of(text))
     assert (porter.name, porter.gender) == ("the porter", "m")
+
+
+def test_a_family_calls_its_members_without_an_article() -> None:
+    text = '"Bed," said mother. "Now," said mother. "At once," said mother. "A letter came for mother," said father.'
+    (mother,) = find_cast(prose_of(text))
+    assert (mother.name, mother.gender) == ("mother", "f")
 
 
 def test_the_only_colonel_is_the_colonel() -> None:

@@ -13,6 +13,9 @@ from understudy.quotations.cast import find_cast
     [
         ("Signora Belli nodded. Signora Belli sang.", "Signora Belli", "f"),
         ("Marek smiled, and he rose. Marek took his hat. Marek knew himself.", "Marek", "m"),
+        ("Captain Ruiz nodded. Captain Ruiz left.", "Captain Ruiz", "m"),
+        ("Captain Ruiz nodded, and she left. " * 4 + "Mr. Hale took his hat. " * 4, "Captain Ruiz", "f"),
+        ("Captain Edith Ruiz nodded. Captain Edith Ruiz left.", "Captain Edith Ruiz", "f"),
         ("Edith smiled. Edith nodded.", "Edith", "f"),
         ("Marek smiled. Marek nodded.", "Marek", ""),
         ("Frank smiled, and she rose. " * 15 + "Mr. Hale took his hat. " * 5, "Frank", "f"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.readers.jsonstream import json_lines, json_members, read_records_at
+from understudy.readers.jsonstream import json_lines, json_members, json_records, read_records_at
 from understudy.readers.source import SourceFile
 
 SMALL_CHUNKS = 7
@@ -111,3 +111,45 @@ def test_lines_may_be_blank_but_not_broken(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         next(records)
     assert raised.value.line == 4
+
+
+@given(
+    content=st.lists(
+        st.dictionaries(st.text(), VALUES, max_size=3) | st.lists(VALUES, max_size=3), min_size=1, max_size=5
+    ),
+    indent=st.sampled_from([None, 1]),
+    between=st.sampled_from(["", "\n", "\r\n", " \n\n"]),
+)
+def test_records_are_those_of_a_list_or_of_documents(
+    tmp_path_factory: pytest.TempPathFactory, content: list[Any], indent: int | None, between: str
+) -> None:
+    path = tmp_path_factory.mktemp("json") / "x.json"
+    documents = [json.dumps(record, indent=indent) for record in content]
+    texts = [json.dumps(content, indent=indent)]
+    if isinstance(content[0], dict):  # what begins with a bracket is a list of records
+        texts.append(between.join(documents) + between)
+    for text in texts:
+        path.write_bytes(text.encode())
+        found = list(json_records(InSmallChunks(path)))
+        assert [record for _, record in found] == content
+        again = read_records_at(SourceFile(path), [location for location, _ in found])
+        assert [record for _, record in again] == content
+
+
+@pytest.mark.parametrize(
+    "content", ['[{"a": 1}', '[{"a": 1} {"b": 2}]', '[{"a": 1}] x', '{"a": 1} ]', '{"a": 1}, {"b": 2}']
+)
+def test_records_that_break_off_or_go_on_are_an_error(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"x\.json:1"):
+        list(json_records(SourceFile(path)))
+
+
+def test_many_small_records_are_read_without_a_copy_of_the_rest_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"number": number, "text": "word " * 20} for number in range(20_000)]))
+    found = list(json_records(SourceFile(path)))
+    assert [record["number"] for _, record in found] == list(range(20_000))
+    last = found[-1][0]
+    assert next(iter(read_records_at(SourceFile(path), [last])))[1]["number"] == 19_999

@@ -1,5 +1,6 @@
-"""The character card file format, versions 1 to 3: JSON documents, and PNG pictures that carry one."""
+"""The character card file format, versions 1 to 3: JSON documents, PNG pictures that carry one, and CHARX archives."""
 
+from understudy.cards.charx import is_charx, missing_assets, read_assets, read_charx
 from understudy.cards.document import Card, card_from_text, json_of
 from understudy.cards.file import parse_card, picture_of, png_of, read_card, write_card
 from understudy.cards.greetings import greetings_for
@@ -13,13 +14,17 @@ __all__ = [
     "card_from_text",
     "fill_macros",
     "greetings_for",
+    "is_charx",
     "json_of",
     "lore_for",
+    "missing_assets",
     "parse_card",
     "picture_of",
     "png_of",
     "portrait",
+    "read_assets",
     "read_card",
+    "read_charx",
     "read_lore",
     "write_card",
 ]

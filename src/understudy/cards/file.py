@@ -1,4 +1,4 @@
-"""Character cards in files: JSON, or a PNG picture that carries the card in its text chunks.
+"""Character cards in files: JSON, a PNG picture that carries the card in its text chunks, or CHARX (see `charx`).
 
 A picture has the card as base64 JSON, under `chara` for programs that know V2 and under `ccv3` for those that know
 V3. Where both are there, `ccv3` is the card and `chara` a courtesy to older programs.
@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from understudy.cards.charx import ARCHIVES, charx_of, icon_path, read_charx
 from understudy.cards.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
 from understudy.cards.png import (
     SIGNATURE,
@@ -29,6 +31,7 @@ from understudy.errors import InputError
 
 __all__ = ["LARGEST_FILE", "parse_card", "picture_of", "png_of", "read_card", "write_card"]
 
+FORMS = (".json", ".png", ".charx")
 LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_TEXT = LARGEST_CARD * 4 // 3 + 4  # base64 writes three bytes as four
 KEYWORDS = {1: "chara", 2: "chara", 3: "ccv3"}
@@ -36,31 +39,48 @@ BACKFILLED = "(A V3 card, here in V2 form: a program that reads V3 cards shows a
 
 
 def read_card(path: Path) -> Card:
-    """The card in a JSON or PNG file."""
-    return parse_card(_content(path), path)
+    """The card in a JSON, PNG or CHARX file."""
+    return read_charx(path).card if _is_archive(path) else parse_card(_content(path), path)
 
 
 def parse_card(content: bytes, path: Path | None = None) -> Card:
-    """The card in the content of a JSON or PNG file."""
+    """The card in the content of a JSON, PNG or CHARX file."""
+    if content.startswith(ARCHIVES):
+        return read_charx(content, path).card
     if content.startswith(SIGNATURE):
         return _card_in(parse_png(content, path), path)
     return card_from_json(content, path)
 
 
-def write_card(card: Card, path: Path, picture: Path | bytes | None = None, version: int | None = None) -> None:
-    """Write a card as the file's name says, `.json` or `.png`; a PNG into a copy of `picture` (or a drawn portrait).
+def write_card(
+    card: Card,
+    path: Path,
+    picture: Path | bytes | None = None,
+    version: int | None = None,
+    assets: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write a card as the file's name says, `.json`, `.png` or `.charx`.
 
-    A card stays in its version, but for V1, which becomes V2 unless version 1 is asked for.
+    A PNG goes into a copy of `picture`, a CHARX file has it as its main icon (else a portrait is drawn) and `assets`
+    beside the card. A card stays in its version, but for V1, which becomes V2 unless version 1 is asked for, and for
+    CHARX, where it is V3.
     """
     form = path.suffix.lower()
-    if form not in (".json", ".png"):
-        raise InputError("cards are written as .json or .png: give the file one of these endings", path)
+    if form not in FORMS:
+        raise InputError("cards are written as .json, .png or .charx: give the file one of these endings", path)
+    if form == ".charx" and version not in (None, 3):
+        raise InputError("a CHARX file holds a V3 card: ask for version 3, or write .png or .json", path)
     card = in_version(card, version or max(card.version, 2))
     if form == ".json":
-        content = json_of(card) + b"\n"
+        _replace(path, json_of(card) + b"\n")
+        return
+    picture_path = picture if isinstance(picture, Path) else None
+    own = _content(picture) if isinstance(picture, Path) else picture
+    if form == ".png":
+        content = png_of(card, own, picture_path)
     else:
-        picture_path = picture if isinstance(picture, Path) else None
-        content = png_of(card, _content(picture) if isinstance(picture, Path) else picture, picture_path)
+        drawn = None if icon_path(card, assets or ()) else portrait(card.name)
+        content = charx_of(card, _checked(own, picture_path) or drawn, assets)
     _replace(path, content)
 
 
@@ -70,9 +90,7 @@ def png_of(card: Card, picture: bytes | None = None, path: Path | None = None) -
     A V3 card is put in under both names, a V2 card under `chara` alone: every program reads that, and a V3 form
     beside it would be taken for the card when it is read again.
     """
-    if picture is not None and not picture.startswith(SIGNATURE):
-        raise InputError("is not a PNG picture: convert it to PNG first", path)
-    png = parse_png(portrait(card.name) if picture is None else picture, path)
+    png = parse_png(_checked(picture, path) or portrait(card.name), path)
     forms = [_backfilled(card), card] if card.version == 3 else [card]
     carried = [_carried(form) for form in forms]
     other_chunks = [chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values()]
@@ -80,11 +98,27 @@ def png_of(card: Card, picture: bytes | None = None, path: Path | None = None) -
 
 
 def picture_of(content: bytes, path: Path | None = None) -> bytes | None:
-    """The picture that a card came in, without the card; None for a card in JSON."""
+    """The picture that a card came in, without the card, or the icon beside it; None for a card in JSON."""
+    if content.startswith(ARCHIVES):
+        return read_charx(content, path).icon
     if not content.startswith(SIGNATURE):
         return None
     png = parse_png(content, path)
     return bytes_of(chunk for chunk in png.chunks if _named(chunk) not in KEYWORDS.values())
+
+
+def _checked(picture: bytes | None, path: Path | None) -> bytes | None:
+    if picture is not None and not picture.startswith(SIGNATURE):
+        raise InputError("is not a PNG picture: convert it to PNG first", path)
+    return picture
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(max(ARCHIVES, key=len))).startswith(ARCHIVES)
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}", path) from error
 
 
 def _card_in(png: Png, path: Path | None) -> Card:

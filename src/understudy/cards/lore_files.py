@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from understudy.cards.charx import ARCHIVES
 from understudy.cards.document import card_of, one_line, whole_characters
 from understudy.cards.file import LARGEST_FILE, parse_card
 from understudy.cards.lorebook import POSITIONS
@@ -62,7 +63,7 @@ def read_lore(path: Path) -> tuple[LoreEntry, ...]:
 
 
 def parse_lore(content: bytes, path: Path | None = None) -> tuple[LoreEntry, ...]:
-    if content.startswith(SIGNATURE):
+    if content.startswith((SIGNATURE, *ARCHIVES)):
         document: Any = parse_card(content, path).document
     else:
         try:

@@ -17,12 +17,16 @@ from understudy.cli.show import clean, print_json, shows_letters
 from understudy.errors import InputError
 from understudy.export import (
     Addressees,
+    export_convokit,
     export_folder,
     export_fountain,
     export_jsonl,
     export_markdown,
+    export_messages,
     export_parquet,
     export_positions,
+    export_sharegpt,
+    export_sillytavern,
 )
 from understudy.readers import read, sources_of
 from understudy.readers.positions import digest_of
@@ -32,18 +36,26 @@ from understudy.storyfile import Story
 
 __all__ = ["export"]
 
-TEXT_WRITERS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_fountain, "markdown": export_markdown}
+FOLDERS = {"folder": export_folder, "convokit": export_convokit}
+SCRIPTS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_fountain, "markdown": export_markdown}
+CHATS = {"sharegpt": export_sharegpt, "messages": export_messages, "sillytavern": export_sillytavern}
+POSITIONS = "positions"
+FORMATS = ["jsonl", "parquet", *FOLDERS, *SCRIPTS, *CHATS, POSITIONS]
 
 
 @click.command(short_help="Write a story out, for other programs or as scripts.")
 @story_argument
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "parquet", "folder", "fountain", "markdown", "positions"]),
-    default="jsonl", show_default=True,
-    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a screenplay in Fountain, a Markdown "
-    "dialogue, or who speaks where without the text.",
+    "--format", "form", type=click.Choice(FORMATS), default="jsonl", show_default=True,
+    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a ConvoKit corpus (a folder), a "
+    "screenplay in Fountain, a Markdown dialogue, chats, or who speaks where without the text.",
 )  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON lines: stdout).")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON and chats: stdout)."
+)
+@click.option(
+    "--as", "character", metavar="NAME", help="Chats: from whose chair; NAME's turns are the assistant's (`gpt`)."
+)
 @click.option(
     "--addressees", is_flag=True, help="JSON lines: add whom each line is said to, `to: {name: probability}`."
 )
@@ -55,10 +67,11 @@ TEXT_WRITERS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_f
 @annotated_option
 @json_option
 def export(
-    story: str, form: str, output: Path | None, addressees: bool, texts: tuple[Path, ...], force: bool, annotated: bool,
-    as_json: bool,
+    story: str, form: str, output: Path | None, character: str | None, addressees: bool, texts: tuple[Path, ...],
+    force: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write out a story: one row a line {moment, scene, speaker, text, source}, or scripts that read back the same.
+    """Write out a story: one row a line {moment, scene, speaker, text, source}, scripts that read back the same, or
+    conversations for other programs: ConvoKit's, ShareGPT's, messages by role, SillyTavern's.
 
     \b
     Examples:
@@ -68,26 +81,31 @@ def export(
         understudy export demo --format markdown -o demo.md
         understudy export demo --format folder -o my-demo
         understudy export demo --format fountain -o demo.fountain
+        understudy export demo --format convokit -o my-corpus
+        understudy export demo --format sharegpt --as Zita -o zita.jsonl
         understudy export emma.txt --format positions -o emma.positions.jsonl
 
     Positions hold who speaks, when, and who is there, by offsets into the text and without a word of it; whoever has
     the same text reads them back with `understudy read emma.positions.jsonl --text emma.txt`.
     """
-    if output is None and (form != "jsonl" or as_json):
+    if output is None and (form not in ("jsonl", *CHATS) or as_json):
         raise click.UsageError("say with -o where it should be written")
     if addressees and form != "jsonl":
         raise click.UsageError("--addressees goes with --format jsonl")
-    if texts and form != "positions":
+    if texts and form != POSITIONS:
         raise click.UsageError("--text goes with --format positions")
+    if character is not None and form not in CHATS:
+        raise click.UsageError(f"--as goes with --format {', '.join(CHATS)}")
     opened = read_showing(story, annotated=annotated)
+    chair = None if character is None else opened.character(character).name
     reader = _addressees(opened) if addressees else None
     if output is None:
-        export_jsonl(opened, sys.stdout, not shows_letters(), reader)
+        _write_lines(opened, form, sys.stdout, chair, reader, not shows_letters())
         return
-    if form != "folder":
+    if form not in FOLDERS:
         existing_refused(output, force, sources_of(story)[0])
-    sources = _source_texts(opened, story, texts) if form == "positions" else {}
-    lines = _write(opened, form, output, reader, sources)
+    sources = _source_texts(opened, story, texts) if form == POSITIONS else {}
+    lines = _write(opened, form, output, chair, reader, sources)
     if as_json:
         print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})
     else:
@@ -140,22 +158,36 @@ def _lines(story: Story) -> Iterator[tuple[Moment, str | None, str]]:
     return ((line.moment, line.speaker, line.text) for scene in story.scenes() for line in scene.lines)
 
 
-def _write(story: Story, form: str, output: Path, addressees: Addressees | None, sources: Mapping[str, Path]) -> int:
-    if form == "folder":
-        return export_folder(story, output)
+def _write(
+    story: Story,
+    form: str,
+    output: Path,
+    chair: str | None,
+    addressees: Addressees | None,
+    sources: Mapping[str, Path],
+) -> int:
+    if form in FOLDERS:
+        return FOLDERS[form](story, output)
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")  # an interrupted export leaves the old file
     try:
         if form == "parquet":
             lines = export_parquet(story, partial)
-        elif form == "positions":
+        elif form == POSITIONS:
             lines = _write_positions(story, partial, sources)
         else:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                if form in TEXT_WRITERS:
-                    lines = TEXT_WRITERS[form](story, stream)
-                else:
-                    lines = export_jsonl(story, stream, addressees=addressees)
+                lines = _write_lines(story, form, stream, chair, addressees)
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)
     return lines
+
+
+def _write_lines(
+    story: Story, form: str, stream: IO[str], chair: str | None, addressees: Addressees | None, ascii_only: bool = False
+) -> int:
+    if form in CHATS:
+        return CHATS[form](story, stream, chair, ascii_only)
+    if form in SCRIPTS:
+        return SCRIPTS[form](story, stream)
+    return export_jsonl(story, stream, ascii_only, addressees)

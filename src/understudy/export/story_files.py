@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from understudy.errors import InputError, MissingExtra
+from understudy.export.folders import new_folder
 from understudy.story import Moment, Scene, Schema
 from understudy.storyfile import Story
 from understudy.storyfile.found import FOUND
@@ -31,25 +32,13 @@ def export_folder(story: Story, folder: Path) -> int:
 
     What was found in the text goes with them in a found.toml: it is not what an author wrote.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("is there already and not an empty folder: name a new one", folder)
     if story.count()[0] == 0:
         raise InputError(f"'{story.title}' has no scenes, so there is no script to write", folder)
-    partial = folder.with_name(f".{folder.name}.partial")
-    partial.mkdir(parents=True)
-    try:
+    with new_folder(folder) as partial:
         count = _write_scripts(story, partial)
         (partial / CAST_FILE).write_text("\n".join(_cast_lines(story)) + "\n", encoding="utf-8")
         if story.found_file is not None and story.found_file.exists():
             (partial / FOUND).write_bytes(story.found_file.read_bytes())
-        if folder.exists():
-            folder.rmdir()
-        os.replace(partial, folder)
-    finally:
-        if partial.exists():
-            for path in partial.iterdir():
-                path.unlink()
-            partial.rmdir()
     return count
 
 

@@ -18,6 +18,7 @@ from understudy.quotations.usage import Usage
 __all__ = ["join_names"]
 
 MOST_NAMESAKES = 50  # people of one name who are asked whether another form of it is theirs
+HARDLY = 0.1  # of the mentions of the one of a surname who is mentioned most
 MOSTLY_GIVEN = 2  # a name that stands twice as often after Mr. or last is a surname: Colonel Fitzwilliam
 
 
@@ -115,10 +116,14 @@ class _Joining:
             and not self._evidence.is_daughter(person, title)
             and not self._evidence.has_namesake(person, form, wives)
         ]
-        self._join(self._evidence.eldest(same, title), form, Namesakes(surname=name))
+        self._join(self._evidence.eldest(same, form), form, Namesakes(surname=name))
 
     def bare_surname(self, form: NameForm, surname: str) -> None:
-        """'Darcy', 'Cohn'."""
+        """'Darcy', 'Cohn'. Where it is hardly used, nobody can tell which of several of a surname is meant."""
+        bearers = self._by_surname[surname]
+        most = max((person.usage.count for person in bearers), default=0)
+        if len(bearers) > 1 and self._usage.forms[form].count < HARDLY * most:
+            return
         same = [person for person in self._by_surname[surname] if self._evidence.may_be(person, form)]
         if self._usage.forms[form].narrated > FEW:  # a wife's surname by itself is her husband
             same = [person for person in same if not _is_married(person, self._lexicon)]

@@ -42,15 +42,15 @@ def find_cast(prose: Prose) -> tuple[NovelCharacter, ...]:
     people.sort(key=lambda person: -person.usage.count)
     is_told_by_somebody = is_first_person(prose)
     narrator = narrator_among(people) if is_told_by_somebody else None
-    nameless, epithets = _assign_epithets(speaking_epithets(prose, lexicon), people, lexicon)
+    nameless, by_person = _assign_epithets(speaking_epithets(prose, lexicon), people, lexicon)
     cast = [
         NovelCharacter(
             (name := _name(person, usage, lexicon)),
-            _aliases(name, person, epithets[id(person)], usage),
+            _aliases(name, person, by_person[index], usage),
             gender_of(person.forms, usage, lexicon),
             person is narrator,
         )
-        for person in people
+        for index, person in enumerate(people)
     ]
     if is_told_by_somebody and narrator is None:
         cast.append(NovelCharacter(NARRATOR, is_narrator=True))
@@ -92,19 +92,19 @@ def _aliases(name: str, person: Namesakes, epithets: Iterable[str], usage: Usage
 def _assign_epithets(
     epithets: Iterable[Epithet], people: Sequence[Namesakes], lexicon: Lexicon
 ) -> tuple[list[Epithet], Mapping[int, list[str]]]:
-    """Those who are nobody else; and, by the id of a person, those of the only one with a title: 'the colonel'."""
-    bearers: dict[str, list[Namesakes]] = defaultdict(list)
+    """Those who are nobody else; and, by the index of a person, their own: 'the colonel' is the only one there is."""
+    bearers: dict[str, set[int]] = defaultdict(set)
     usual = lexicon.civil | lexicon.maiden | lexicon.married
-    for person in people:
+    for index, person in enumerate(people):
         for title in {bare_title(form) for form in person.forms if form.title} - usual:
-            bearers[lexicon.title_words.get(title, title.lower())].append(person)
+            bearers[lexicon.title_words.get(title, title.lower())].add(index)
     names = {word for person in people for form in person.forms for word in form.words}
     nameless: list[Epithet] = []
     by_person: dict[int, list[str]] = defaultdict(list)
     for epithet in epithets:
-        owners = bearers.get(epithet.noun.lower(), [])
+        owners = bearers[epithet.noun.lower()]
         if len(owners) == 1:
-            by_person[id(owners[0])] += [epithet.name, *epithet.others]
+            by_person[next(iter(owners))] += [epithet.name, *epithet.others]
         elif epithet.is_somebody(lexicon) and epithet.noun.split()[-1] not in names:
             nameless.append(epithet)
     return nameless, by_person

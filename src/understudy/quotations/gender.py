@@ -1,9 +1,13 @@
-"""A person's gender: from titles, else from the pronouns that follow their names, else from a first name."""
+"""A person's gender, by the first of these that tells it.
+
+titles that have one (Mrs.) > many pronouns after the names > first names > some clear pronouns > titles that men
+bear more often (Captain) > any pronouns
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from understudy.quotations.lexicon import Lexicon, given_names
 from understudy.quotations.names import NameForm
@@ -11,36 +15,45 @@ from understudy.quotations.usage import Usage
 
 __all__ = ["gender_of"]
 
-MANY, CLEAR = 12, 0.75  # pronouns, and their share of one gender, that outweigh what a first name usually tells
-LIKELY = 0.55  # share that decides where no first name tells
+CLEAR, LIKELY = 0.75, 0.55  # share of the pronouns that are of one gender
+MANY, SOME = 12, 4  # pronouns that outweigh a first name, and a title
 
 
-def gender_of(forms: Iterable[NameForm], usage: Usage, lexicon: Lexicon, least: int = 1) -> str:
-    """'m', 'f' or '' where nothing tells, or fewer than the `least` pronouns.
+def gender_of(forms: Collection[NameForm], usage: Usage, lexicon: Lexicon, least: int = 1) -> str:
+    """'m', 'f' or '' where nothing tells it, or fewer than the `least` pronouns.
 
     Pronouns are weighed by how rare they are after names of this text: where a heroine is on every page, 'he' after a
     name tells more than 'she'.
     """
     titles: Counter[str] = Counter()
-    pronouns: Counter[str] = Counter()
     names: Counter[str] = Counter()
+    pronouns: Counter[str] = Counter()
     for form in forms:
         counts = usage.forms.get(form)
+        count = counts.count if counts else 1
         if form.title:
-            titles[lexicon.titles[form.title.removesuffix(".")]] += counts.count if counts else 1
-        else:
-            names[given_names().genders.get(form.words[0], "")] += counts.count if counts else 1
+            titles[lexicon.titles[form.title.removesuffix(".")]] += count
+        if not form.title or len(form.words) > 1:
+            names[given_names().genders.get(form.words[0], "")] += count
         if counts:
             pronouns.update(counts.pronouns)
     total = pronouns["m"] + pronouns["f"]
-    male = pronouns["m"] / usage.pronouns["m"]
-    female = pronouns["f"] / usage.pronouns["f"]
-    likelier, share = ("m", male) if male > female else ("f", female)
-    share = share / ((male + female) or 1)
-    if titles["m"] != titles["f"]:
-        return "m" if titles["m"] > titles["f"] else "f"
-    if total >= MANY and share >= CLEAR:
-        return likelier
-    if names["m"] != names["f"]:
-        return "m" if names["m"] > names["f"] else "f"
-    return likelier if total >= least and share >= LIKELY else ""
+    male, female = pronouns["m"] / usage.pronouns["m"], pronouns["f"] / usage.pronouns["f"]
+    share = max(male, female) / ((male + female) or 1)
+    likelier = "m" if male > female else "f"
+    is_mens = any(form.title.removesuffix(".") in lexicon.mens_titles for form in forms)
+    votes = (
+        _majority(titles),
+        likelier if total >= MANY and share >= CLEAR else "",
+        _majority(names),
+        likelier if total >= SOME and share >= CLEAR else "",
+        "m" if is_mens else "",
+        likelier if total >= least and share >= LIKELY else "",
+    )
+    return next(filter(None, votes), "")
+
+
+def _majority(votes: Counter[str]) -> str:
+    if votes["m"] == votes["f"]:
+        return ""
+    return "m" if votes["m"] > votes["f"] else "f"

@@ -26,6 +26,8 @@ class Lexicon:
 
     titles: Mapping[str, str]
     """The gender of each: 'm', 'f' or ''."""
+    mens_titles: frozenset[str]
+    """Titles without a gender that men bear more often."""
     civil: frozenset[str]
     maiden: frozenset[str]
     married: frozenset[str]
@@ -106,8 +108,11 @@ def _lexicon(language: str) -> Lexicon:
     kinds, context, common, epithets = table["title_kinds"], table["context"], table["common"], table["epithets"]
     return Lexicon(
         titles={
-            title: gender.replace("any", "") for gender, titles in table["titles"].items() for title in titles.split()
+            title: gender if gender in "mf" else ""
+            for gender, titles in table["titles"].items()
+            for title in titles.split()
         },
+        mens_titles=_words(table["titles"]["usually_m"]),
         civil=_words(kinds["civil"]),
         maiden=_words(kinds["maiden"]),
         married=_words(kinds["married"]),

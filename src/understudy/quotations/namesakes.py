@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from understudy.quotations.gender import gender_of
@@ -51,7 +51,7 @@ class AliasEvidence:
             core(form, lexicon)[-1] for form in usage.forms if form.title and bare_title(form) in lexicon.maiden
         }
 
-    def gender(self, forms: Iterable[NameForm]) -> str:
+    def gender(self, forms: Collection[NameForm]) -> str:
         return gender_of(forms, self._usage, self._lexicon, CERTAIN)
 
     def given_gender(self, given: str) -> str:
@@ -92,12 +92,15 @@ class AliasEvidence:
         often = min(person.usage.narrated, self._usage.forms[form].narrated) > FEW
         return bare_title(form) in self._lexicon.civil and person.given in wives and often
 
-    def eldest(self, people: list[Namesakes], title: str) -> Namesakes | None:
-        """Of those who share a surname, the one who needs no first name with a title."""
+    def eldest(self, people: list[Namesakes], form: NameForm) -> Namesakes | None:
+        """Of those who share a surname, whom narration has no other name for, or who needs no first name."""
         if len(people) > 1:
             most = max(person.usage.count for person in people)
-            plain = [person for person in people if not self._needs_given(person, self.kind(title))]
-            people = [person for person in plain if person.usage.count > RARE * most] or people
+            plain = [person for person in people if not self._needs_given(person, self.kind(bare_title(form)))]
+            plain = [person for person in plain if person.usage.count > RARE * most]
+            nameless = [person for person in people if person.usage.count > 1 and person.usage.narrated <= FEW]
+            is_narrated = self._usage.forms[form].narrated > OFTEN_NARRATED
+            people = (nameless if is_narrated else []) or plain or people
         return max(people, key=lambda person: person.usage.count, default=None)
 
     def is_short_form(self, person: Namesakes, other: Namesakes) -> bool:
@@ -120,7 +123,7 @@ class AliasEvidence:
             form.title and self.kind(bare_title(form)) == kind and person.given in form.words for form in person.forms
         )
 
-    def _genders_clash(self, one: Iterable[NameForm], other: Iterable[NameForm]) -> bool:
+    def _genders_clash(self, one: Collection[NameForm], other: Collection[NameForm]) -> bool:
         genders = {self.gender(one), self.gender(other)} - {""}
         return len(genders) > 1
 

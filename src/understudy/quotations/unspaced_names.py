@@ -103,4 +103,4 @@ def _gender(text: str, name: str, pronouns: tuple[tuple[str, str], ...]) -> str:
         if first:
             votes[first[1]] += 1
     gender = max("mf", key=lambda each: votes[each])
-    return gender if votes[gender] >= LEAST and votes[gender] > 2 * (votes.total() - votes[gender]) else ""
+    return gender if votes[gender] > LEAST and votes[gender] > 2 * (votes.total() - votes[gender]) else ""

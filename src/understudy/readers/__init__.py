@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from understudy.errors import InputError, UnknownFormat
 from understudy.readers import (
     card,
+    convokit,
     docx,
     epub,
     fdx,
@@ -17,10 +18,13 @@ from understudy.readers import (
     hpd,
     ink,
     markdown,
+    messages,
     personachat,
     prose,
     renpy,
     script,
+    sharegpt,
+    sillytavern,
     speeches,
     story_folder,
     subtitles,
@@ -33,6 +37,7 @@ from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.columns import Columns
 from understudy.readers.events import Reader
+from understudy.readers.lorebook import is_lorebook, lorebook_refused
 from understudy.readers.positions import is_positions, positioned_files
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.prose.corrections_file import DoubtfulQuotations
@@ -64,6 +69,8 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 
 READERS: tuple[Reader, ...] = (
     card.READER,
+    epub.READER,
+    docx.READER,
     tei.READER,
     fdx.READER,
     hpd.READER,
@@ -71,6 +78,10 @@ READERS: tuple[Reader, ...] = (
     docx.READER,  # before the workbooks, which a document may hold
     hpd.RELATIONS,
     tvshowguess.READER,
+    sillytavern.READER,
+    convokit.READER,
+    sharegpt.READER,
+    messages.READER,
     speeches.READER,
     personachat.READER,
     fountain.READER,  # before scripts and transcripts: sections and cuts look like theirs
@@ -168,7 +179,9 @@ def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Pat
     path = embedded(str(inputs[0])) or Path(inputs[0])
     if path.is_dir():
         cast_file = path / story_folder.CAST
-        return _in_story_order(story_folder.scripts_in(path)), cast_file if cast_file.is_file() else None, path.name
+        utterances = convokit.utterances_in(path)
+        scripts = [utterances] if utterances else _in_story_order(story_folder.scripts_in(path))
+        return scripts, cast_file if cast_file.is_file() else None, path.name
     if not path.exists():
         raise InputError(f"no such file; '{EMBEDDED[0]}' is the story that comes with Understudy", path)
     return [path], None, path.stem
@@ -198,6 +211,8 @@ def reader_of(source: SourceFile, form: str | None = None, columns: Columns | No
     for reader in readers:
         if reader.recognises(head, source.path):
             return reader
+        if reader is card.READER and is_lorebook(head):
+            raise lorebook_refused(source)
     raise unknown_format(source, [reader.name for reader in readers])
 
 

@@ -111,8 +111,11 @@ class Assembly:
         self._lore.extend((None, entry) for entry in entries)
 
     def check_speakers(self) -> None:
-        """Refuse a story with scenes in which nobody speaks, or only headings seem to."""
-        if self._last_scene:
+        """Refuse a story with scenes in which nobody speaks, or only headings seem to.
+
+        Whom a source declares is no heading, whatever the name.
+        """
+        if self._last_scene and not any(map(self._cast_list.is_declared, self._cast_list.speakers)):
             check_speakers(self._cast_list.speakers, self._form, self._source)
 
     def finish(self, default_title: str) -> None:

@@ -1,9 +1,9 @@
 """Reader of character cards, as tiny stories: somebody with a profile, and a scene for every greeting and example talk.
 
-What is counted are a card's fields and the entries of its lorebook, those that are not empty. Name, description and
-scenario become the cast and the settings, greetings and examples become lines, entries of the lorebook become lore, and
-the rest is listed as unread: it instructs programs or belongs to the card's maker. The story keeps the whole card, and
-its picture, for whoever wants it back.
+What is counted are a card's fields and the entries of its lorebook, those that are not empty, and the assets of a
+CHARX file. Name, description and scenario become the cast and the settings, greetings and examples become lines,
+entries of the lorebook become lore, and the rest is listed as unread: it instructs programs or belongs to the card's
+maker. The story keeps the whole card, and its picture, for whoever wants it back.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from understudy.cards.charx import ARCHIVES, Charx, is_charx, read_charx
 from understudy.cards.document import (
     Card,
     CardNames,
@@ -49,6 +50,7 @@ from understudy.text import LANGUAGES, guess_language
 __all__ = ["READER"]
 
 NOT_STORY = "kept in the card, not part of the story"
+ASSET = "an asset: stays in the CHARX file, the story keeps only a main icon that is a PNG"
 NO_TEXT = "holds no text to read: kept in the card"
 PROFILE = ("description", "personality")
 GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
@@ -59,24 +61,40 @@ MARKS = re.compile(
 LONGEST_SHOWN = 200
 
 
-def recognises(head: bytes, _path: Path) -> bool:
-    """Any PNG, for the card may lie behind the picture; and JSON with fields that only cards have."""
+def recognises(head: bytes, path: Path) -> bool:
+    """Any PNG, for the card may lie behind the picture; a zip file with a card; JSON with fields of cards alone."""
     if head.startswith(SIGNATURE):
         return True
+    if head.startswith(ARCHIVES):
+        return is_charx(path)
     text = head.decode(json.detect_encoding(head), "ignore").lstrip("\ufeff \t\r\n")
     return text.startswith("{") and MARKS.search(text) is not None
 
 
 def events(source: SourceFile) -> Iterator[Event]:
+    charx = _charx(source)
+    card, picture = (charx.card, charx.icon) if charx else _card_and_picture(source)
+    if not card.name:
+        raise source.error("the card has no name: fill in its 'name' field, then read it again")
+    card_story = _CardStory(card, source, picture, charx)
+    source.units = len(card_story.fields)
+    yield from card_story.events()
+
+
+def _charx(source: SourceFile) -> Charx | None:
+    """A CHARX file, which may be large: of its assets only the icon is read."""
+    if not source.head().startswith(ARCHIVES):
+        return None
+    charx = read_charx(source.path)
+    source.progress(source.size)
+    return charx
+
+
+def _card_and_picture(source: SourceFile) -> tuple[Card, bytes | None]:
     if source.size > LARGEST_FILE:
         raise source.error(f"has {source.size:,} bytes, more than a card may ({LARGEST_FILE:,}): make it smaller")
     content = b"".join(source.chunks())
-    card = parse_card(content, source.path)
-    if not card.name:
-        raise source.error("the card has no name: fill in its 'name' field, then read it again")
-    card_story = _CardStory(card, source, picture_of(content, source.path))
-    source.units = len(card_story.fields)
-    yield from card_story.events()
+    return parse_card(content, source.path), picture_of(content, source.path)
 
 
 @dataclass(slots=True)
@@ -101,6 +119,7 @@ class _CardStory:
     card: Card
     source: SourceFile
     picture: bytes | None
+    charx: Charx | None = None
     fields: dict[str, _CardField] = field(init=False)
     names: CardNames = field(init=False)
 
@@ -108,7 +127,8 @@ class _CardStory:
         card = self.card
         fields = {name: value for name, value in card.data.items() if not _empty(value)}
         entries = {f"character_book entry {n}": entry for n, entry in enumerate(card.book, 1) if not _empty(entry)}
-        numbered = enumerate([*fields.items(), *entries.items()], 1)
+        assets = {f"asset {asset.path}": f"{asset.size:,} bytes" for asset in self.charx.assets} if self.charx else {}
+        numbered = enumerate([*fields.items(), *entries.items(), *assets.items()], 1)
         self.fields = {name: _CardField(self.source.at(number), name, value) for number, (name, value) in numbered}
         sample = "\n".join(card.text(name) for name in ("description", "first_mes", "mes_example"))
         language = card.extension("understudy").get("language")
@@ -119,6 +139,7 @@ class _CardStory:
     def events(self) -> Iterator[Event]:
         yield Opening(title=self.names.name, language=self.names.language)
         yield from self._cast()
+        icon = self.fields.get(f"asset {self.charx.icon_path}") if self.charx else None
         yield CardSource(
             self.fields["name"].source,
             self.names.name,
@@ -129,6 +150,7 @@ class _CardStory:
                 json_of(self.card, indent=None).decode(),
                 self.picture,
             ),
+            units=icon.claim() if icon and self.picture else 0,
         )
         yield from self._lore()
         for name in GREETINGS:
@@ -139,7 +161,7 @@ class _CardStory:
             yield SceneStart(scenario.source, self._setting(), units=scenario.claim())
         for unit in self.fields.values():
             if not unit.is_read:
-                reason = NO_TEXT if unit.name in STORY else NOT_STORY
+                reason = NO_TEXT if unit.name in STORY else ASSET if unit.name.startswith("asset ") else NOT_STORY
                 yield Unread(unit.source, _shown(unit.name, unit.value), reason, units=unit.claim())
 
     def _cast(self) -> Iterator[Event]:

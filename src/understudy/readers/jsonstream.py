@@ -1,4 +1,5 @@
-"""JSON a record at a time: the members of one large object, or one document a line; never the whole file at once.
+"""JSON a record at a time: the members of one large object, the elements of one large list, or one document after the
+other; never the whole file at once.
 
 Each record comes with its `RecordLocation`, so that a reader whose records are not in the order of the story can note
 the locations, sort them, and read the records again one by one.
@@ -14,10 +15,19 @@ from typing import Any, NamedTuple, NoReturn
 
 from understudy.readers.source import SourceFile, universal_lines
 
-__all__ = ["LONGEST_RECORD", "SURROGATE", "RecordLocation", "json_lines", "json_members", "read_records_at"]
+__all__ = [
+    "LONGEST_RECORD",
+    "SURROGATE",
+    "RecordLocation",
+    "json_lines",
+    "json_members",
+    "json_records",
+    "read_records_at",
+]
 
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100
+TRIMMED_BYTES = 1 << 19  # what lies behind the window is dropped in pieces: a copy of the rest for each would be slow
 
 MARK = re.compile(rb'["{}\[\],]')
 IN_STRING = re.compile(rb'["\\]')
@@ -69,6 +79,24 @@ def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tu
         if text := raw[mark:].rstrip():
             yield RecordLocation("", number, offset + mark, len(text)), _parsed(source, text, number)
         offset += len(raw)
+
+
+def json_records(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[RecordLocation, Any]]:
+    """The elements of the list that the file is; or its documents, one a line or spread over several."""
+    window = _Window(source, longest)
+    if window.next() != b"[":
+        while not window.is_at_end():
+            at, raw = window.value()
+            yield at, _parsed(source, raw, at.line)
+        return
+    window.expect(b"[")
+    while window.next() != b"]":
+        at, raw = window.value()
+        yield at, _parsed(source, raw, at.line)
+        if window.next() != b"]":
+            window.expect(b",", "a comma or the closing bracket should follow the element before")
+    window.expect(b"]")
+    window.expect_end()
 
 
 def read_records_at(source: SourceFile, locations: Iterable[RecordLocation]) -> Iterator[tuple[RecordLocation, Any]]:
@@ -124,25 +152,27 @@ class _Window:
 
     def next(self) -> bytes:
         """The next character that is no space; it stays where it is."""
-        while True:
-            match = SPACE.match(self._data, self._at)
-            self._go(match.end() if match else self._at)
-            if self._at < len(self._data):
-                return self._data[self._at : self._at + 1]
-            if not self._more():
-                raise self._source.error("breaks off in the middle of the object: the file is cut off", self.line)
+        if self.is_at_end():
+            raise self._source.error("breaks off in the middle of the object: the file is cut off", self.line)
+        return self._data[self._at : self._at + 1]
 
     def expect(self, wanted: bytes, message: str = "is not valid JSON") -> None:
         if self.next() != wanted:
             raise self._source.error(message, self.line)
         self._go(self._at + 1)
 
-    def expect_end(self) -> None:
-        while self._data[self._at :].strip() == b"":
-            self._go(len(self._data))
+    def is_at_end(self) -> bool:
+        while True:
+            match = SPACE.match(self._data, self._at)
+            self._go(match.end() if match else self._at)
+            if self._at < len(self._data):
+                return False
             if not self._more():
-                return
-        raise self._source.error("goes on after the object has ended: it should be one JSON object", self.line)
+                return True
+
+    def expect_end(self) -> None:
+        if not self.is_at_end():
+            raise self._source.error("goes on after the object has ended: it should be one JSON object", self.line)
 
     def value(self) -> tuple[RecordLocation, bytes]:
         """The value that begins here, unparsed. Depth and length are bounded before anything is parsed."""
@@ -173,7 +203,8 @@ class _Window:
             raise self._source.error(f"a record of over {self._longest:,} bytes", self.line)
         location = RecordLocation("", self.line, self._offset + self._at, len(raw))
         self._go(position)
-        self._data, self._offset, self._at = self._data[position:], self._offset + position, 0
+        if position > TRIMMED_BYTES:
+            self._data, self._offset, self._at = self._data[position:], self._offset + position, 0
         return location, raw
 
     def _string_end(self, position: int) -> int:

@@ -309,6 +309,9 @@ class CastList:
         self._shared_scenes.update(combinations(sorted(self._scene_speakers), 2))
         self._scene_speakers.clear()
 
+    def is_declared(self, label: str) -> bool:
+        return fold(label) in self._declared_as
+
     def declare(self, character: Character) -> None:
         """Add a character that the source names itself; a second declaration adds aliases and profile to the first."""
         key = self._declared_as.get(fold(character.name))

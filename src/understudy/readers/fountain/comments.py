@@ -66,10 +66,10 @@ def _without_boneyards(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine 
                 break
             began, at = (number if began is None else None), found + len(mark)
         text = "".join(left)
-        kept = units if text.strip() else 0
+        text_units = units if text.strip() else 0
         if units:
-            yield ScreenplayElement("unread", " ".join(cut).strip(), number, units - kept, key=BONEYARD)
-        yield ScriptLine(number, text if kept else "", kept)
+            yield ScreenplayElement("unread", " ".join(cut).strip(), number, units - text_units, key=BONEYARD)
+        yield ScriptLine(number, text if text_units else "", text_units)
     if began is not None:
         raise UnclosedBoneyard(began)
 

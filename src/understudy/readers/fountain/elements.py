@@ -56,7 +56,7 @@ DIALOGUE = SPOKEN | {"cue", "forced cue"}
 
 def fountain_elements(lines: Iterable[tuple[int, str]]) -> Iterator[ScreenplayElement]:
     """The elements of numbered lines; paragraphs of action and of dialogue are one each."""
-    parser = _Parser()
+    parser = _ElementParser()
     for item, before_blank in _with_next(script_lines(lines)):
         if isinstance(item, ScreenplayElement):
             yield item
@@ -81,7 +81,7 @@ def _with_next(
         yield last, True
 
 
-class _Parser:
+class _ElementParser:
     """One pass over the lines; a paragraph is given out when the next element begins."""
 
     def __init__(self) -> None:

@@ -26,13 +26,13 @@ LONGEST = 1_000_000  # characters of a speech or paragraph
 def screenplay_events(source: SourceFile, outline: Outline, elements: Iterable[ScreenplayElement]) -> Iterator[Event]:
     """The second pass: the stream of events."""
     yield Opening(outline.levels, outline.title)
-    reading = _Reading(source, outline)
+    builder = _EventBuilder(source, outline)
     for element in elements:
-        yield from reading.add(element)
-    yield from reading.close_speech()
+        yield from builder.add(element)
+    yield from builder.close_speech()
 
 
-class _Reading:
+class _EventBuilder:
     """What is open at the place that has been read up to: the section, the scene, the speech."""
 
     def __init__(self, source: SourceFile, outline: Outline) -> None:

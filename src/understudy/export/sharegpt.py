@@ -1,0 +1,65 @@
+"""A story as conversations for training: ShareGPT's form, and messages by role. One JSON object a scene.
+
+    {"id": "2.3", "setting": "The yard", "conversations": [{"from": "Zita", "value": "..."}]}
+    {"id": "2.3", "setting": "The yard", "messages": [{"role": "user", "name": "Zita", "content": "..."}]}
+
+Without a character, `from` is whoever speaks, and everybody is a user. From a character's chair its own turns are
+`gpt` (`assistant`), those of others `human` (`user`), each with the `name` beside the role. Descriptions are `system`.
+The readers `sharegpt` and `messages` read them back as the same scenes; who was there without a word is not kept.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import IO, Any
+
+from understudy.story import Line
+from understudy.storyfile import Story
+
+__all__ = ["export_messages", "export_sharegpt"]
+
+ROLES = frozenset(
+    "human user prompter gpt assistant chatgpt model bot bing bard system developer tool function function_call "
+    "tool_call function_response observation".split()
+)
+"""What a reader takes for a role and not for a name."""
+
+
+def export_sharegpt(story: Story, stream: IO[str], character: str | None = None, ascii_only: bool = False) -> int:
+    """Returns how many lines were written."""
+
+    def turn(line: Line) -> dict[str, str]:
+        if line.speaker is None:
+            return {"from": "system", "value": line.text}
+        if character is None and line.speaker.casefold() not in ROLES:
+            return {"from": line.speaker, "value": line.text}
+        role = "gpt" if line.speaker == character else "human"
+        return {"from": role, "name": line.speaker, "value": line.text}
+
+    count = 0
+    for scene in story.scenes():
+        record = {"id": scene.moment.dotted, "setting": scene.setting, "conversations": list(map(turn, scene.lines))}
+        _write(record, stream, ascii_only)
+        count += len(scene.lines)
+    return count
+
+
+def export_messages(story: Story, stream: IO[str], character: str | None = None, ascii_only: bool = False) -> int:
+    """Returns how many lines were written."""
+
+    def message(line: Line) -> dict[str, str]:
+        if line.speaker is None:
+            return {"role": "system", "content": line.text}
+        role = "assistant" if line.speaker == character else "user"
+        return {"role": role, "name": line.speaker, "content": line.text}
+
+    count = 0
+    for scene in story.scenes():
+        record = {"id": scene.moment.dotted, "setting": scene.setting, "messages": list(map(message, scene.lines))}
+        _write(record, stream, ascii_only)
+        count += len(scene.lines)
+    return count
+
+
+def _write(record: dict[str, Any], stream: IO[str], ascii_only: bool) -> None:
+    stream.write(json.dumps(record, ensure_ascii=ascii_only) + "\n")
