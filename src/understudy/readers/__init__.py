@@ -70,12 +70,10 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 READERS: tuple[Reader, ...] = (
     card.READER,
     epub.READER,
-    docx.READER,
+    docx.READER,  # before the workbooks, which a document may hold
     tei.READER,
     fdx.READER,
     hpd.READER,
-    epub.READER,
-    docx.READER,  # before the workbooks, which a document may hold
     hpd.RELATIONS,
     tvshowguess.READER,
     sillytavern.READER,
