@@ -63,6 +63,12 @@ def test_a_screenplay_reads_back_with_the_same_lines(run: Run, document: Documen
     assert "--force" in run("export", story, "--format", "fountain", "-o", "keys.fountain", status=1).stderr
 
 
+def test_markdown_reads_back_as_the_same_lines(run: Run, story: Path) -> None:
+    assert "11 lines are in keys.md" in run("export", story, "--format", "markdown", "-o", "keys.md").stdout
+    rows = [[json.loads(line) for line in run("export", each).stdout.splitlines()] for each in (story, "keys.md")]
+    assert [{**row, "source": ""} for row in rows[0]] == [{**row, "source": ""} for row in rows[1]]
+
+
 def test_parquet_has_a_row_a_line(run: Run, story: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     run("export", story, "--format", "parquet", "-o", "keys.parquet")

@@ -132,3 +132,14 @@ def test_lines_can_be_encoded_while_they_are_read(run: Run, story: Path) -> None
     run("read", story, "-o", "keys.story", "--encode")
     said = [line.text for scene in Story.open(Path("keys.story")).scenes() for line in scene.lines if line.speaker]
     assert SentenceEncoder().cached(said)[1].all()
+
+
+def test_columns_of_a_table_are_named(document: Document, run: Run) -> None:
+    Path("lines.csv").write_text("Nr;Sprecher;Zeile;Szene\n1;Ivo;Wo?;Kai\n2;Ada;Dort.;Kai\n3;Ivo;Ach.;Haus\n")
+    refused = run("read", "lines.csv", "-o", "a.story", status=1)
+    assert "its columns are Nr, Sprecher, Zeile, Szene" in refused.output
+    assert "--columns speaker=Sprecher,text=Zeile" in refused.output
+    read = document("read", "lines.csv", "-o", "a.story", "--columns", "speaker=Sprecher,text=Zeile,scene=Szene")
+    assert (read["files"][0]["format"], read["scenes"]) == ("csv", 2)
+    assert {entry["name"]: entry["lines"] for entry in read["cast"]} == {"Ivo": 2, "Ada": 1}
+    assert "speaker=NAME" in run("read", "lines.csv", "--columns", "Sprecher", status=2).output

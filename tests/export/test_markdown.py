@@ -78,7 +78,7 @@ TEXTS = st.lists(MARKS | WORDS, min_size=1, max_size=6).flatmap(
 NAMES = TEXTS.filter(lambda name: any(map(str.isalpha, name)))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     names=st.lists(NAMES, min_size=1, max_size=3),
     lines=st.lists(st.tuples(st.integers(-1, 2), TEXTS), min_size=1),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, stands
 from understudy.errors import InputError
-from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.readers.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.readers.speeches import READER
 
 ROWS = [
@@ -56,6 +56,15 @@ def test_other_names_for_the_same_things_and_scenes() -> None:
         (("Ann", "Bob"), "Three."),
         (("Bob",), "Four."),
     ]
+
+
+def test_whom_a_row_is_said_to_is_there() -> None:
+    rows: list[dict[str, object]] = [
+        {"speaker": "Ann", "text": "One.", "to": ["Bob", "everyone"]},
+        {"speaker": "Ann", "text": "Two.", "to": "Bob and Cyril"},
+        {"speaker": "Ann", "text": "Three.", "to": {"Dora": 0.9}},
+    ]
+    assert [one.enter for one in of_kind(read(rows), Movement)] == [("Bob",), ("Cyril",)]
 
 
 def test_a_row_that_is_dated_otherwise_is_listed_as_unread() -> None:

@@ -55,7 +55,7 @@ def recognises(head: bytes, path: Path) -> bool:
     """Two of knots, logic and diverts, or a divert to the end; one of these in a file that is named as one of ink."""
     text = head.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r", "\n")
     named = path.suffix == ".ink"
-    if text.lstrip()[:1] in ("{", "<") and not named:
+    if not named and (text.lstrip()[:1] in ("{", "<") or "```" in text):  # or a page about ink
         return False
     signs = sum(sign.search(text) is not None for sign in (KNOTS, LOGIC, DIVERTS))
     return signs >= (1 if named else 2) or ENDS.search(text) is not None
@@ -160,14 +160,14 @@ class _InkParser:
         if self._words(printed):
             yield from self._content(number, printed, line, units=0)
 
-    def _content(self, number: int, text: str, line: str, reason: str = "a divert", units: int = 1) -> Iterator[Event]:
+    def _content(self, number: int, text: str, line: str, reason: str = "", units: int = 1) -> Iterator[Event]:
         """What is printed: a speech or a description; a line that prints nothing is unread for the `reason`."""
         at = self.source.at(number)
         tag = TAG.search(text)
         bare = text[: tag.start()] if tag else text
         words = self._words(bare)
         if not words or DIVERTS_ONLY.fullmatch(words):
-            yield Unread(at, line[:200], "code" if words else reason, units)
+            yield Unread(at, line[:200], "code" if words else reason or _reason(text), units)
             return
         ends_glued = DIVERT.sub("", bare).rstrip().endswith(GLUE)
         if self.held is not None and (self.held_is_glued or bare.lstrip().startswith(GLUE)):
@@ -199,6 +199,10 @@ class _InkParser:
         self.held_is_glued = False
         if held is not None:
             yield held
+
+
+def _reason(text: str) -> str:
+    return "a divert" if DIVERT.search(text) else "marks without words"
 
 
 READER = Reader("ink", recognises, events)

@@ -96,6 +96,8 @@ def _speakers(value: object) -> tuple[str, ...]:
 
 def _addressees(row: TableRow, columns: Columns) -> tuple[str, ...]:
     value = None if columns.to is None else row.cells.get(columns.to)
+    if isinstance(value, dict):  # probabilities, as `export --addressees` writes them, are guesses
+        return ()
     if isinstance(value, str) and value.startswith("["):
         names = [first or second for first, second in QUOTED.findall(value)]
     else:

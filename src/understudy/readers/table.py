@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,9 +59,25 @@ class _Sample:
         return sum(len(row) == len(self.header) for row in self.rows) / max(len(self.rows), 1)
 
     def columns(self, named: Columns) -> Columns:
-        columns = {name: [row[at] for row in self.rows if at < len(row)] for at, name in enumerate(self.header)}
-        numeric = (name for name, cells in columns.items() if any(cells) and all(map(NUMBER.fullmatch, cells)))
-        return named.completed(self.header, frozenset(numeric))
+        return named.completed(self.header, self._numeric())
+
+    def _numeric(self) -> frozenset[str]:
+        columns = self._cells().items()
+        return frozenset(name for name, cells in columns if any(cells) and all(map(NUMBER.fullmatch, cells)))
+
+    def _cells(self) -> dict[str, list[str]]:
+        return {name: [row[at] for row in self.rows if at < len(row)] for at, name in enumerate(self.header)}
+
+    def suggestion(self, columns: Columns) -> str:
+        """What to name columns that are not known: the longest cells may be the text, words before it the speaker."""
+        taken = {*columns.named().values(), "", *self._numeric()}
+        free = {name: sum(map(len, cells)) for name, cells in self._cells().items() if name not in taken}
+        if columns.text is None and free:
+            text = max(free, key=lambda name: free[name])
+            del free[text]
+        else:
+            text = columns.text or "NAME"
+        return f"speaker={columns.speaker or next(iter(free), 'NAME')},text={text}"
 
     def is_plainly_a_table(self, path: Path) -> bool:
         """Told by its shape alone, where its columns have names of their own."""
@@ -89,7 +106,7 @@ def table_reader(named: Columns | None = None) -> Reader:
                 "is no table: the first line should name the columns, such as speaker,text", source.path
             )
         columns = sample.columns(given)
-        _check(source, sample.header, columns)
+        _check(source, sample, columns)
         others: list[Event] = []
         rows = _rows(source, sample, columns, others)
         for event in row_events(source, rows, lambda _: columns):
@@ -101,17 +118,16 @@ def table_reader(named: Columns | None = None) -> Reader:
     return Reader("csv", recognises, events)
 
 
-def _check(source: SourceFile, header: tuple[str, ...], columns: Columns) -> None:
-    there = ", ".join(name or "(no name)" for name in header)
-    if missing := [column for column in columns.named().values() if column not in header]:
+def _check(source: SourceFile, sample: _Sample, columns: Columns) -> None:
+    there = ", ".join(name or "(no name)" for name in sample.header)
+    if missing := [column for column in columns.named().values() if column not in sample.header]:
         raise source.error(f"has no column {missing[0]!r}; its columns are {there}: name one of these", 1)
     lacking = [kind for kind in ("speaker", "text") if getattr(columns, kind) is None]
     if lacking:
-        free = [name for name in header if name and name not in columns.named().values()]
-        example = ",".join(f"{kind}={name}" for kind, name in zip(lacking, free)) or "speaker=NAME,text=NAME"
+        command = shlex.join(["understudy", "read", source.path.name, "--columns", sample.suggestion(columns)])
         raise UnknownFormat(
             f"is a table, but which column holds the {' and which the '.join(lacking)} cannot be told; its columns are "
-            f"{there}. Say it with --columns, such as: understudy read {source.path.name} --columns {example}",
+            f"{there}. Say it with --columns, such as: {command}",
             source.path,
         )
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from understudy.agents.word_tokens import read_tokens
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import read, reader_of
-from understudy.readers.source import SourceFile
+from understudy.readers import read
 from understudy.storyfile import Story
 from understudy.text import guess_language, pieces
 from understudy.training.dialogues import PERSONAS, dialogues_of, training_file
@@ -25,7 +24,7 @@ def corpus_texts(what: str) -> list[list[str]]:
         return [read_tokens(text) for text in _dialogue_texts(path)]
     if path.is_file() and path.suffix != ".story":
         try:
-            reader_of(SourceFile(path))
+            return _story_texts(read(path))
         except UnknownFormat:
             return _plain_texts(path)
     return _story_texts(read(what))

@@ -3,13 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, stands
 from understudy.readers import read
 from understudy.readers.events import Cue, Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.readers.markdown import READER
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def parsed(text: str) -> list[Event]:
@@ -160,11 +162,13 @@ PIECES = st.sampled_from(
 )
 
 
+@unhurried
 @given(st.lists(PIECES, min_size=1).map("".join).filter(str.strip))
 def test_whatever_stands_there_adds_up(text: str) -> None:
     parsed(text)
 
 
+@unhurried
 @given(damage(b"---\ntitle: x\n---\n# Chapter 1\n\n**Ivo:** One *two*.\n\n_(Ivo leaves)_\n\nA\n---\n**Ada**: Three.\n"))
 def test_a_damaged_file_is_read_or_refused(content: bytes) -> None:
     stands(READER, content or b"\n")

@@ -126,6 +126,15 @@ def test_long_narration_parts_conversations(tmp_path: Path) -> None:
     assert [scene.source.line for scene in of_kind(events, SceneStart)] == [1, 3]
 
 
+def test_a_shorter_silence_is_enough_where_other_people_speak_after_it(tmp_path: Path) -> None:
+    told = "\n\n".join(["The rain went on over the yard, and over the house, and nobody looked out at it."] * 8)
+    talk = '"Well?" asked Odile.\n\n'
+    same = events_of_text(tmp_path, f"{talk}{told}\n\n{talk}")
+    other = events_of_text(tmp_path, f'{talk}{told}\n\n"Well," said Bastien.\n\n{told}\n')
+    assert len(of_kind(same, SceneStart)) == 1
+    assert [scene.source.line for scene in of_kind(other, SceneStart)] == [1, 3]  # the end is told in the last scene
+
+
 def test_a_thought_is_told_not_said(tmp_path: Path) -> None:
     events = events_of_text(tmp_path, '"Well?" asked Odile.\n\n"He is late," thought Odile. "He is always late."\n')
     assert [line.text for line in of_kind(events, Speech)] == ["Well?"]

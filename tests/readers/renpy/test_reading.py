@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, stands
@@ -13,6 +13,8 @@ from understudy.errors import InputError
 from understudy.readers import read
 from understudy.readers.events import CastEntry, Description, Event, Movement, SceneStart, Speech, Unread
 from understudy.readers.renpy import READER
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CAST = 'define e = Character("Eileen", image="eily")\ndefine n = Character(None)\nlabel start:\n'
 
@@ -38,6 +40,7 @@ def told(body: str) -> list[tuple[str, str]]:
         ('e happy -sad @ wet "Well." with vpunch', ("Eileen", "Well.")),
         ('e "Well." (what_size=32) # a comment', ("Eileen", "Well.")),
         ('"Lucy" "Well."', ("Lucy", "Well.")),
+        ('"???""Well."', ("???", "Well.")),
         ('"Ann & Bob" "Well."', ("Ann & Bob", "Well.")),
         ('mystery "Well."', ("mystery", "Well.")),
         ('"Rain."', ("", "Rain.")),
@@ -76,15 +79,17 @@ def test_labels_and_backgrounds_are_scenes_and_pictures_come_and_go() -> None:
     show eily sad
     show logo
     hide eily
-    scene black
+    scene the-quay
     "Two."
+    scene the-quay with fade:
+        zoom 1.0
 label next(x=1):
     "Three."
 """
     events = parsed(body)
-    assert [one.setting for one in of_kind(events, SceneStart)] == ["start, bg room", "black", "next"]
+    assert [one.setting for one in of_kind(events, SceneStart)] == ["start, bg room", "the-quay", "next"]
     assert [(one.enter, one.leave) for one in of_kind(events, Movement)] == [(("Eileen",), ()), ((), ("Eileen",))]
-    assert [one.reason for one in of_kind(events, Unread)] == ["pictures and sound", "pictures and sound"]
+    assert [one.reason for one in of_kind(events, Unread)] == ["pictures and sound"] * 4
 
 
 def test_code_is_listed_as_such() -> None:
@@ -125,6 +130,7 @@ WORDS = st.lists(
 ).map(" ".join)  # fmt: skip
 
 
+@unhurried
 @given(texts=st.lists(WORDS, min_size=1, max_size=5))
 def test_every_word_is_there_as_it_was(texts: list[str]) -> None:
     lines = "".join(f"    e {json.dumps(text, ensure_ascii=False)}\n" for text in texts)
@@ -144,6 +150,7 @@ def test_only_scripts_of_renpy_are_recognised() -> None:
         assert not READER.recognises(other, Path("script.rpy"))
 
 
+@unhurried
 @given(damage(SAMPLES["renpy"][1]()))
 def test_a_damaged_file_is_read_or_refused(content: bytes) -> None:
     stands(READER, content or b"\n")

@@ -11,11 +11,10 @@ Headings that number themselves keep their numbers; others are counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["MarkdownHeading", "Outline", "outline_of"]
+__all__ = ["MarkdownHeading", "Outline", "OutlineSurvey"]
 
 NUMBERED = re.compile(r"([^\W\d_]+)\s+(\d{1,9})\s*(?:(?:[:：.]|[–—-]\s)\s*(.*))?")
 LARGER = frozenset("book volume part season episode act chapter canto day week letter".split())
@@ -51,55 +50,46 @@ class _Depth:
     """What is known of the headings of one depth."""
 
     count: int = 0
-    first: str = ""
-    words: set[str] = field(default_factory=set)
-    ascending: bool = True
+    word: str | None = None
+    """The word they are all numbered by."""
     last: int = 0
 
-    @property
-    def word(self) -> str | None:
-        """The word they are all numbered by."""
-        return next(iter(self.words)) if self.ascending and len(self.words) == 1 else None
+    def add(self, heading: MarkdownHeading) -> None:
+        self.count += 1
+        numbered = heading.numbered()
+        word = numbered[0] if numbered is not None and numbered[1] > self.last else None
+        self.word = word if self.count == 1 or word == self.word else None
+        self.last = numbered[1] if numbered is not None else self.last
 
 
-def outline_of(headings: Iterable[MarkdownHeading]) -> Outline:
-    """One pass over all headings of a file."""
-    known: dict[int, _Depth] = {}
-    first: MarkdownHeading | None = None
-    for heading in headings:
-        first = first or heading
-        _count(known, heading)
-    if first is None:
-        return Outline()
-    title = None
-    depths = sorted(known)
-    if first.depth == depths[0] and known[depths[0]].count == 1 and len(depths) > 1 and not first.numbered():
-        title, depths = first.text, depths[1:]
-    scene_depth = next((depth for depth in depths if known[depth].word == SCENE), None)
-    if scene_depth is None and known[depths[-1]].word not in LARGER:
-        scene_depth = depths[-1]
-    outer = tuple(depth for depth in depths if scene_depth is None or depth < scene_depth)
-    return Outline(
-        _names([known[depth].word for depth in outer]),
-        outer,
-        scene_depth,
-        title,
-        frozenset(depth for depth in depths if known[depth].word is not None),
-    )
+class OutlineSurvey:
+    """Takes the headings of a file one by one; what it keeps does not grow with them."""
 
+    def __init__(self) -> None:
+        self._depths: dict[int, _Depth] = {}
+        self._first: MarkdownHeading | None = None
 
-def _count(known: dict[int, _Depth], heading: MarkdownHeading) -> None:
-    for depth in known:
-        if depth > heading.depth:
-            known[depth].last = 0
-    here = known.setdefault(heading.depth, _Depth(first=heading.text))
-    here.count += 1
-    numbered = heading.numbered()
-    if numbered is None or numbered[1] <= here.last:
-        here.ascending = False
-        return
-    here.words.add(numbered[0])
-    here.last = numbered[1]
+    def add(self, heading: MarkdownHeading) -> None:
+        self._first = self._first or heading
+        for depth, deeper in self._depths.items():
+            if depth > heading.depth:
+                deeper.last = 0
+        self._depths.setdefault(heading.depth, _Depth()).add(heading)
+
+    def outline(self) -> Outline:
+        known, first = self._depths, self._first
+        if first is None:
+            return Outline()
+        title = None
+        depths = sorted(known)
+        if first.depth == depths[0] and known[depths[0]].count == 1 and len(depths) > 1 and not first.numbered():
+            title, depths = first.text, depths[1:]
+        scene_depth = next((depth for depth in depths if known[depth].word == SCENE), None)
+        if scene_depth is None and known[depths[-1]].word not in LARGER:
+            scene_depth = depths[-1]
+        outer = tuple(depth for depth in depths if scene_depth is None or depth < scene_depth)
+        numbered = frozenset(depth for depth in depths if known[depth].word is not None)
+        return Outline(_names([known[depth].word for depth in outer]), outer, scene_depth, title, numbered)
 
 
 def _names(words: list[str | None]) -> tuple[str, ...]:

@@ -16,12 +16,9 @@ with headings, but no emphasised names, may have plain ones: `Odile: You sold it
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from understudy.readers import script
 from understudy.readers.directions import BRACKETED, comings_and_goings
 from understudy.readers.events import (
     CastEntry,
@@ -42,7 +39,17 @@ from understudy.readers.markdown.inline import (
     without_escapes,
 )
 from understudy.readers.markdown.outline import MarkdownHeading
-from understudy.readers.markdown.survey import ATX, FENCE, MarkdownSurvey, bare_line, front_value, survey_of
+from understudy.readers.markdown.recognition import CAST_LIST, recognises
+from understudy.readers.markdown.survey import (
+    ATX,
+    FENCE,
+    UNDERLINE,
+    MarkdownSurvey,
+    bare_line,
+    front_value,
+    survey_of,
+    underlined,
+)
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript.labels import TranscriptStatistics, looks_like_label, read_label
 from understudy.story import Character
@@ -51,42 +58,8 @@ from understudy.text import LANGUAGES
 __all__ = ["READER"]
 
 RULE = re.compile(r"([-*_])(?:\s*\1){2,}")
-CAST_LIST = re.compile(r"(?:cast|characters)\s*:", re.IGNORECASE)
 COMMENT, COMMENT_END = "<!--", "-->"
-FRONT_LINES = 9  # in which the front matter shows that it lists a cast
-SHARE = 10  # at least one line in so many is a speech
 LONGEST_TEXT = 40_000
-
-
-def recognises(head: bytes, path: Path) -> bool:
-    """Lines that begin with an emphasised name; or a heading, and lines that begin with a name."""
-    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
-    text = head.decode(encoding, "replace").removeprefix("\ufeff")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines or lines[0][0] in "{<":
-        return False
-    if lines[0] == "---" and any(CAST_LIST.fullmatch(line) for line in lines[:FRONT_LINES]):
-        return True
-    names: Counter[str] = Counter()
-    plain: Counter[str] = Counter()
-    listed = 0
-    fenced = False
-    for line in lines:
-        bare, is_item = bare_line(line)
-        fenced = fenced != (FENCE.match(line) is not None)
-        if fenced:
-            continue
-        if label := emphasised_label(bare):
-            names[label.raw_name] += 1
-            listed += is_item
-        elif bare and not is_item and (other := read_label(bare)) and looks_like_label(other.name):
-            plain[other.name] += 1
-    said = names.total()
-    if said >= 2 and said * SHARE >= len(lines) and said > plain.total():
-        return said - listed >= 2 or max(names.values()) > 1  # a list of `**terms**: explained` is no dialogue
-    if ATX.fullmatch(lines[0]) is None or plain.total() < 2 or script.READER.recognises(head, path):
-        return False
-    return plain.total() * (SHARE if max(plain.values()) > 1 else 3) >= len(lines)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -105,6 +78,7 @@ class _Paragraph:
     number: int
     raw_name: str | None
     text: str
+    is_plain: bool = False
     units: int = 1
 
     def add(self, text: str) -> None:
@@ -128,7 +102,6 @@ class _MarkdownParser:
     def events(self) -> Iterator[Event]:
         gap = True
         inside: str | None = None  # the mark that ends what is not read
-        below = 0  # the line under a heading
         for number, line in self.source.lines():
             text = line.strip()
             if not text:
@@ -141,11 +114,9 @@ class _MarkdownParser:
                 yield Unread(self.source.at(number), text[:200], "a comment" if mark == COMMENT else "code")
                 ended = COMMENT_END in text if mark == COMMENT else inside is not None and text.startswith(mark)
                 inside = None if ended else mark
-            elif number == below:
-                pass  # the underline was counted with its heading
-            elif depth := self.survey.underlined.get(number):
-                below = number + 1
-                yield from self._heading(number, MarkdownHeading(depth, text), units=2)
+            elif (above := self._underlined(text, gap)) is not None:
+                self.paragraph = None
+                yield from self._heading(above.number, underlined(above.text, text), units=2)
             elif match := ATX.fullmatch(line):
                 yield from self._heading(number, MarkdownHeading(len(match[1]), match[2]), units=1)
             elif RULE.fullmatch(text):
@@ -155,6 +126,13 @@ class _MarkdownParser:
                 yield from self._line(number, text, gap)
                 gap = False
         yield from self._end_scene()
+
+    def _underlined(self, text: str, gap: bool) -> _Paragraph | None:
+        """The one line above, if this one makes it a heading."""
+        above = self.paragraph
+        if gap or above is None or not above.is_plain or above.units > 1 or not UNDERLINE.fullmatch(text):
+            return None
+        return above
 
     def _front(self, number: int, text: str) -> Event:
         at = self.source.at(number)
@@ -174,7 +152,7 @@ class _MarkdownParser:
             yield from self._close()
             yield Unread(self.source.at(number), bare[:200], "a row of a table")
         elif bare:
-            yield from self._begin(number, None, bare)
+            yield from self._begin(number, None, bare, is_plain=bare == text)
         else:
             yield from self._close()
             yield Unread(self.source.at(number), text[:200], "nothing but marks")
@@ -185,20 +163,20 @@ class _MarkdownParser:
         return not apart or (current.raw_name is not None and not current.text)
 
     def _label(self, text: str) -> EmphasisedLabel | None:
-        if self.survey.emphasised:
+        if self.survey.emphasised or text[0] in "*_":
             return emphasised_label(text)
         label = read_label(text)
         if label is None or not looks_like_label(label.name):
             return None
         return EmphasisedLabel(label.name, " ".join([*BRACKETED.findall(label.head), label.text]).strip())
 
-    def _begin(self, number: int, raw_name: str | None, text: str) -> Iterator[Event]:
+    def _begin(self, number: int, raw_name: str | None, text: str, is_plain: bool = False) -> Iterator[Event]:
         yield from self._close()
         if self.rule is not None and self.spoken:
             yield SceneStart(self.source.at(self.rule[0]), "")
             self.scene, self.rule = self.scene + 1, None
         yield from self._unused_rule()
-        self.paragraph = _Paragraph(number, raw_name, text)
+        self.paragraph = _Paragraph(number, raw_name, text, is_plain)
 
     def _close(self) -> Iterator[Event]:
         """Give out the open paragraph."""

@@ -1,4 +1,4 @@
-"""A first pass over a Markdown file: its front matter, its outline, and which lines are underlined headings."""
+"""A first pass over a Markdown file: its front matter, its outline, and whether names are emphasised in it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field
 
 from understudy.readers.markdown.inline import emphasised_label
-from understudy.readers.markdown.outline import MarkdownHeading, Outline, outline_of
+from understudy.readers.markdown.outline import MarkdownHeading, Outline, OutlineSurvey
 from understudy.readers.source import SourceFile
 
-__all__ = ["ATX", "FENCE", "MarkdownSurvey", "bare_line", "front_value", "survey_of"]
+__all__ = ["ATX", "FENCE", "UNDERLINE", "MarkdownSurvey", "bare_line", "front_value", "survey_of", "underlined"]
 
 ATX = re.compile(r" {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*")
 UNDERLINE = re.compile(r"(?:=+|-+)\s*")
@@ -26,7 +26,6 @@ class MarkdownSurvey:
 
     front_end: int = 0
     front: dict[str, str] = field(default_factory=dict)
-    underlined: dict[int, int] = field(default_factory=dict)
     outline: Outline = field(default_factory=Outline)
     emphasised: bool = False
 
@@ -34,8 +33,8 @@ class MarkdownSurvey:
 def survey_of(source: SourceFile) -> MarkdownSurvey:
     survey = MarkdownSurvey()
     survey.front_end, survey.front = _front_matter(source)
-    headings: list[MarkdownHeading] = []
-    above: tuple[int, str] | None = None  # a line that an underline would make a heading
+    headings = OutlineSurvey()
+    above: str | None = None  # a line that an underline would make a heading
     fenced = False
     for number, line in SourceFile(source.path).lines():
         text = line.strip()
@@ -46,21 +45,24 @@ def survey_of(source: SourceFile) -> MarkdownSurvey:
         if fenced or not text:
             above = None
         elif match := ATX.fullmatch(line):
-            headings.append(MarkdownHeading(len(match[1]), match[2]))
+            headings.add(MarkdownHeading(len(match[1]), match[2]))
             above = None
         elif above and UNDERLINE.fullmatch(text):
-            depth = 1 if text[0] == "=" else 2
-            survey.underlined[above[0]] = depth
-            headings.append(MarkdownHeading(depth, above[1]))
+            headings.add(underlined(above, text))
             above = None
         else:
             begins = above is None
             bare, _ = bare_line(text)
             label = emphasised_label(bare)
             survey.emphasised = survey.emphasised or label is not None
-            above = (number, text) if begins and label is None and bare == text and text[0] != "|" else None
-    survey.outline = outline_of(headings)
+            above = text if begins and label is None and bare == text and text[0] != "|" else None
+    survey.outline = headings.outline()
     return survey
+
+
+def underlined(text: str, underline: str) -> MarkdownHeading:
+    """The heading that a line is when there are `===` or `---` right below it."""
+    return MarkdownHeading(1 if underline[0] == "=" else 2, text)
 
 
 def bare_line(text: str) -> tuple[str, bool]:

@@ -59,7 +59,7 @@ class Narrator:
 
     def _quotations_by_conversation(self) -> Iterator[tuple[Conversation, range]]:
         index = 0
-        for conversation in conversations(self.prose):
+        for conversation in conversations(self.prose, self.attributions):
             first = index
             while index < len(self.prose.quotations) and self.prose.quotations[index].paragraph < conversation.last:
                 index += 1

@@ -52,7 +52,7 @@ SAYING = re.compile(
 )
 REST = re.compile(r"\s*(?:\(.*\)\s*|with\s[^:]*|nointeract\s*|id\s+\w+\s*)*(?:#.*)?", re.DOTALL)
 CHOICE = re.compile(r"\s*(?:\(.*\))?\s*(?:if\s.*)?:\s*(?:#.*)?", re.DOTALL)
-SHOWN = re.compile(r"(?:show|scene|hide)\s+((?:[A-Za-z_]\w*)(?:\s+(?!(?:at|as|with|behind|onlayer|zorder)\b)\w+)*)")
+SHOWN = re.compile(r"(?:show|scene|hide)\s+([A-Za-z_][\w-]*(?:\s+(?!(?:at|as|with|behind|onlayer|zorder)\b)[\w-]+)*)")
 SHOWN_TEXT = re.compile(rf"show\s+text\s+({STRING})", re.DOTALL)
 
 CODE_BLOCKS = re.compile(
@@ -117,6 +117,7 @@ class _RenpyParser:
         self.source, self.defined = source, defined
         self.held: Speech | Description | None = None
         self.scene: SceneStart | None = None  # one that nothing was said in yet
+        self.background = ""
         self.shown: set[str] = set()
         self.last_speakers: tuple[str, ...] = ()
         self.statistics = TranscriptStatistics()
@@ -141,6 +142,7 @@ class _RenpyParser:
         if text[0] == "#":
             yield self._unread(statement, "a comment")
         elif match := LABEL.fullmatch(text):
+            self.background = ""
             yield from self._place(statement, match[1], is_label=True)
         elif "Character" in text and (match := CHARACTER.match(text)):
             yield self._declaration(statement, self.defined.names.get(match["id"]))
@@ -222,7 +224,8 @@ class _RenpyParser:
             return
         match = SHOWN.match(statement.text)
         picture = match[1] if match else ""
-        if statement.word == "scene" and picture and not picture.startswith("expression"):
+        if statement.word == "scene" and picture not in ("", self.background) and not picture.startswith("expression"):
+            self.background = picture
             yield from self._place(statement, picture, is_label=False)
             return
         name = self.defined.tags.get(picture.split()[0]) if picture else None

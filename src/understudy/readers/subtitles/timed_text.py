@@ -19,7 +19,7 @@ __all__ = ["TIMES", "Segment", "TimedText", "segments", "times_of"]
 
 TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[,.:](\d{1,3}))?"
 TIMES = re.compile(rf"\s*{TIME}\s*--?>\s*{TIME}(?:\s.*)?")
-VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>")
+VOICE = re.compile(r"<v(?:\.[^\s<>]{0,200})?\s{1,9}([^<>]{0,200})>")
 MARKUP = re.compile(
     r"</?(?:[ibuvsc]|font|ruby|rt|lang|span|p|em|strong)(?:[.\s][^<>]*)?/?>|<(?:\d+:)?\d+:\d+\.\d+>"
     r"|\{\\[^{}]*\}|\{/?[biuy](?::[^{}]*)?\}",
@@ -69,7 +69,7 @@ class TimedText:
 
 def times_of(line: str) -> tuple[float, float] | None:
     """`00:00:01,000 --> 00:00:02,500` in seconds."""
-    match = TIMES.fullmatch(line)
+    match = TIMES.fullmatch(line) if "->" in line else None
     if match is None:
         return None
     hours, minutes, seconds, part, *end = match.groups()
@@ -166,4 +166,6 @@ def _is_described(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return " ".join(html.unescape(MARKUP.sub("", text)).replace("\u200b", "").split())
+    if "<" in text or "{" in text:
+        text = MARKUP.sub("", text)
+    return " ".join(html.unescape(text).replace("\u200b", "").split())
