@@ -73,7 +73,7 @@ def read(
         understudy read friends/*.html -o friends.story
         understudy read my-story/ --unread 20
         understudy read mira.png --lore harbour.json -o mira.story
-        understudy read lines.csv --columns speaker=Sprecher,text=Zeile,scene=Szene
+        understudy read lines.csv --columns speaker=Who,text=Line,scene=Scene
         understudy read emma.positions.jsonl --text emma.txt -o emma.story
     """
     what = paths[0] if len(paths) == 1 else paths

@@ -70,7 +70,7 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 READERS: tuple[Reader, ...] = (
     card.READER,
     epub.READER,
-    docx.READER,
+    docx.READER,  # before the workbooks, which a document may hold
     tei.READER,
     fdx.READER,
     hpd.READER,
