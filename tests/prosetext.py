@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
-from types import ModuleType
 
 import pytest
 
-from understudy import readers
+from understudy.quotations import attribution
 from understudy.quotations.prose import Attribution, Chapter, NovelCharacter, Paragraph, Prose, Quotation, Span
-from understudy.readers.prose import READER as PROSE
+from understudy.readers.prose import reading
 
 __all__ = ["guessed", "prose_of", "stand_in_attribution"]
 
@@ -58,9 +56,5 @@ def stand_in_attribution(monkeypatch: pytest.MonkeyPatch, names: Sequence[str]) 
             attributions.append(Attribution(speaker, 0.9 if speaker else 0.0))
         return attributions
 
-    for module, name, function in (("cast", "find_cast", find_cast), ("attribution", "attribute", attribute)):
-        stand_in = ModuleType(f"understudy.quotations.{module}")
-        setattr(stand_in, name, function)
-        monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
-    if PROSE not in readers.READERS:
-        monkeypatch.setattr(readers, "READERS", (*readers.READERS[:-1], PROSE, readers.READERS[-1]))
+    monkeypatch.setattr(reading, "find_cast", find_cast)
+    monkeypatch.setattr(attribution, "attribute", attribute)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from containers import docx, epub, paragraph
 from understudy.cards.charx import charx_of
 from understudy.cards.document import card_of
 from understudy.cards.file import png_of
@@ -384,6 +385,26 @@ def _workbook() -> bytes:
     return stream.getvalue()
 
 
+def _novel_paragraphs() -> list[tuple[bool, str]]:
+    """(is it a heading, the text) of each paragraph of the novel."""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in PROSE.split("\n\n")[1:]]
+    return [(paragraph.startswith("CHAPTER"), paragraph) for paragraph in paragraphs]
+
+
+def _epub() -> bytes:
+    body = "".join(f"<h2>{text}</h2>" if is_heading else f"<p>{text}</p>" for is_heading, text in _novel_paragraphs())
+    return epub({"cover.xhtml": "<section epub:type='cover'><p>The Quarrel</p></section>", "book.xhtml": body})
+
+
+def _docx() -> bytes:
+    paragraphs = [paragraph(text, "berschrift1" if is_heading else "") for is_heading, text in _novel_paragraphs()]
+    return docx(*paragraphs, title="The Quarrel")
+
+
+def _docx_script() -> bytes:
+    return docx(*(line for line in TRANSCRIPT.replace("noise\nof", "noise of").splitlines() if line))
+
+
 def _lines(rows: Sequence[Mapping[str, object]]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
@@ -416,6 +437,9 @@ SAMPLES: dict[str, Sample] = {
     "TVShowGuess scenes": ("dev.jsonl", lambda: _lines(TVSHOWGUESS)),
     "HPD sessions": ("sessions.json", lambda: json.dumps(HPD, indent=1).encode()),
     "HPD relations (XLSX)": ("book-1_relations.xlsx", _workbook),
+    "epub": ("quarrel.epub", _epub),
+    "docx": ("quarrel.docx", _docx),
+    "docx, script": ("quarrel-script.docx", _docx_script),
     "sillytavern": ("Odile - 2024-7-12@01h31m37s.jsonl", lambda: _lines(SILLYTAVERN)),
     "convokit": ("utterances.jsonl", lambda: _lines(CONVOKIT)),
     "sharegpt": ("quarrels.json", lambda: json.dumps(SHAREGPT, indent=1).encode()),

@@ -46,9 +46,9 @@ FORMATS = ["jsonl", "parquet", *FOLDERS, *SCRIPTS, *CHATS, POSITIONS]
 @click.command(short_help="Write a story out, for other programs or as scripts.")
 @story_argument
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="jsonl", show_default=True,
-    help="JSON lines, a Parquet table, a folder of scripts with a cast.toml, a ConvoKit corpus (a folder), a "
-    "screenplay in Fountain, a Markdown dialogue, chats, or who speaks where without the text.",
+    "--format", "form", type=click.Choice(FORMATS), metavar="FORMAT", default="jsonl", show_default=True,
+    help=f"One of {', '.join(FORMATS)}: JSON lines, a Parquet table, a folder of scripts with a cast.toml, a ConvoKit "
+    "corpus (a folder), a screenplay, a Markdown dialogue, chats, or who speaks where without the text.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON and chats: stdout)."

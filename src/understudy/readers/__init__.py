@@ -70,7 +70,7 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 READERS: tuple[Reader, ...] = (
     card.READER,
     epub.READER,
-    docx.READER,
+    docx.READER,  # before the workbooks, which a document may hold
     tei.READER,
     fdx.READER,
     hpd.READER,
@@ -211,6 +211,8 @@ def reader_of(source: SourceFile, form: str | None = None, columns: Columns | No
             return reader
         if reader is card.READER and is_lorebook(head):
             raise lorebook_refused(source)
+    if columns is not None:
+        raise UnknownFormat("is neither a table nor JSON lines, so that it has no columns to name", source.path)
     raise unknown_format(source, [reader.name for reader in readers])
 
 

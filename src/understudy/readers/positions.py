@@ -31,15 +31,14 @@ from understudy.readers.events import (
 )
 from understudy.readers.extracted import ExtractedText
 from understudy.readers.position_rows import PositionRow, position_rows
+from understudy.readers.prose.line_text import narration_text, spoken_text, unattributed_text
 from understudy.readers.source import SourceFile
 from understudy.story import Character
-from understudy.storyfile import Spans
 
 __all__ = ["PositionedFile", "digest_of", "is_positions", "positioned_files", "text_of"]
 
 VERSION = 1
 MARK = b'{"positions":'
-UNSPOKEN = "“{}”"  # what nobody could be named for is told, in marks
 EXTRACTED = {"epub": epub_text, "docx": docx_text}
 
 
@@ -241,10 +240,14 @@ def _scene(source: SourceFile, row: PositionRow, texts: _SourceTexts, present: t
 
 def _line(source: SourceFile, row: PositionRow, text: str, texts: _SourceTexts) -> Speech | Description:
     spans = row.spans(len(text))
-    said = _cut(text, spans) if spans else _at(row, texts.lines)
-    marked = UNSPOKEN.format(said)
-    if spans and "speaker" not in row and len(marked) == row.number("chars"):
-        said = marked
+    if not spans:
+        said = _at(row, texts.lines)
+    elif "speaker" in row:
+        said = spoken_text(text, spans)
+    else:
+        said = narration_text(text, spans)
+        if len(said) != row.number("chars"):
+            said = unattributed_text(text, spans)
     if len(said) != row.number("chars"):
         raise row.error("what stands at this position is of another length: another version of Understudy wrote it")
     at = source.at(row.number("line"))
@@ -262,10 +265,6 @@ def _at(row: PositionRow, texts: Mapping[int, list[str]]) -> str:
 
 def _difference(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in others)
-
-
-def _cut(text: str, spans: Spans) -> str:
-    return " ".join(" ".join(text[start:end].split()) for start, end in spans)
 
 
 def _one_line(text: str) -> str:

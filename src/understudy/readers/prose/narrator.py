@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from understudy.quotations.lexicon import lexicon_of
 from understudy.quotations.paragraphs import is_scene_break
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Quotation, Span
 from understudy.quotations.speech import is_thought
 from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.names import is_group
+from understudy.readers.prose.line_text import narration_text, spoken_text, unattributed_text
 from understudy.readers.prose.narration import narrated
 from understudy.readers.prose.scenes import Conversation, conversations
 from understudy.readers.source import SourceFile
@@ -18,7 +19,6 @@ from understudy.story import Source
 
 __all__ = ["Narrator"]
 
-EMPHASIS = re.compile(r"(?<!\w)_([^_]{1,300})_(?!\w)")
 SHOWN = 200  # characters of what is not read
 
 
@@ -33,6 +33,7 @@ class Narrator:
         attributions: Sequence[Attribution],
     ) -> None:
         self.source, self.prose, self.attributions = source, prose, attributions
+        self.verbs = lexicon_of(prose.text, prose.language).speech_verbs
         self.narrators = tuple(person.name for person in cast if person.is_narrator)
         starts = [0]
         while (end := prose.text.find("\n", starts[-1])) >= 0:
@@ -99,35 +100,30 @@ class Narrator:
             return
         events: list[Event] = []
         begin = said[0].span.start
-        if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)]):
+        if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)], self.verbs):
             events.append(self._description(before, units))
         ends = [*(quotation.span.start for quotation in said[1:]), whole.end]
         for index, quotation, end in zip(heard, said, ends):
             events.append(self._line(quotation, self.attributions[index], 0 if events else units))
             parts = [*quotation.parts, Span(end, end)] if end < whole.end else list(quotation.parts)
-            if after := narrated(self.prose.text, Span(begin, end), parts):
+            if after := narrated(self.prose.text, Span(begin, end), parts, self.verbs):
                 events.append(self._description(after, 0))
             begin = end
         yield from events
 
     def _line(self, quotation: Quotation, attribution: Attribution, units: int) -> Event:
         """A line of whoever says it. What nobody could be proposed for is told, in marks: it makes no character."""
-        text, at = _plain(self.prose.said(quotation)), self._at(quotation.span.start)
+        text, parts, at = self.prose.text, quotation.parts, self._at(quotation.span.start)
         if attribution.speaker is None:
-            return Description(at, f"“{text}”", units=units, spans=quotation.parts)
-        return Speech(at, (attribution.speaker,), text, units, quotation.parts, attribution.confidence)
+            return Description(at, unattributed_text(text, parts), units=units, spans=parts)
+        return Speech(at, (attribution.speaker,), spoken_text(text, parts), units, parts, attribution.confidence)
 
     def _description(self, spans: Sequence[Span], units: int) -> Description:
-        text = " ".join(" ".join(self.prose.text[start:end].split()) for start, end in spans)
-        return Description(self._at(spans[0].start), _plain(text), units=units, spans=tuple(spans))
+        text = narration_text(self.prose.text, spans)
+        return Description(self._at(spans[0].start), text, units=units, spans=tuple(spans))
 
     def _at(self, position: int) -> Source:
         return self.source.at(bisect_right(self._line_starts, position))
 
     def _units(self, span: Span) -> int:
         return sum(1 for line in self.prose.text[span.start : span.end].split("\n") if line and not line.isspace())
-
-
-def _plain(text: str) -> str:
-    """Without the underscores that stand for italics in plain text."""
-    return EMPHASIS.sub(r"\1", text)
