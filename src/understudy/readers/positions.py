@@ -174,7 +174,7 @@ class _PositionsReader:
         prose: Prose | None = None
         if all("spans" in row for row in rows if "moment" in row):  # nobody's lines have to be worked out anew
             extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
-            prose = parse_prose(extracted.text, headings=extracted.headings, title=extracted.title)
+            prose = parse_prose(extracted.text, extracted.language, extracted.headings, extracted.title)
         texts = self._texts_by_line(source, form) if prose is None else _chapter_titles(prose)
         scene: PositionRow | None = None
         present: tuple[str, ...] = ()
