@@ -197,6 +197,13 @@ def test_a_path_out_of_the_archive_is_only_a_name(book: Book, tmp_path: Path) ->
     assert left_out(extracted) == [("is in the reading order, but not in the archive", 1)]
 
 
+def test_a_list_of_contents_that_would_fill_the_memory_is_refused(book: Book) -> None:
+    content = bytearray(epub({"a.xhtml": "<p>x</p>"}))
+    content[-10:-6] = (2**31).to_bytes(4, "little")  # how long it says its list is
+    with pytest.raises(InputError, match="more than 10,000 files"):
+        book(bytes(content))
+
+
 def test_a_document_that_is_named_many_times_is_read_once(book: Book) -> None:
     assert book(epub({"a.xhtml": "<p>once</p>"}, spine=["a.xhtml"] * 1000)).text == "once"
 
