@@ -127,8 +127,17 @@ def test_named_keys_of_json_lines_are_read(tmp_path: Path) -> None:
         ("Ann", "Eins."),
         ("Bob", "Zwei."),
     ]
+    with pytest.raises(UnknownFormat, match=r"JSON with the keys 'wer', 'was'.*--columns speaker=KEY"):
+        read(path)
     with pytest.raises(InputError, match=r"no key 'wen'; its keys are 'wer', 'was'"):
         read(path, columns={"speaker": "wen", "text": "was"})
+
+
+def test_columns_are_for_tables(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("Ann: One.\nBob: Two.\n")
+    with pytest.raises(UnknownFormat, match="neither a table nor JSON lines"):
+        read(path, columns={"speaker": "a", "text": "b"})
 
 
 def test_a_quote_that_does_not_end_is_an_error_with_its_row() -> None:
@@ -147,6 +156,7 @@ def test_a_quote_that_does_not_end_is_an_error_with_its_row() -> None:
         "# A heading, with a comma\nAnn: One, two.\n",
         '{"speaker": "Ann", "text": "One."}\n',
         "speaker,text\n",
+        "| speaker | text |\n|---|---|\n| Ann | One. |\n",
         "1 hello\tthere\n",
         "",
     ],

@@ -22,6 +22,7 @@ from understudy import __version__
 from understudy.cli.bench import bench
 from understudy.cli.bench_chats import judged_chats
 from understudy.cli.bench_hpd import hpd
+from understudy.cli.bench_novels import novels
 from understudy.cli.bench_people import people
 from understudy.cli.bench_talk import guard, talk
 from understudy.cli.card import card
@@ -131,6 +132,7 @@ for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
 bench.add_command(talk)
 bench.add_command(guard)
 bench.add_command(people)
+bench.add_command(novels)
 bench.add_command(judged_chats)
 bench.add_command(hpd)
 for command in (

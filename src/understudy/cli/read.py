@@ -63,7 +63,8 @@ def read(
     """Read scripts into one story file.
 
     PATHS are the scripts of one story, or one story folder (scripts and a cast.toml). Formats are recognised by
-    content: transcripts as text or HTML, plays in TEI XML, Understudy's own scripts, character cards and more.
+    content: transcripts as text or HTML, plays in TEI XML, Understudy's own scripts, tables, subtitles, Markdown
+    dialogues, Ren'Py, ink, character cards and more.
 
     Every source line is accounted for: a line of dialogue, a description, a heading, or unread with a reason.
 

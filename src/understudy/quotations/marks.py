@@ -85,6 +85,8 @@ def convention_of(text: str, paragraphs: Iterable[Span]) -> Convention:
     used = {family for family, often in starts.items() if often >= WITHIN * most}
     if {"double", "single"} <= used:  # the rarer of the two is nested in the other
         used.remove("single" if starts["double"] >= starts["single"] else "double")
+    if "single" in used:  # its closing mark is an apostrophe too: it is read apart from the others
+        used &= {"single", "dash"}
     if {"guillemets", "inverted"} <= used:
         used.remove("inverted" if starts["guillemets"] >= starts["inverted"] else "guillemets")
     if used == {"dash"} and starts["dash"] < 3:
@@ -98,9 +100,7 @@ def marked_parts(text: str, paragraph: Span, convention: Convention, pending: bo
     if convention.dash and text[start] in DASHES:
         return [Marked(part) for part in dash_parts(text, paragraph)]
     closers = convention.closers
-    tokens = list(_pattern(convention).finditer(text, start, end))
-    if not tokens:
-        return []
+    tokens = _pattern(convention).finditer(text, start, end)
     if "single" in convention.families:
         return _single(text, paragraph, [match.start() for match in tokens])
     parts: list[Marked] = []
@@ -119,21 +119,23 @@ def marked_parts(text: str, paragraph: Span, convention: Convention, pending: bo
         elif mark in closing:
             depth -= 1
             if not depth:
-                parts.append(Marked(Span(opened, position)))
+                if not _is_blank(text, opened, position):
+                    parts.append(Marked(Span(opened, position)))
                 opened = None
         elif mark in closers and closers[mark] == closing:
             if nests:
                 depth += 1
             else:  # the closing mark is missing
-                parts.append(Marked(Span(opened, position)))
+                if not _is_blank(text, opened, position):
+                    parts.append(Marked(Span(opened, position)))
                 opened = position + 1
-    if opened is not None:
+    if opened is not None and not _is_blank(text, opened, end):
         parts.append(Marked(Span(opened, end), is_open=True))
-    return [
-        part
-        for part in parts
-        if not text[part.span.start : part.span.end].isspace() and part.span.start < part.span.end
-    ]
+    return parts
+
+
+def _is_blank(text: str, start: int, end: int) -> bool:
+    return start >= end or text[start:end].isspace()
 
 
 _PATTERNS: dict[frozenset[str], re.Pattern[str]] = {}
@@ -180,7 +182,7 @@ def _single(text: str, paragraph: Span, positions: Sequence[int]) -> list[Marked
             opened = None
     if opened is not None:
         parts.append(Marked(Span(opened, paragraph.end), is_open=True))
-    return [part for part in parts if part.span.start < part.span.end]
+    return [part for part in parts if not _is_blank(text, *part.span)]
 
 
 def _single_kind(text: str, paragraph: Span, position: int) -> str:

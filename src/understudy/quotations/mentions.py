@@ -75,19 +75,20 @@ class _Form(NamedTuple):
 
 
 def find_mentions(words: ProseWords, cast: Sequence[NovelCharacter]) -> CastMentions:
-    named = _resolve(list(_occurrences(words, _forms(cast))))
+    named = _resolve(list(_occurrences(words, _forms(cast, Counter(words.texts)))))
     mentions = _with_subjects(words, named)
     narrator = next((index for index, who in enumerate(cast) if who.is_narrator), NOBODY)
     return CastMentions.of(sorted(mentions + _pronouns(words, cast, mentions, narrator)))
 
 
-def _forms(cast: Sequence[NovelCharacter]) -> dict[str, list[_Form]]:
+def _forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dict[str, list[_Form]]:
     """Forms of names by their first word, the longest first.
 
     A short form that is all that is known of somebody ('Bounderby', of no gender) is also that of whoever it can be
-    derived for ('Josiah Bounderby').
+    derived for ('Josiah Bounderby'); so is 'Mr. Crawford', where that is all that a man is called, of Henry Crawford;
+    and a first name whose owner is mostly called otherwise, of namesakes. `counts` are of the words of the text.
     """
-    listed, derived = defaultdict[tuple[str, ...], set[int]](set), defaultdict[tuple[str, ...], set[int]](set)
+    listed, derived, surnames = (defaultdict[tuple[str, ...], set[int]](set) for _ in range(3))
     capital: dict[tuple[str, ...], bool] = {}
     for index, character in enumerate(cast):
         for alias in (character.name, *character.aliases):
@@ -98,10 +99,20 @@ def _forms(cast: Sequence[NovelCharacter]) -> dict[str, list[_Form]]:
             capital[parts] = parts[0] not in ("the", "a", "an", "his", "her", "my", "old")
             for form in _derived(parts, character.gender):
                 derived[form].add(index)
+            if surname := _surname(parts):
+                surnames[(surname,)].add(index)
+    for form, people in surnames.items():  # a surname without a title is a man's, where a man bears it
+        derived[form] |= {index for index in people if cast[index].gender != FEMALE} or people
+    for form, owners in listed.items():
+        if len(form) == 1 and len(owners) == 1 and _is_mostly_called_otherwise(cast[min(owners)], form[0], counts):
+            owners |= {index for index in derived.get(form, ()) if cast[index].gender == cast[min(owners)].gender}
     bare = {index for index, who in enumerate(cast) if not who.gender and len(_distinct(who)) == 1}
     for form, people in derived.items():
-        if form not in listed or listed[form] <= bare:
-            listed[form] |= people
+        owners = listed.get(form, set())
+        is_title = form[0] in ("mr", "the")
+        namesakes = {index for index in people if is_title and _shares_only_name(cast, index, owners)}
+        if not owners or owners <= bare or namesakes:
+            listed[form] |= namesakes or people
     forms = defaultdict[str, list[_Form]](list)
     for parts, people in listed.items():
         forms[parts[0]].append(_Form(parts, tuple(sorted(people)), capital.get(parts, parts[0] != "the")))
@@ -116,6 +127,29 @@ def _distinct(character: NovelCharacter) -> set[tuple[str, ...]]:
     return {parts[1:] if parts[:1] == ("the",) else parts for parts in names if parts}
 
 
+def _is_mostly_called_otherwise(who: NovelCharacter, name: str, counts: Mapping[str, int]) -> bool:
+    others = {form[0] for form in _distinct(who) if len(form) == 1} - {name}
+    return any(counts.get(other.capitalize(), 0) > counts.get(name.capitalize(), 0) for other in others)
+
+
+def _shares_only_name(cast: Sequence[NovelCharacter], who: int, owners: set[int]) -> bool:
+    """Whether the one owner of a form has no other, and could be `who`, who has."""
+    if len(owners) != 1:
+        return False
+    owner = cast[min(owners)]
+    return len(_distinct(owner)) == 1 and owner.gender == cast[who].gender != "" and len(_distinct(cast[who])) > 1
+
+
+def _surname(parts: tuple[str, ...]) -> str:
+    names = [part for part in parts if part not in NO_NAMES and len(part) > 1]
+    has_more = len(names) > 1 or parts[0] in NO_NAMES
+    return (
+        names[-1]
+        if names and has_more and parts[0] not in ("the", "a", "an", "his", "her") and "s" not in parts
+        else ""
+    )
+
+
 def _derived(parts: tuple[str, ...], gender: str) -> Iterator[tuple[str, ...]]:
     names = [part for part in parts if part not in NO_NAMES and len(part) > 1]
     if not names or parts[0] in ("the", "a", "an", "his", "her", "my") or "s" in parts:
@@ -123,10 +157,10 @@ def _derived(parts: tuple[str, ...], gender: str) -> Iterator[tuple[str, ...]]:
     if parts[0] in NO_NAMES and len(parts) > 1:
         yield parts[1:]
     if parts[0] in OFFICES:
-        yield ("the", "doctor" if parts[0] == "dr" else parts[0])
-    if len(names) > 1:
+        office = "doctor" if parts[0] == "dr" else parts[0]
+        yield from (("the", office), (office,))
+    if len(names) > 1 and parts[0] != "mrs":
         yield (names[0],)
-    yield (names[-1],)
     surname = names[-1]
     if gender == MALE and len(names) > 1:
         yield ("mr", surname)
@@ -169,7 +203,7 @@ def _resolve(found: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[in
 
 
 def _with_subjects(words: ProseWords, named: Sequence[tuple[int, int, int]]) -> list[CastMention]:
-    quotations, begins = words.quotations.tolist(), words.begins_sentence.tolist()
+    quotations, begins = words.quotations.tolist(), words.begins_clause.tolist()
     mentions = []
     for first, last, who in named:
         is_possessive = words.prose.text[int(words.ends[last - 1]) : int(words.ends[last - 1]) + 2] in ("'s", "’s")

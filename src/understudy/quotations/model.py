@@ -22,12 +22,14 @@ from understudy.quotations.addressees import addressee_columns
 from understudy.quotations.context import Floats, NovelContext
 from understudy.quotations.features import CandidatePairs, candidate_pairs, static_columns, turn_columns
 from understudy.quotations.forest import Forest, softmax_of_groups
+from understudy.quotations.idiolect import idiolect_columns
 from understudy.quotations.turns import EVENTS, GAP_KINDS, gap_kinds, turn_marginals
 
 __all__ = ["MODEL", "SECOND_POWER", "NovelEvidence", "QuotationModel", "shipped_quotation_model"]
 
 MODEL = "quotations"
 SECOND_POWER = 0.4  # g: the second forest has seen who speaks around already
+TAGGED_POWER = 2  # of the probabilities of a quotation whose tag names the speaker
 SMALLEST = 1e-4
 
 
@@ -60,17 +62,24 @@ class NovelEvidence:
     def softmax(self, scores: Floats) -> Floats:
         return softmax_of_groups(scores, self.pairs.starts, self.pairs.quotations)
 
+    def decode(self, probabilities: Floats, factors: Floats) -> Floats:
+        """Turn-taking over the probabilities of pairs; where a tag names the speaker, that outweighs it."""
+        tagged = (self.context.sure.sum(1) > 0)[self.pairs.quotations]
+        sharp = np.where(tagged, np.maximum(probabilities, SMALLEST) ** TAGGED_POWER, probabilities)
+        return turn_marginals(self.pairs, sharp.astype(np.float32), gap_kinds(self.context), factors)
+
     def first(self) -> dict[str, Floats]:
         """The columns that the first forest sees."""
         return self.static
 
     def second(self, alone: Floats, marginals: Floats) -> dict[str, Floats]:
         """The columns that the second forest sees."""
-        turns = turn_columns(self.context, self.pairs, self.dense(marginals))
+        speakers = self.dense(marginals)
         return {
             **self.static,
             **self.first_turns,
-            **turns,
+            **turn_columns(self.context, self.pairs, speakers),
+            **idiolect_columns(self.context, self.pairs, speakers),
             "alone": np.log(np.maximum(alone, SMALLEST)),
             "in turn": np.log(np.maximum(marginals, SMALLEST)),
         }
@@ -108,15 +117,12 @@ class QuotationModel:
         """P for each pair."""
         alone, marginals = self.in_turn(evidence)
         again = evidence.softmax(self.second.scores(matrix(evidence.second(alone, marginals))))
-        return self.decode(evidence, again, SECOND_POWER)
+        return evidence.decode(again, self.factors**SECOND_POWER)
 
     def in_turn(self, evidence: NovelEvidence) -> tuple[Floats, Floats]:
         """u and m for each pair."""
         alone = evidence.softmax(self.first.scores(matrix(evidence.first())))
-        return alone, self.decode(evidence, alone, 1.0)
-
-    def decode(self, evidence: NovelEvidence, probabilities: Floats, power: float) -> Floats:
-        return turn_marginals(evidence.pairs, probabilities, gap_kinds(evidence.context), self.factors**power)
+        return alone, evidence.decode(alone, self.factors)
 
     def addressees(self, evidence: NovelEvidence, speakers: Floats) -> Floats:
         """Q for each pair."""

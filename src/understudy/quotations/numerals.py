@@ -21,7 +21,17 @@ HAN = {digit: value for value, digit in enumerate("〇一二三四五六七八�
 HAN_TENS = {"十": 10, "百": 100, "千": 1000}
 
 WORDS = {word: number for listed in (UNITS, ORDINALS) for number, word in enumerate(listed, 1)}
-WORDS |= {"last": 0, "premier": 1, "première": 1, "primero": 1, "primera": 1, "primo": 1, "prima": 1}
+OTHER_LANGUAGES = (
+    "erste zweite dritte vierte fünfte sechste siebente achte neunte zehnte elfte zwölfte",
+    "erstes zweites drittes viertes fünftes sechstes siebentes achtes neuntes zehntes elftes zwölftes",
+    "erster zweiter dritter vierter fünfter sechster siebenter achter neunter zehnter elfter zwölfter",
+    "premier deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième",
+    "première seconde troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième",
+    "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo undécimo duodécimo",
+    "primera segunda tercera cuarta quinta sexta séptima octava novena décima undécima duodécima",
+    "primo secondo terzo quarto quinto sesto settimo ottavo nono decimo undicesimo dodicesimo",
+)
+WORDS |= {word: number for listed in OTHER_LANGUAGES for number, word in enumerate(listed.split(), 1)}
 for number, tens in enumerate(TENS, 2):
     WORDS |= {tens: 10 * number, tens[:-1] + "ieth": 10 * number}
     for unit, (cardinal, ordinal) in enumerate(zip(UNITS[:9], ORDINALS[:9]), 1):
@@ -40,7 +50,7 @@ def number_of(numeral: str) -> int | None:
     if plain.isdecimal():
         return int(plain)
     if plain in WORDS:
-        return WORDS[plain] or None
+        return WORDS[plain]
     if plain and ROMAN_FORM.fullmatch(plain):
         values = [ROMAN[letter] for letter in plain]
         return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0]))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.quotations.chapters import Division, contents_of, divisions_of, numbered
+from understudy.quotations.chapters import Division, contents_of, divisions_of
 from understudy.quotations.frame import without_frame
 from understudy.quotations.known_headings import known_divisions
 from understudy.quotations.letters import written
+from understudy.quotations.lexicon import lexicon_of
 from understudy.quotations.marks import Convention, Marked, convention_of, marked_parts
+from understudy.quotations.numbering import numbered
 from understudy.quotations.paragraphs import Block, is_scene_break, paragraphs_of, rows_of
 from understudy.quotations.prose import Chapter, Paragraph, Paratext, Prose, Quotation, Span
 from understudy.quotations.speech import speaker_changes, spoken
@@ -37,14 +39,16 @@ def parse_prose(
         title = _title(text, front)
     paratexts += [Paratext(span, "table of contents" if listed else "a title page") for span, listed in front]
     paratexts.sort(key=lambda paratext: paratext.span)
+    language = language or guess_language(text[:SAMPLE])
+    verbs = lexicon_of(text, language).speech_verbs
     convention = convention_of(text, (paragraph.span for paragraph in paragraphs))
     return Prose(
         text,
-        language or guess_language(text[:SAMPLE]),
+        language,
         levels,
         tuple(chapters),
         tuple(paragraphs),
-        tuple(_quotations(text, paragraphs, convention)),
+        tuple(_quotations(text, paragraphs, convention, verbs)),
         title,
         tuple(paratexts),
     )
@@ -118,7 +122,9 @@ def _title(text: str, front: Sequence[tuple[Span, bool]]) -> str | None:
     return None
 
 
-def _quotations(text: str, paragraphs: Sequence[Paragraph], convention: Convention) -> Iterator[Quotation]:
+def _quotations(
+    text: str, paragraphs: Sequence[Paragraph], convention: Convention, verbs: frozenset[str]
+) -> Iterator[Quotation]:
     """All parts of a paragraph are one, unless what stands between them shows that somebody else speaks.
 
     One that is not closed goes on where the next paragraph reopens it.
@@ -141,11 +147,15 @@ def _quotations(text: str, paragraphs: Sequence[Paragraph], convention: Conventi
         if parts and not goes_on:
             yield Quotation(tuple(parts), begun)
             parts = []
-        for part in spoken(text, paragraph.span, marked):
+        for part in spoken(text, paragraph.span, marked, verbs):
             span = _trimmed(text, part.span)
             if span.start == span.end:
                 continue
-            if parts and parts[-1].start >= paragraph.span.start and speaker_changes(text[parts[-1].end : span.start]):
+            if (
+                parts
+                and parts[-1].start >= paragraph.span.start
+                and speaker_changes(text[parts[-1].end : span.start], verbs)
+            ):
                 yield Quotation(tuple(parts), begun)
                 parts = []
             if not parts:

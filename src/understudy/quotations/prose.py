@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Paratext", "Prose", "Quotation", "Span"]
+__all__ = ["Attribution", "Chapter", "NovelCharacter", "Paragraph", "Paratext", "Prose", "Quotation", "Span", "joined"]
 
 FULL_STOP = {",": ".", "，": "。"}
 MARKS = " \n\t\"'“‘«»„‚「『‹›"
@@ -78,19 +79,24 @@ class Prose:
     paratexts: tuple[Paratext, ...] = ()
 
     def said(self, quotation: Quotation) -> str:
-        """The words of a quotation, its parts joined.
+        """The words of a quotation, its parts joined."""
+        return joined(self.text, quotation.parts)
 
-        A comma before `she said` stands for a full stop, where the narrator's sentence or all that is said ends there.
-        """
-        words = ""
-        end = quotation.parts[0].start
-        for part in quotation.parts:
-            if words.endswith(",") and self.text[max(end, part.start - 6) : part.start].rstrip(MARKS).endswith("."):
-                words = words[:-1] + "."
-            words = f"{words} {' '.join(self.text[part.start : part.end].split())}"
-            end = part.end
-        words = words.lstrip()
-        return words[:-1] + FULL_STOP[words[-1]] if words[-1:] in FULL_STOP else words
+
+def joined(text: str, parts: Sequence[tuple[int, int]]) -> str:
+    """The words of the parts of a quotation, on one line.
+
+    A comma before `she said` stands for a full stop, where the narrator's sentence or all that is said ends there.
+    """
+    words = ""
+    last = parts[0][0]
+    for start, end in parts:
+        if words.endswith(",") and text[max(last, start - 6) : start].rstrip(MARKS).endswith("."):
+            words = words[:-1] + "."
+        words = f"{words} {' '.join(text[start:end].split())}"
+        last = end
+    words = words.lstrip()
+    return words[:-1] + FULL_STOP[words[-1]] if words[-1:] in FULL_STOP else words
 
 
 @dataclass(frozen=True, slots=True)

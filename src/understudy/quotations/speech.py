@@ -19,15 +19,11 @@ LOOK = 60
 OPENING = "\"'“‘«»„‚「『‹› \n\t_*"
 CLOSING = "\"'”’“‘»«」』›‹"
 
-SPEECH_VERBS = frozenset(
-    """
-    said say says saying asked ask asks asking replied reply replies answered answer answers answering cried cry cries
-    crying exclaimed exclaim exclaims returned continued added repeated repeat whispered whisper murmured murmur
-    muttered observed remarked inquired enquired demanded shouted shout shouts shouting began responded interrupted
-    rejoined retorted resumed growled gasped sighed sang echoed screamed yelled thundered roared pronounced uttered
-    explained announced declared ejaculated stammered protested suggested
-    """.split()
+LEADING_FORMS = frozenset(
+    "say saying ask asking reply answer answering cry crying exclaim murmur repeat shout shouting whisper".split()
 )
+"""Forms that lead into speech, though they do not stand beside a name as the past tense does."""
+NAMING = frozenset(["called"])  # "a novel called 'Middlemarch'"
 UNSAID = re.compile(
     r"\b(?:seem(?:s|ed)? to (?:say|ask|cry)|as much as to say"
     r"|as (?:if|though) (?:he|she|it|they) (?:had |were )?sa(?:id|ying)"
@@ -49,8 +45,8 @@ TITLE_WORDS = 7
 LONG_NARRATION = 20  # words between two parts of speech after which they are two
 
 
-def spoken(text: str, paragraph: Span, parts: Sequence[Marked]) -> list[Marked]:
-    """The parts of a paragraph that somebody says."""
+def spoken(text: str, paragraph: Span, parts: Sequence[Marked], verbs: frozenset[str]) -> list[Marked]:
+    """The parts of a paragraph that somebody says; `verbs` are those of speaking."""
     kept: list[Marked] = []
     for index, part in enumerate(parts):
         previous = parts[index - 1].span.end if index else paragraph.start
@@ -58,12 +54,12 @@ def spoken(text: str, paragraph: Span, parts: Sequence[Marked]) -> list[Marked]:
         goes_on = bool(kept) and kept[-1] is parts[index - 1]
         after = text[part.span.end : min(paragraph.end, part.span.end + 4)].lstrip(CLOSING)
         before = before.lstrip(CLOSING + " \n")
-        if part.is_open or part.is_tail or _is_utterance(text, part, before, after, goes_on):
+        if part.is_open or part.is_tail or _is_utterance(text, part, before, after, goes_on, verbs):
             kept.append(part)
     return kept
 
 
-def _is_utterance(text: str, part: Marked, before: str, after: str, goes_on: bool) -> bool:
+def _is_utterance(text: str, part: Marked, before: str, after: str, goes_on: bool, verbs: frozenset[str]) -> bool:
     words = text[part.span.start : part.span.end].strip(" \n_*")
     if not words:
         return False
@@ -77,8 +73,9 @@ def _is_utterance(text: str, part: Marked, before: str, after: str, goes_on: boo
         return ends or after.startswith(("と", "って")) or before[-1] in "说說道问問答叫喊"
     if not before[-1].isalnum():
         return begins or goes_on
-    verb = LAST_WORD.search(before)
-    if verb is not None and verb[1].casefold() in SPEECH_VERBS:
+    last = LAST_WORD.search(before)
+    word = last[1].casefold() if last is not None else ""
+    if word not in NAMING and (word in verbs or word in LEADING_FORMS):
         return begins
     if not ends or not (begins or goes_on):
         return False
@@ -91,7 +88,7 @@ def _is_utterance(text: str, part: Marked, before: str, after: str, goes_on: boo
     return not is_title
 
 
-def speaker_changes(between: str) -> bool:
+def speaker_changes(between: str, verbs: frozenset[str]) -> bool:
     """May another person speak after this than before it? Two marks meet, somebody else is named as speaking, or
     much is told.
     """
@@ -99,8 +96,8 @@ def speaker_changes(between: str) -> bool:
     if not words:
         return True
     lead = between.rstrip(OPENING)
-    verbs = sum(word.casefold() in SPEECH_VERBS for word in words)
-    return len(words) >= LONG_NARRATION or lead.endswith((":", "：")) or (verbs > 1 and lead.endswith(","))
+    speaking = sum(word.casefold() in verbs for word in words)
+    return len(words) >= LONG_NARRATION or lead.endswith((":", "：")) or (speaking > 1 and lead.endswith(","))
 
 
 def is_thought(text: str, quotation: Quotation) -> bool:

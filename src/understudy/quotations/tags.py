@@ -27,6 +27,7 @@ __all__ = ["NO_TAG", "QuotationTags", "SubjectKind", "Tag", "tags_of"]
 
 NOUN_GENDERS = {**dict.fromkeys(MALE_NOUNS, MALE), **dict.fromkeys(FEMALE_NOUNS, FEMALE)}
 BESIDE = 1  # words between a verb and its subject: 'Emma only said'
+PARTICLES = frozenset(("in", "out", "on", "forth", "up", "back"))  # 'put in Lucy'
 CLAUSE = 14  # words of a clause in which a verb of speech is looked for
 
 
@@ -80,7 +81,8 @@ class _Scanner:
         self._words = words
         self._mentions = mentions
         self._lowered = words.lowered
-        self._begins = words.begins_sentence.tolist()
+        self._begins = words.begins_clause.tolist()
+        self._begins_sentence = words.begins_sentence.tolist()
         self._quotations = words.quotations.tolist()
         self._paragraphs = words.prose.paragraphs
         self._lowercase_names = {
@@ -145,7 +147,7 @@ class _Scanner:
         first = span.stop
         while first > span.start:
             first -= 1
-            if self._begins[first]:
+            if self._begins_sentence[first]:
                 break
         return range(first, span.stop)
 
@@ -170,7 +172,8 @@ class _Scanner:
         if before.kind == SubjectKind.NONE and all(
             self._lowered[index] in ADVERBS for index in range(span.start, verb)
         ):
-            tag = self._subject_at(verb + 1, span.stop, after_verb=True)
+            at = verb + 2 if self._lowered[verb + 1 : verb + 2] and self._lowered[verb + 1] in PARTICLES else verb + 1
+            tag = self._subject_at(at, span.stop, after_verb=True)
             return tag._replace(verb=strength, is_inverted=True, gap=skipped)
         return before._replace(verb=strength if before.kind else 0, gap=max(0, before.start - span.start))
 

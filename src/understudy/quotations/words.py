@@ -14,7 +14,8 @@ from understudy.quotations.prose import Prose
 __all__ = ["NARRATION", "ProseWords"]
 
 WORD = re.compile(r"[^\W\d_]+")
-SENTENCE_END = re.compile(r"[.!?:;]|--|\n\s*\n|[\"“”]")
+CLAUSE_END = re.compile(r"[.!?:;\"“”—]|--|\n\s*\n")
+SENTENCE_END = re.compile(r"[.!?\"“”]|\n\s*\n")
 ABBREVIATED = frozenset("mr mrs ms dr st m mme mlle messrs rev hon esq prof capt col gen lt sgt".split())
 NARRATION = -1
 
@@ -69,10 +70,18 @@ class ProseWords:
         return np.maximum(np.searchsorted(starts, self.starts, side="right") - 1, 0)
 
     @cached_property
+    def begins_clause(self) -> NDArray[np.bool_]:
+        """Whether a word comes after a full stop, colon, semicolon, dash or quotation mark."""
+        return self._after(CLAUSE_END)
+
+    @cached_property
     def begins_sentence(self) -> NDArray[np.bool_]:
-        """Whether a word is the first of a sentence or clause: after a full stop, colon, dash or quotation mark."""
+        """Whether a word comes after a full stop, question mark, exclamation mark or quotation mark."""
+        return self._after(SENTENCE_END)
+
+    def _after(self, ends: re.Pattern[str]) -> NDArray[np.bool_]:
         result = np.zeros(len(self.texts), np.bool_)
-        stops = np.fromiter((match.start() for match in SENTENCE_END.finditer(self.prose.text)), np.int64)
+        stops = np.fromiter((match.start() for match in ends.finditer(self.prose.text)), np.int64)
         result[:1] = True
         after = np.searchsorted(self.starts, stops)
         after = after[after < len(self.texts)]

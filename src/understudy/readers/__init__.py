@@ -211,6 +211,8 @@ def reader_of(source: SourceFile, form: str | None = None, columns: Columns | No
             return reader
         if reader is card.READER and is_lorebook(head):
             raise lorebook_refused(source)
+    if columns is not None:
+        raise UnknownFormat("is neither a table nor JSON lines, so that it has no columns to name", source.path)
     raise unknown_format(source, [reader.name for reader in readers])
 
 

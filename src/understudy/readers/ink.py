@@ -24,8 +24,8 @@ from understudy.readers.transcript.labels import TranscriptStatistics, looks_lik
 
 __all__ = ["READER"]
 
-KNOT = re.compile(r"={2,}\s*(?P<function>function\s+)?(?P<name>[^\W\d]\w*)\s*(?:\(.*\))?\s*=*")
-STITCH = re.compile(r"=\s*([^\W\d]\w*)\s*(?:\(.*\))?")
+KNOT = re.compile(r"={2,} ?(?P<function>function )?(?P<name>[^\W\d]\w*) ?(?:\([^()]*\))? ?=*")
+STITCH = re.compile(r"= ?([^\W\d]\w*) ?(?:\([^()]*\))?")
 DECLARATION = re.compile(r"(?:VAR|CONST|LIST|INCLUDE|EXTERNAL)\s")
 TO_DO = re.compile(r"TODO\s*:")
 CHOICE = re.compile(r"(?:[*+]\s*)+")
@@ -33,29 +33,30 @@ GATHER = re.compile(r"(?:-(?!>)\s*)+")
 NAME_OF_POINT = re.compile(r"\(\s*[^\W\d]\w*\s*\)\s*")
 CONDITION = re.compile(r"\{[^{}|]*\}\s*")
 OFFERED = re.compile(r"(?P<before>[^\[\]]*)\[(?P<offered>[^\[\]]*)\](?P<after>.*)")
-DIVERT = re.compile(r"\s*(?<!\\)(?:->|<-)[^{}]*$")
+DIVERT = re.compile(r" ?(?<!\\)(?:->|<-)[^{}]*$")
 DIVERTS_ONLY = re.compile(r"\{[^{}]*->[^{}]*\}")
 SEQUENCE = re.compile(r"\{\s*(?:stopping|cycle|once|shuffle)\b[^:]*:\s*")
 COMMENT = re.compile(r"(?<![:\\])//.*$")
 BLOCK_COMMENT = re.compile(r"/\*.*?\*/")
-TAG = re.compile(r"\s*(?<!\\)#\s*(.*)$")
+TAG = re.compile(r" ?(?<!\\)# ?(.*)$")
 SPEAKER_TAG = re.compile(r"(?:^|#)\s*(?:speaker|character|name)\s*:\s*([^#]+)", re.IGNORECASE)
 TITLE_TAG = re.compile(r"#\s*title\s*:\s*(.+)", re.IGNORECASE)
 BRANCH = re.compile(r"([^:{}\"]*):\s*(.*)")
 ESCAPED = re.compile(r"\\(.)")
 GLUE = "<>"
 
-KNOTS = re.compile(r"^\s*={2,}\s*[^\W\d]\w*\s*(?:\([^\n]*\))?\s*=*\s*$", re.MULTILINE)
-LOGIC = re.compile(r"^\s*(?:VAR\s+\w+\s*=|~\s*(?:temp\s+)?\w+\s*(?:[-+]?=|\+\+|--|\())", re.MULTILINE)
-DIVERTS = re.compile(r"(?:^|\s)(?:->|<-)\s*[\w.]+\s*$", re.MULTILINE)
-ENDS = re.compile(r"->\s*(?:END|DONE)\s*$", re.MULTILINE)
+KNOTS = re.compile(r"^={2,} ?[^\W\d]\w* ?(?:\([^()\n]*\))? ?=*$", re.MULTILINE)
+LOGIC = re.compile(r"^(?:VAR \w+ ?=|~ ?(?:temp )?\w+ ?(?:[-+]?=|\+\+|--|\())", re.MULTILINE)
+DIVERTS = re.compile(r"(?:^| )(?:->|<-) ?[\w.]+$", re.MULTILINE)
+ENDS = re.compile(r"-> ?(?:END|DONE)$", re.MULTILINE)
 
 
 def recognises(head: bytes, path: Path) -> bool:
     """Two of knots, logic and diverts, or a divert to the end; one of these in a file that is named as one of ink."""
-    text = head.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r", "\n")
+    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+    text = "\n".join(" ".join(line.split()) for line in lines if line.strip())
     named = path.suffix == ".ink"
-    if not named and (text.lstrip()[:1] in ("{", "<") or "```" in text):  # or a page about ink
+    if not named and (text[:1] in ("{", "<") or "```" in text):  # or a page about ink
         return False
     signs = sum(sign.search(text) is not None for sign in (KNOTS, LOGIC, DIVERTS))
     return signs >= (1 if named else 2) or ENDS.search(text) is not None
@@ -92,7 +93,7 @@ class _InkParser:
                 text = "" if in_comment else text.partition("*/")[2]
             before, opened, _ = text.partition("/*")
             in_comment = in_comment or bool(opened)
-            text = COMMENT.sub("", before).strip()
+            text = " ".join(COMMENT.sub("", before).split())
             if text:
                 yield from self._line(number, text)
             else:

@@ -89,6 +89,8 @@ def _spoken(source: SourceFile, row: TableRow, columns: Columns, dating: _Dating
 
 
 def _speakers(value: object) -> tuple[str, ...]:
+    if isinstance(value, dict):
+        return ()
     names = [str(name).strip() for name in value] if isinstance(value, list) else [str(value or "").strip()]
     names = [name for name in names if name.casefold() not in NOBODY]
     return TranscriptStatistics().speakers(names[0]) if len(names) == 1 else tuple(names)

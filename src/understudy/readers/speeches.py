@@ -21,6 +21,8 @@ from understudy.readers.source import SourceFile
 
 __all__ = ["READER", "speeches_reader"]
 
+MOST_KEYS = 20  # named in an error
+
 
 def speeches_reader(named: Columns | None = None) -> Reader:
     """The reader of JSON lines, for the keys that somebody names or for the usual ones."""
@@ -32,14 +34,8 @@ def speeches_reader(named: Columns | None = None) -> Reader:
 
     def recognises(head: bytes, _: Path) -> bool:
         """The first row is a JSON object with a speaker and words."""
-        first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
-        if not first.lstrip().startswith(b"{"):
-            return False
-        try:
-            row = json.loads(first)
-        except (ValueError, RecursionError):
-            return False
-        if not isinstance(row, dict):
+        row = _first_row(head)
+        if row is None:
             return False
         columns = columns_of_keys(tuple(row))
         if named is not None:
@@ -51,6 +47,17 @@ def speeches_reader(named: Columns | None = None) -> Reader:
         yield from row_events(source, rows, lambda cells: columns_of_keys(tuple(cells)))
 
     return Reader("speeches", recognises, events)
+
+
+def _first_row(head: bytes) -> dict[str, Any] | None:
+    first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
+    if not first.lstrip().startswith(b"{"):
+        return None
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _rows(source: SourceFile) -> Iterator[TableRow]:
@@ -66,7 +73,7 @@ def _with_named_keys(source: SourceFile, named: Columns) -> Iterator[TableRow]:
         columns = named.completed(row.cells)
         missing = [column for column in columns.named().values() if column not in row.cells]
         if first and (missing or columns.speaker is None or columns.text is None):
-            keys = ", ".join(map(repr, row.cells))
+            keys = ", ".join(map(repr, list(row.cells)[:MOST_KEYS]))
             wrong = f"has no key {missing[0]!r}" if missing else "has no key for who speaks and what is said"
             raise source.error(
                 f"{wrong}; its keys are {keys}: name them with --columns speaker=KEY,text=KEY", row.number

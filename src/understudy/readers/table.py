@@ -27,6 +27,7 @@ DELIMITERS = (",", ";", "\t", "|")
 SEPARATOR_LINE = "sep="  # a first line by which spreadsheets note the delimiter
 SAMPLE_ROWS = 200
 LONGEST_NAME = 60
+MOST_NAMES = 40  # listed in an error
 LONGEST_ROW = 1_000  # lines: a quote that is never closed would otherwise take in the rest of the file
 NUMBER = re.compile(r"\s*\d+(?:\.\d*)?\s*|\s*")
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
@@ -119,7 +120,7 @@ def table_reader(named: Columns | None = None) -> Reader:
 
 
 def _check(source: SourceFile, sample: _Sample, columns: Columns) -> None:
-    there = ", ".join(name or "(no name)" for name in sample.header)
+    there = ", ".join(name or "(no name)" for name in sample.header[:MOST_NAMES])
     if missing := [column for column in columns.named().values() if column not in sample.header]:
         raise source.error(f"has no column {missing[0]!r}; its columns are {there}: name one of these", 1)
     lacking = [kind for kind in ("speaker", "text") if getattr(columns, kind) is None]
@@ -197,7 +198,7 @@ def _sample(head: bytes, named: Columns) -> _Sample | None:
     lines = _lines(head if whole else head[: max(head.rfind(b"\n"), head.rfind(b"\r"))])
     while lines and (lines[0].isspace() or lines[0].lower().startswith(SEPARATOR_LINE)):
         del lines[0]
-    if not lines or lines[0].lstrip()[:1] in ("{", "[", "<", "#"):
+    if not lines or lines[0].lstrip()[:1] in ("{", "[", "<", "#", "|"):
         return None
     samples = [
         sample

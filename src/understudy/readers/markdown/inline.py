@@ -15,10 +15,10 @@ from understudy.readers.transcript.labels import TranscriptStatistics
 
 __all__ = ["EmphasisedLabel", "emphasised_label", "speakers_of", "without_emphasis", "without_escapes"]
 
-NAME = r"(?P<name>(?:\\.|[^\\*_:：])+?)"
-NOTE = r"(?P<note>[*_]{0,2}[(\[（][^()\[\]（）]*[)\]）][*_]{0,2})"
-INSIDE = re.compile(rf"(?P<mark>\*{{1,3}}|_{{1,3}}){NAME}\s*[:：]\s*(?P=mark)(?P<text>.*)")
-OUTSIDE = re.compile(rf"(?P<mark>\*{{1,3}}|_{{1,3}}){NAME}(?P=mark)\s*{NOTE}?\s*[:：](?P<text>.*)")
+NAME = r"(?P<name>(?:\\.|[^\\*_:：]){1,200}?)"
+NOTE = r"(?P<note>[*_]{0,2}[(\[（][^()\[\]（）]{0,200}[)\]）][*_]{0,2})"
+INSIDE = re.compile(rf"(?P<mark>\*{{1,3}}|_{{1,3}}){NAME}\s{{0,9}}[:：]\s{{0,9}}(?P=mark)(?P<text>.*)")
+OUTSIDE = re.compile(rf"(?P<mark>\*{{1,3}}|_{{1,3}}){NAME}(?P=mark)\s{{0,9}}{NOTE}?\s{{0,9}}[:：](?P<text>.*)")
 NOTED = re.compile(r"(.*?[^\s\\])\s*([(（][^()（）\\]*[)）])")
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|(&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});)")
 STARRED = re.compile(r"(\*{1,3})((?:\\.|[^\\*])+)\1")

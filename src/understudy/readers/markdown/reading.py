@@ -41,10 +41,10 @@ from understudy.readers.markdown.inline import (
 from understudy.readers.markdown.outline import MarkdownHeading
 from understudy.readers.markdown.recognition import CAST_LIST, recognises
 from understudy.readers.markdown.survey import (
-    ATX,
     FENCE,
     UNDERLINE,
     MarkdownSurvey,
+    atx_heading,
     bare_line,
     front_value,
     survey_of,
@@ -117,8 +117,8 @@ class _MarkdownParser:
             elif (above := self._underlined(text, gap)) is not None:
                 self.paragraph = None
                 yield from self._heading(above.number, underlined(above.text, text), units=2)
-            elif match := ATX.fullmatch(line):
-                yield from self._heading(number, MarkdownHeading(len(match[1]), match[2]), units=1)
+            elif heading := atx_heading(line):
+                yield from self._heading(number, heading, units=1)
             elif RULE.fullmatch(text):
                 yield from self._end_scene()
                 self.rule = number, text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from understudy.readers import script
 from understudy.readers.markdown.inline import emphasised_label
-from understudy.readers.markdown.survey import ATX, FENCE, bare_line
+from understudy.readers.markdown.survey import FENCE, atx_heading, bare_line
 from understudy.readers.transcript.labels import looks_like_label, read_label
 
 __all__ = ["CAST_LIST", "recognises"]
@@ -44,6 +44,6 @@ def recognises(head: bytes, path: Path) -> bool:
     said = names.total()
     if said >= 2 and said * SHARE >= len(lines) and said > plain.total():
         return said - listed >= 2 or max(names.values()) > 1  # a list of `**terms**: explained` is no dialogue
-    if ATX.fullmatch(lines[0]) is None or plain.total() < 2 or script.READER.recognises(head, path):
+    if atx_heading(lines[0]) is None or plain.total() < 2 or script.READER.recognises(head, path):
         return False
     return plain.total() * (SHARE if max(plain.values()) > 1 else 3) >= len(lines)

@@ -10,9 +10,9 @@ from understudy.readers.markdown.inline import emphasised_label
 from understudy.readers.markdown.outline import MarkdownHeading, Outline, OutlineSurvey
 from understudy.readers.source import SourceFile
 
-__all__ = ["ATX", "FENCE", "UNDERLINE", "MarkdownSurvey", "bare_line", "front_value", "survey_of", "underlined"]
+__all__ = ["FENCE", "UNDERLINE", "MarkdownSurvey", "atx_heading", "bare_line", "front_value", "survey_of", "underlined"]
 
-ATX = re.compile(r" {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*")
+ATX = re.compile(r" {0,3}(#{1,6})(\s.*)?")
 UNDERLINE = re.compile(r"(?:=+|-+)\s*")
 QUOTE = re.compile(r"(?:>\s?)+")
 ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(?=\S)")
@@ -44,8 +44,8 @@ def survey_of(source: SourceFile) -> MarkdownSurvey:
             fenced = not fenced
         if fenced or not text:
             above = None
-        elif match := ATX.fullmatch(line):
-            headings.add(MarkdownHeading(len(match[1]), match[2]))
+        elif heading := atx_heading(line):
+            headings.add(heading)
             above = None
         elif above and UNDERLINE.fullmatch(text):
             headings.add(underlined(above, text))
@@ -58,6 +58,16 @@ def survey_of(source: SourceFile) -> MarkdownSurvey:
             above = text if begins and label is None and bare == text and text[0] != "|" else None
     survey.outline = headings.outline()
     return survey
+
+
+def atx_heading(line: str) -> MarkdownHeading | None:
+    """`## The kitchen ##`"""
+    match = ATX.fullmatch(line)
+    if match is None:
+        return None
+    text = " ".join((match[2] or "").split())
+    bare = text.rstrip("#")
+    return MarkdownHeading(len(match[1]), bare.rstrip() if not bare or bare[-1] == " " else text)
 
 
 def underlined(text: str, underline: str) -> MarkdownHeading:

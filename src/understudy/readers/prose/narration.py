@@ -5,31 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from understudy.quotations.prose import Prose, Quotation, Span
+from understudy.quotations.prose import Span
 
-__all__ = ["narrated", "narrated_text", "spoken_text", "unspoken_text"]
+__all__ = ["narrated"]
 
 BLANKS = " \t\n\u3000\xa0"
 OPENING = BLANKS + "\"'“‘«»„‚「『‹›_"
 CLOSING = BLANKS + "\"'”’“‘»«」』›‹_,;—–-"
-SPEECH_VERB = re.compile(
-    r"\b(?:said|says|say|asked|ask|asks|replied|replies|answered|answers|cried|cries|exclaimed|returned|continued|added|"
-    r"repeated|whispered|murmured|muttered|observed|remarked|inquired|enquired|demanded|shouted|called|began|went on|"
-    r"responded|interrupted|interposed|rejoined|retorted|resumed|growled|gasped|laughed|sighed|thought|put in|"
-    r"dit|répondit|demanda|fit|reprit|sagte|fragte|rief|antwortete|dijo|preguntó|respondió|сказал|сказала|спросил|спросила)\b|[说問问道言答]"
+WORD = re.compile(r"[^\W\d_]+")
+MORE_VERBS = frozenset(
+    "put dijo preguntó respondió contestó disse chiese rispose сказал сказала спросил спросила".split()
 )
-EMPHASIS = re.compile(r"(?<!\w)_([^_]{1,300})_(?!\w)")
+"""Of languages without a lexicon."""
+UNSPACED_VERB = re.compile(r"[说說問问道言答聞]")
 TAG_WORDS = 5
-TAG_LETTERS = 8  # of a script without blanks between words
+TAG_LETTERS = 12  # of a script without blanks between words
 
 
-def narrated(text: str, whole: Span, parts: Sequence[Span]) -> list[Span]:
-    """The narration in a stretch of text around these parts of speech. A part may be empty, at an edge of it."""
+def narrated(text: str, whole: Span, parts: Sequence[Span], verbs: frozenset[str]) -> list[Span]:
+    """The narration in a stretch of text around these parts of speech; `verbs` are those of speaking.
+
+    A part may be empty, at an edge of the stretch.
+    """
     edges = [whole.start, *(edge for part in parts for edge in part), whole.end]
     pieces: list[Span] = []
     for index, (start, end) in enumerate(zip(edges[::2], edges[1::2])):
         piece = _trimmed(text, start, end, index > 0, index < len(parts))
-        if piece.start < piece.end and not (parts and _is_bare(text, piece)):
+        if piece.start < piece.end and not (parts and _is_bare(text, piece, verbs)):
             pieces.append(piece)
     return pieces
 
@@ -44,7 +46,7 @@ def _trimmed(text: str, start: int, end: int, after_speech: bool, before_speech:
     return Span(start, end)
 
 
-def _is_bare(text: str, piece: Span) -> bool:
+def _is_bare(text: str, piece: Span, verbs: frozenset[str]) -> bool:
     """Only who speaks, or no word at all. After a comma more is told."""
     words = text[piece.start : piece.end]
     if len(words) > 200:
@@ -53,25 +55,7 @@ def _is_bare(text: str, piece: Span) -> bool:
         return True
     if any(mark in words.rstrip(",;:") for mark in ",;"):
         return False
-    is_short = len(words.split()) <= TAG_WORDS if words.isascii() or " " in words else len(words) <= TAG_LETTERS
-    return is_short and SPEECH_VERB.search(words) is not None
-
-
-def spoken_text(prose: Prose, quotation: Quotation) -> str:
-    """What is said, as a line has it."""
-    return _plain(prose.said(quotation))
-
-
-def unspoken_text(prose: Prose, quotation: Quotation) -> str:
-    """What stands in marks but is nobody's line, as a description has it."""
-    return f"“{spoken_text(prose, quotation)}”"
-
-
-def narrated_text(prose: Prose, spans: Sequence[Span]) -> str:
-    """What is told, as a description has it."""
-    return _plain(" ".join(" ".join(prose.text[start:end].split()) for start, end in spans))
-
-
-def _plain(text: str) -> str:
-    """Without the underscores that stand for italics in plain text."""
-    return EMPHASIS.sub(r"\1", text)
+    if not words.isascii() and " " not in words:
+        return len(words) <= TAG_LETTERS and UNSPACED_VERB.search(words) is not None
+    listed = WORD.findall(words.casefold())
+    return len(listed) <= TAG_WORDS and any(word in verbs or word in MORE_VERBS for word in listed)

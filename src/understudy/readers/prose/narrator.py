@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from understudy.quotations.lexicon import lexicon_of
 from understudy.quotations.paragraphs import is_scene_break
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Quotation, Span
 from understudy.quotations.speech import is_thought
 from understudy.readers.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.readers.names import is_group
-from understudy.readers.prose.narration import narrated, narrated_text, spoken_text, unspoken_text
+from understudy.readers.prose.line_text import narration_text, spoken_text, unattributed_text
+from understudy.readers.prose.narration import narrated
 from understudy.readers.prose.scenes import Conversation, conversations
 from understudy.readers.source import SourceFile
 from understudy.story import Source
@@ -31,6 +33,7 @@ class Narrator:
         attributions: Sequence[Attribution],
     ) -> None:
         self.source, self.prose, self.attributions = source, prose, attributions
+        self.verbs = lexicon_of(prose.text, prose.language).speech_verbs
         self.narrators = tuple(person.name for person in cast if person.is_narrator)
         starts = [0]
         while (end := prose.text.find("\n", starts[-1])) >= 0:
@@ -97,27 +100,26 @@ class Narrator:
             return
         events: list[Event] = []
         begin = said[0].span.start
-        if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)]):
+        if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)], self.verbs):
             events.append(self._description(before, units))
         ends = [*(quotation.span.start for quotation in said[1:]), whole.end]
         for index, quotation, end in zip(heard, said, ends):
             events.append(self._line(quotation, self.attributions[index], 0 if events else units))
             parts = [*quotation.parts, Span(end, end)] if end < whole.end else list(quotation.parts)
-            if after := narrated(self.prose.text, Span(begin, end), parts):
+            if after := narrated(self.prose.text, Span(begin, end), parts, self.verbs):
                 events.append(self._description(after, 0))
             begin = end
         yield from events
 
     def _line(self, quotation: Quotation, attribution: Attribution, units: int) -> Event:
         """A line of whoever says it. What nobody could be proposed for is told, in marks: it makes no character."""
-        at = self._at(quotation.span.start)
+        text, parts, at = self.prose.text, quotation.parts, self._at(quotation.span.start)
         if attribution.speaker is None:
-            return Description(at, unspoken_text(self.prose, quotation), units=units, spans=quotation.parts)
-        text = spoken_text(self.prose, quotation)
-        return Speech(at, (attribution.speaker,), text, units, quotation.parts, attribution.confidence)
+            return Description(at, unattributed_text(text, parts), units=units, spans=parts)
+        return Speech(at, (attribution.speaker,), spoken_text(text, parts), units, parts, attribution.confidence)
 
     def _description(self, spans: Sequence[Span], units: int) -> Description:
-        text = narrated_text(self.prose, spans)
+        text = narration_text(self.prose.text, spans)
         return Description(self._at(spans[0].start), text, units=units, spans=tuple(spans))
 
     def _at(self, position: int) -> Source:

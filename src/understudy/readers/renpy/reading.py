@@ -38,7 +38,7 @@ from understudy.story import Character
 
 __all__ = ["READER"]
 
-LABEL = re.compile(r"label\s+([\w.]+)\s*(?:\(.*\))?\s*(?:hide\s*)?:.*", re.DOTALL)
+LABEL = re.compile(r"label\s+([\w.]+)\s*(?:\(.*\)\s*)?(?:hide\s*)?:.*", re.DOTALL)
 CHARACTER = re.compile(
     r"(?:define\s+|default\s+|\$\s*)?(?:-?\d+\s+)?(?P<id>[\w.]+)\s*=\s*(?P<kind>\w*)Character\s*\(\s*(?P<arguments>.*)",
     re.DOTALL,
@@ -50,8 +50,7 @@ SAYING = re.compile(
     rf"(?:(?P<name>{STRING})\s*|(?P<id>[A-Za-z_][\w.]*)(?:\s+(?:@\s*)?-?[A-Za-z_]\w*)*\s*)?(?P<text>{STRING})(?P<rest>.*)",
     re.DOTALL,
 )
-REST = re.compile(r"\s*(?:\(.*\)\s*|with\s[^:]*|nointeract\s*|id\s+\w+\s*)*(?:#.*)?", re.DOTALL)
-CHOICE = re.compile(r"\s*(?:\(.*\))?\s*(?:if\s.*)?:\s*(?:#.*)?", re.DOTALL)
+AFTER_TEXT = ("(", "with ", "nointeract", "id ", "#")  # what may stand behind what is said
 SHOWN = re.compile(r"(?:show|scene|hide)\s+([A-Za-z_][\w-]*(?:\s+(?!(?:at|as|with|behind|onlayer|zorder)\b)[\w-]+)*)")
 SHOWN_TEXT = re.compile(rf"show\s+text\s+({STRING})", re.DOTALL)
 
@@ -66,9 +65,9 @@ JUMPS = frozenset(("jump", "call", "return"))
 STAGING = frozenset("play stop queue voice pause with window nvl camera show hide scene".split())
 NARRATORS = frozenset(("narrator", "centered", "vcentered"))
 
-LABELLED = re.compile(r"^\s*label\s+[\w.]+\s*(?:\([^)\n]*\))?\s*(?:hide\s*)?:", re.MULTILINE)
-DEFINED = re.compile(r"^\s*(?:define|default|\$)\s+[\w.]+\s*=\s*\w*Character\s*\(", re.MULTILINE)
-SAID = re.compile(r"^\s*(?:[A-Za-z_]\w*\s+){0,4}(?:\"[^\"\n]*\"\s+)?\"[^\n]", re.MULTILINE)
+LABELLED = re.compile(r"^[ \t]*label[ \t]+[\w.]+[ \t]*(?:\([^()\n]*\))?[ \t]*(?:hide[ \t]*)?:", re.MULTILINE)
+DEFINED = re.compile(r"^[ \t]*(?:define|default|\$)[ \t]+[\w.]+[ \t]*=[ \t]*\w*Character[ \t]*\(", re.MULTILINE)
+SAID = re.compile(r"^[ \t]*(?:[A-Za-z_]\w*[ \t]+){0,4}(?:\"[^\"\n]*\"[ \t]*)?\"[^\n]", re.MULTILINE)
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -166,8 +165,9 @@ class _RenpyParser:
         if match is None:
             yield self._unread(statement, "code")
             return
-        is_choice = match["name"] is None and match["id"] is None and CHOICE.fullmatch(match["rest"]) is not None
-        if not is_choice and not REST.fullmatch(match["rest"]):
+        rest = match["rest"].strip()
+        is_choice = match["name"] is None and match["id"] is None and _ends_in_colon(rest)
+        if rest and not is_choice and not rest.startswith(AFTER_TEXT):
             yield self._unread(statement, "code")
             return
         said = [(below, lines, text) for below, lines, text in paragraphs(match["text"]) if text]
@@ -249,6 +249,11 @@ class _RenpyParser:
             yield held
         if scene is not None:
             yield scene
+
+
+def _ends_in_colon(rest: str) -> bool:
+    """Does a block follow, as below a choice? A comment may stand behind the colon."""
+    return rest.endswith(":") or rest.partition("#")[0].rstrip().endswith(":")
 
 
 READER = Reader("renpy", recognises, events)

@@ -25,6 +25,9 @@ from understudy.quotations.forest import Forest, softmax_of_groups
 
 __all__ = ["BoostingSettings", "bin_edges", "encode_bins", "fit_forest"]
 
+NEGLIGIBLE = 0.003  # curvature of a candidate who is ruled out: such rows rest until they come back
+WARM_UP = 15  # trees that see all rows
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
@@ -33,13 +36,13 @@ Ints = NDArray[np.int64]
 class BoostingSettings:
     """`rows` and `columns` are the shares of quotations and of columns that a tree sees."""
 
-    trees: int = 200
-    depth: int = 6
-    rate: float = 0.1
-    l2: float = 8.0
-    least: float = 4.0
-    rows: float = 0.5
-    columns: float = 0.4
+    trees: int = 100
+    depth: int = 5
+    rate: float = 0.12
+    l2: float = 20.0
+    least: float = 10.0
+    rows: float = 0.4
+    columns: float = 0.35
     bins: int = 48
     rate_decay: float = 0.5
 
@@ -90,7 +93,8 @@ def fit_forest(
         gradient = (gold - probabilities).astype(np.float32)
         curvature = (probabilities * (1 - probabilities)).astype(np.float32)
         drawn = (rng.random(len(starts)) < settings.rows) & taught
-        rows = np.flatnonzero(drawn[groups])
+        is_open = curvature > NEGLIGIBLE if tree >= WARM_UP else np.ones(len(gold), np.bool_)
+        rows = np.flatnonzero(drawn[groups] & is_open)
         columns = np.sort(rng.choice(width, max(1, round(settings.columns * width)), replace=False))
         rate = settings.rate * (1 - settings.rate_decay * tree / settings.trees)
         split, cut, value, leaf = grow(

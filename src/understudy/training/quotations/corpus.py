@@ -20,7 +20,7 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.quotations.prose import NovelCharacter, Paragraph, Prose, Quotation, Span
 
-__all__ = ["KINDS", "AnnotatedNovel", "annotated_novels", "read_novel"]
+__all__ = ["KINDS", "QUOTATIONS", "AnnotatedNovel", "annotated_novels", "read_novel"]
 
 TEXT, QUOTATIONS, CHARACTERS = "novel_text.txt", "quotation_info.csv", "character_info.csv"
 KINDS = ("explicit", "anaphoric", "implicit")
@@ -30,8 +30,8 @@ GENDERS = {"M": "m", "F": "f"}
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedNovel:
-    """`speakers` and `addressees` are indices into the cast (-1: nobody who can be named), `kinds` as PDNC has them;
-    `main` are those of the cast who are major or intermediate."""
+    """`speakers` and `addressees` are indices into the cast (-1: nobody who can be named), `kinds` as PDNC has
+    them."""
 
     name: str
     prose: Prose
@@ -39,7 +39,6 @@ class AnnotatedNovel:
     speakers: tuple[int, ...]
     addressees: tuple[frozenset[int], ...]
     kinds: tuple[str, ...]
-    main: frozenset[int]
 
 
 def annotated_novels(folder: Path) -> list[AnnotatedNovel]:
@@ -57,7 +56,7 @@ def read_novel(folder: Path) -> AnnotatedNovel:
         text = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"is not a novel's text in UTF-8 ({error})", folder / TEXT) from error
-    cast, main = _cast(folder / CHARACTERS)
+    cast = _cast(folder / CHARACTERS)
     owners = _owners(cast)
     paragraphs = tuple(_paragraphs(text))
     starts = [paragraph.span.start for paragraph in paragraphs]
@@ -70,7 +69,7 @@ def read_novel(folder: Path) -> AnnotatedNovel:
         addressees.append(frozenset(to) - {-1})
         kinds.append(row["quoteType"].lower())
     prose = Prose(text, "en", (), (), paragraphs, tuple(quotations), folder.name)
-    return AnnotatedNovel(folder.name, prose, cast, tuple(speakers), tuple(addressees), tuple(kinds), main)
+    return AnnotatedNovel(folder.name, prose, cast, tuple(speakers), tuple(addressees), tuple(kinds))
 
 
 def _paragraphs(text: str) -> Iterator[Paragraph]:
@@ -105,22 +104,23 @@ def _rows(
         raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
 
 
-def _cast(path: Path) -> tuple[tuple[NovelCharacter, ...], frozenset[int]]:
+def _cast(path: Path) -> tuple[NovelCharacter, ...]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if not _names_nobody(row["Main Name"])]
         cast = tuple(
             NovelCharacter(
                 row["Main Name"],
-                tuple(sorted(map(str, ast.literal_eval(row["Aliases"])))),
+                tuple(
+                    sorted(alias for alias in map(str, ast.literal_eval(row["Aliases"])) if not alias.startswith("_"))
+                ),
                 GENDERS.get(row["Gender"], ""),
             )
             for row in rows
         )
-        main = frozenset(index for index, row in enumerate(rows) if row["Category"] in ("major", "intermediate"))
     except (KeyError, ValueError, SyntaxError, TypeError) as error:
         raise InputError(f"is not a list of characters as PDNC has them ({error})", path) from error
-    return cast, main
+    return cast
 
 
 def _names_nobody(label: str) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.quotations.context import Floats, NovelContext
 from understudy.quotations.forest import Forest
 from understudy.quotations.model import NovelEvidence, QuotationModel, matrix
-from understudy.quotations.turns import event_factors, gap_kinds, turn_marginals
+from understudy.quotations.turns import event_factors, gap_kinds
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 from understudy.training.quotations.corpus import AnnotatedNovel
 
@@ -33,15 +33,9 @@ class QuotationSettings:
     """`folds` of novels; the boosting of the forests."""
 
     folds: int = 4
-    first: BoostingSettings = field(
-        default_factory=lambda: BoostingSettings(trees=120, depth=5, rate=0.12, l2=20, least=10)
-    )
-    second: BoostingSettings = field(
-        default_factory=lambda: BoostingSettings(trees=120, depth=5, rate=0.12, l2=20, least=10)
-    )
-    third: BoostingSettings = field(
-        default_factory=lambda: BoostingSettings(trees=80, depth=4, rate=0.15, l2=20, least=10)
-    )
+    first: BoostingSettings = field(default_factory=BoostingSettings)
+    second: BoostingSettings = field(default_factory=BoostingSettings)
+    third: BoostingSettings = field(default_factory=lambda: BoostingSettings(trees=60, depth=4, rate=0.15))
 
 
 @dataclass(frozen=True)
@@ -95,10 +89,7 @@ def fit_quotations(
     factors = event_factors([(each.gaps, each.evidence.pairs, one, each.speakers) for each, one in zip(novels, alone)])
     everything = list(range(len(novels)))
     last_first = fit("first", lambda: _boost(novels, everything, bins, marks, settings.first, seed))
-    second = [
-        matrix(each.evidence.second(one, turn_marginals(each.evidence.pairs, one, each.gaps, factors)))
-        for each, one in zip(novels, alone)
-    ]
+    second = [matrix(each.evidence.second(one, each.evidence.decode(one, factors))) for each, one in zip(novels, alone)]
     bins = _bins(second, settings.second)
     last_second = fit("second", lambda: _boost(novels, everything, bins, marks, settings.second, seed))
     del second
