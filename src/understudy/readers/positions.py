@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from understudy.errors import InputError
 from understudy.quotations.parsing import parse_prose
-from understudy.quotations.prose import Prose, Quotation, Span
 from understudy.readers.docx import docx_text
 from understudy.readers.epub import epub_text
 from understudy.readers.events import (
@@ -32,10 +31,9 @@ from understudy.readers.events import (
 )
 from understudy.readers.extracted import ExtractedText
 from understudy.readers.position_rows import PositionRow, position_rows
-from understudy.readers.prose.narration import narrated_text, spoken_text, unspoken_text
+from understudy.readers.prose.line_text import narration_text, spoken_text, unattributed_text
 from understudy.readers.source import SourceFile
 from understudy.story import Character
-from understudy.storyfile import Spans
 
 __all__ = ["PositionedFile", "digest_of", "is_positions", "positioned_files", "text_of"]
 
@@ -170,12 +168,13 @@ class _PositionsReader:
         yield opening
         for row in cast:
             yield CastEntry(source.at(1), Character(row.text("character"), row.texts("aliases")), units=1)
+        extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
+        text = extracted.text
         source.progress(source.size)
-        prose: Prose | None = None
-        if all("spans" in row for row in rows if "moment" in row):  # nobody's lines have to be worked out anew
-            extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
-            prose = parse_prose(extracted.text, extracted.language, extracted.headings, extracted.title)
-        texts = self._texts_by_line(source, form) if prose is None else _chapter_titles(prose)
+        if all("spans" in row for row in rows if "moment" in row):
+            texts = _chapter_titles(extracted)
+        else:
+            texts = self._texts_by_line(source, form)
         scene: PositionRow | None = None
         present: tuple[str, ...] = ()
         for row in rows:
@@ -191,7 +190,7 @@ class _PositionsReader:
                     came, went = _difference(there, present), _difference(present, there)
                     yield Movement(source.at(row.number("line")), came, went, units=0)
                 present = there
-                yield _line(source, row, texts, prose)
+                yield _line(source, row, text, texts)
             else:
                 scene = row
         if scene is not None:
@@ -212,11 +211,13 @@ class _PositionsReader:
         return texts
 
 
-def _chapter_titles(prose: Prose) -> _SourceTexts:
+def _chapter_titles(extracted: ExtractedText) -> _SourceTexts:
+    """What is not at a span of running text: its headings. Nobody's lines have to be worked out for that."""
     texts = _SourceTexts()
+    prose = parse_prose(extracted.text, extracted.language, extracted.headings, extracted.title)
     for chapter in prose.chapters:
         if title := _one_line(chapter.title):
-            texts.titles[prose.text.count("\n", 0, chapter.span.start) + 1].append(title)
+            texts.titles[extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
     return texts
 
 
@@ -238,27 +239,22 @@ def _scene(source: SourceFile, row: PositionRow, texts: _SourceTexts, present: t
     return SceneStart(source.at(row.number("line")), setting, present, row.numbers("scene")[-1])
 
 
-def _line(source: SourceFile, row: PositionRow, texts: _SourceTexts, prose: Prose | None) -> Speech | Description:
-    spans, length = row.spans(0 if prose is None else len(prose.text)), row.number("chars")
-    candidates = [_at(row, texts.lines)] if prose is None else _at_spans(prose, spans, "speaker" in row)
-    said = next((_one_line(text) for text in candidates if len(_one_line(text)) == length), None)
-    if said is None:
+def _line(source: SourceFile, row: PositionRow, text: str, texts: _SourceTexts) -> Speech | Description:
+    spans = row.spans(len(text))
+    if not spans:
+        said = _at(row, texts.lines)
+    elif "speaker" in row:
+        said = spoken_text(text, spans)
+    else:
+        said = narration_text(text, spans)
+        if len(said) != row.number("chars"):
+            said = unattributed_text(text, spans)
+    if len(said) != row.number("chars"):
         raise row.error("what stands at this position is of another length: another version of Understudy wrote it")
     at = source.at(row.number("line"))
     if "speaker" not in row:
         return Description(at, said, spans=spans)
     return Speech(at, (row.text("speaker"),), said, spans=spans, confidence=row.share("confidence"))
-
-
-def _at_spans(prose: Prose, spans: Spans, is_said: bool) -> list[str]:
-    """What a line of prose may be: what is said, or what is told, perhaps in marks."""
-    parts = tuple(Span(start, end) for start, end in spans)
-    if not parts:
-        return []
-    quotation = Quotation(parts, 0)
-    if is_said:
-        return [spoken_text(prose, quotation)]
-    return [narrated_text(prose, parts), unspoken_text(prose, quotation)]
 
 
 def _at(row: PositionRow, texts: Mapping[int, list[str]]) -> str:
