@@ -144,7 +144,7 @@ def _archive(file: Path | bytes, path: Path | None) -> Iterator[zipfile.ZipFile]
         _check_list(file, path)
         with zipfile.ZipFile(io.BytesIO(file) if isinstance(file, bytes) else file) as archive:
             yield archive
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, EOFError) as error:
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError, EOFError) as error:
         raise InputError(f"is a damaged zip file ({error}): {AGAIN}", path) from error
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror or error}", path) from error

@@ -27,6 +27,9 @@ MOST_PARTS = 10_000
 CHUNK = 1 << 16
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 SIGNATURE = b"PK\x03\x04"
+END, END_RECORD, LONGEST_END = b"PK\x05\x06", struct.Struct("<4s4H2IH"), 22 + 65535
+LARGEST_LIST = 4 * 1024 * 1024  # bytes
+LARGE_FORM = 0xFFFF  # as a count: it stands elsewhere, for archives that are larger than a book
 SIZE_UNKNOWN, ENCRYPTED = 0x8, 0x1
 DAMAGE = (
     zipfile.BadZipFile,
@@ -74,6 +77,7 @@ class SourceArchive:
     def __init__(self, source: SourceFile, what: str) -> None:
         self.source, self.what = source, what
         try:
+            self._check_list()
             self._archive = zipfile.ZipFile(source.path)
             self._parts = {part.filename: part for part in self._archive.infolist()}
             count = len(self._archive.infolist())
@@ -84,6 +88,18 @@ class SourceArchive:
         size = sum(part.file_size for part in self._parts.values())
         if size > LARGEST:
             raise source.error(f"unpacks to {size // 2**20:,} MiB: this is not {what} of text")
+
+    def _check_list(self) -> None:
+        """Refuse a list of contents that would fill the memory, by the record at the end that tells its length."""
+        with self.source.path.open("rb") as file:
+            file.seek(max(0, self.source.size - LONGEST_END))
+            tail = file.read()
+        end = tail.rfind(END)
+        if end < 0 or len(tail) < end + END_RECORD.size:
+            return  # no archive at all, which its opening tells
+        count, length = END_RECORD.unpack_from(tail, end)[4:6]
+        if length > LARGEST_LIST or count == LARGE_FORM:
+            raise self.source.error(f"holds more than {MOST_PARTS:,} files: this is not {self.what} of text")
 
     def __contains__(self, name: str) -> bool:
         return name in self._parts

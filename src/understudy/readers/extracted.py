@@ -73,7 +73,7 @@ def join_paragraphs(paragraphs: Iterable[tuple[str, bool]]) -> tuple[str, tuple[
 def story_events(source: SourceFile, extracted: ExtractedText) -> Iterator[Event]:
     """The events of prose, and what was left out."""
     source.units = sum(not line.isspace() for line in extracted.text.split("\n") if line)
-    yield from prose_events(source, extracted.text, extracted.headings, extracted.title)
+    yield from prose_events(source, extracted.text, extracted.headings, extracted.title, extracted.language)
     yield from _unread(source, extracted.left_out)
 
 

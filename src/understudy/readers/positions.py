@@ -214,7 +214,8 @@ class _PositionsReader:
 def _chapter_titles(extracted: ExtractedText) -> _SourceTexts:
     """What is not at a span of running text: its headings. Nobody's lines have to be worked out for that."""
     texts = _SourceTexts()
-    for chapter in parse_prose(extracted.text, headings=extracted.headings, title=extracted.title).chapters:
+    prose = parse_prose(extracted.text, extracted.language, extracted.headings, extracted.title)
+    for chapter in prose.chapters:
         if title := _one_line(chapter.title):
             texts.titles[extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
     return texts

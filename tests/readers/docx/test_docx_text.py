@@ -48,7 +48,7 @@ def test_headings_are_told_by_level_name_and_what_a_style_is_based_on(document: 
             f'<w:p><w:pPr><w:outlineLvl w:val="1"/></w:pPr>{run("By hand")}</w:p>',
         )
     )
-    headings = [extracted.text[span.start : span.end] for span in extracted.headings]
+    headings = [extracted.text[span.start : span.end] for span in extracted.headings or ()]
     assert headings == ["The Quarrel", "Kapitel 1", "Kapitel 2", "Partie 3", "By hand"]
     assert extracted.text.split("\n\n")[2] == "It was night."
     assert extracted.title == "The Quarrel"

@@ -33,7 +33,7 @@ def book(tmp_path: Path) -> Book:
 
 
 def headings(extracted: ExtractedText) -> list[str]:
-    return [extracted.text[span.start : span.end] for span in extracted.headings]
+    return [extracted.text[span.start : span.end] for span in extracted.headings or ()]
 
 
 def left_out(extracted: ExtractedText) -> list[tuple[str, int]]:
@@ -197,8 +197,25 @@ def test_a_path_out_of_the_archive_is_only_a_name(book: Book, tmp_path: Path) ->
     assert left_out(extracted) == [("is in the reading order, but not in the archive", 1)]
 
 
+def test_a_list_of_contents_that_would_fill_the_memory_is_refused(book: Book) -> None:
+    content = bytearray(epub({"a.xhtml": "<p>x</p>"}))
+    content[-10:-6] = (2**31).to_bytes(4, "little")  # how long it says its list is
+    with pytest.raises(InputError, match="more than 10,000 files"):
+        book(bytes(content))
+
+
 def test_a_document_that_is_named_many_times_is_read_once(book: Book) -> None:
     assert book(epub({"a.xhtml": "<p>once</p>"}, spine=["a.xhtml"] * 1000)).text == "once"
+
+
+def test_the_language_is_the_books_where_stories_know_it(book: Book) -> None:
+    documents = {"a.xhtml": "<p>Text.</p>"}
+    assert [book(epub(documents, language=tag)).language for tag in ("ja-JP", "EN", "fr", "")] == [
+        "ja",
+        "en",
+        None,
+        None,
+    ]
 
 
 def test_it_is_told_by_content() -> None:

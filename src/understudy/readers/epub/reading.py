@@ -17,6 +17,7 @@ from understudy.readers.epub.xhtml import TextBlock, document_text
 from understudy.readers.events import Event, Reader
 from understudy.readers.extracted import ExtractedText, LeftOut, join_paragraphs, story_events
 from understudy.readers.source import SourceFile
+from understudy.text import LANGUAGES
 
 __all__ = ["READER", "epub_text"]
 
@@ -26,6 +27,7 @@ MOST_IN_IMPRINT = 4_000  # characters
 FEWEST_LINKS = 3  # in a row: a table of contents
 NEAR = 3  # blocks in which a heading belongs to where the contents lead
 LONGEST_HEADING = 120
+LONGEST_TITLE = 300
 LARGEST_MARKUP = 64 * 1024 * 1024  # bytes of all documents
 NOT_LETTER = re.compile(r"\W+")
 
@@ -66,11 +68,14 @@ def epub_text(source: SourceFile) -> ExtractedText:
     if marks:
         left_out.append(LeftOut(f"{marks:,} marks of notes in the text", "the mark of a note", marks))
     text, headings = join_paragraphs((block.text, block.level > 0) for block in blocks)
-    return ExtractedText(text, headings, _title(package), package.language, tuple(left_out))
+    title = package.title[:LONGEST_TITLE] if package.title else None
+    return ExtractedText(text, headings, title, _language(package), tuple(left_out))
 
 
-def _title(package: BookPackage) -> str | None:
-    return package.title[:300] if package.title else None
+def _language(package: BookPackage) -> str | None:
+    """The language that the book declares, if stories know it: 'ja' for 'ja-JP'."""
+    language = (package.language or "").partition("-")[0].casefold()
+    return language if language in LANGUAGES else None
 
 
 def _sorted_out(blocks: list[TextBlock], unread: str) -> tuple[list[TextBlock], list[TextBlock]]:

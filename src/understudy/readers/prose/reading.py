@@ -45,10 +45,14 @@ def events(source: SourceFile) -> Iterator[Event]:
 
 
 def prose_events(
-    source: SourceFile, text: str, headings: Sequence[Span] | None = None, title: str | None = None
+    source: SourceFile,
+    text: str,
+    headings: Sequence[Span] | None = None,
+    title: str | None = None,
+    language: str | None = None,
 ) -> Iterator[Event]:
     """The events of a text; their units add up to its lines that are not blank."""
-    prose = parse_prose(text, headings=headings, title=title)
+    prose = parse_prose(text, language, headings, title)
     yield Opening((*prose.levels, "scene", "line"), prose.title, prose.language)
     if not prose.quotations:
         raise source.error(
