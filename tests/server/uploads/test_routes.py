@@ -128,7 +128,7 @@ def test_files_are_read_as_the_format_that_is_named(ask: Ask) -> None:
 
 def test_the_readers_advice_names_what_the_page_has(ask: Ask) -> None:
     message = send(ask, ("a.txt", b"Dear all,\n\nthe meeting is at noon.\n")).json()["error"]["message"]
-    assert "'Read as'" in message
+    assert message.endswith("say so with 'Read as'.")
     assert "--as" not in message
 
 

@@ -60,8 +60,8 @@ FIXED_QUOTATIONS, USED_QUOTATIONS = "fixed-quotations.toml", "used-quotations.to
 MAX_CAST_BYTES = MIB
 MAX_PROGRESS_REPORTS = 50
 MAX_OPEN_FILES = 64
-FORMAT_OPTION = re.compile(r"--as(?: FORMAT\b)?")
-"""What the readers' messages say of the command line; a page has the choice 'Read as' instead."""
+FORMAT_OPTION = re.compile(r"--as(?: FORMAT\b(?: \((?:[^()]|\([^()]*\))*\))?)?")
+"""What readers' messages say of the command line, with the formats it knows; a page has a choice 'Read as' instead."""
 
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENT_MARKERS = {"[Content_Types].xml", "META-INF/container.xml"}  # of office documents and e-books, zips too
