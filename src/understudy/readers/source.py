@@ -15,7 +15,17 @@ from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, Prose
 from understudy.story import Source
 
-__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Attributed", "Progress", "SourceFile", "no_progress", "universal_lines"]
+__all__ = [
+    "HEAD_BYTES",
+    "LONGEST_LINE",
+    "Attributed",
+    "Progress",
+    "SourceFile",
+    "Step",
+    "no_progress",
+    "no_step",
+    "universal_lines",
+]
 
 HEAD_BYTES = 64 * 1024
 LONGEST_LINE = 8 * 1024 * 1024
@@ -28,7 +38,16 @@ Attributed = Callable[[Prose, Sequence[Attribution]], None]
 """Given a text and who was taken to say each of its quotations, before an author's corrections."""
 
 
+Step = Callable[[str, float], None]
+"""Told in words what is being done ('Chapter 12 of 55'), and how much of the source that is, 0 to 1: for readers that
+do their work after the bytes have been read."""
+
+
 def no_progress(_: int) -> None:
+    pass
+
+
+def no_step(_words: str, _share: float) -> None:
     pass
 
 
@@ -54,6 +73,7 @@ class SourceFile:
     units: int = field(default=0, init=False)
     story_folder: Path | None = field(default=None, kw_only=True)
     attributed: Attributed | None = field(default=None, kw_only=True)
+    step: Step = field(default=no_step, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.path.is_dir():

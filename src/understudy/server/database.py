@@ -18,6 +18,7 @@ from typing import TypeVar
 from understudy.errors import InputError
 from understudy.server.chats.store import AGENTS_AND_PERSONAS, CHAT_TABLES, MESSAGE_COLUMNS_ADDED, REMEMBERED_NAME
 from understudy.server.problems import Refused
+from understudy.server.uploads.store import NOVELS
 from understudy.server.uploads.store import TABLES as UPLOADS
 
 __all__ = ["ServerDatabase"]
@@ -29,6 +30,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("as said", MESSAGE_COLUMNS_ADDED),
     ("agents and personas", AGENTS_AND_PERSONAS),
     ("remembered name", REMEMBERED_NAME),
+    ("novels", NOVELS),
 )
 """(name, SQL script). Append only: a database records how many it has applied."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from understudy.errors import CastError, InputError
 
-__all__ = ["LARGEST_FILE", "load_toml", "quoted", "replace_text", "table_lines", "toml_value"]
+__all__ = ["LARGEST_FILE", "load_toml", "parse_toml", "quoted", "replace_text", "table_lines", "toml_value"]
 
 LARGEST_FILE = 16 * 1024 * 1024
 LONGEST_QUOTED = 60
@@ -25,12 +25,18 @@ def load_toml(path: Path) -> tuple[dict[str, Any], str]:
         if path.stat().st_size > LARGEST_FILE:
             raise CastError(f"is over {LARGEST_FILE:,} bytes: this is no list that a person keeps", path)
         text = path.read_text(encoding="utf-8-sig")
-        return tomllib.loads(text), text
     except OSError as error:
         raise CastError(f"cannot be read: {error.strerror}", path) from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise CastError("is not UTF-8 text", path, line) from error
+    return parse_toml(text, path), text
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """The document of a file's text."""
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         match = AT_LINE.search(str(error))
         raise CastError(f"is not TOML: {error}", path, int(match[1]) if match else None) from error

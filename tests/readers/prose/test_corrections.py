@@ -18,6 +18,7 @@ from understudy.readers.prose.corrections import (
     SpeakerDecision,
     SpeakerProposal,
     corrected,
+    parse_corrections,
     quotations_file_of,
     read_corrections,
 )
@@ -230,5 +231,7 @@ def test_whatever_is_said_is_written_and_read_the_same(
         corrections = set_speaker(corrections, "1", "Ann")
     write_corrections(corrections)
     assert read_corrections(path) == corrections
-    assert path.read_text(encoding="utf-8") == render_corrections(corrections)
+    text = path.read_text(encoding="utf-8")
+    assert text == render_corrections(corrections)
+    assert parse_corrections(text, path) == read_corrections(path)
     assert set(corrections.matched(prose).values()) == set(range(len(prose.quotations)))

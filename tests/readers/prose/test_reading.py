@@ -77,6 +77,19 @@ def events_of_text(folder: Path, text: str) -> list[Event]:
     return events_of(READER, path)
 
 
+def test_the_source_is_told_which_chapter_is_being_read(tmp_path: Path) -> None:
+    path = tmp_path / "quarrel.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    steps: list[tuple[str, float]] = []
+    source = SourceFile(path, step=lambda words, share: steps.append((words, share)))
+    for _ in READER.events(source):
+        pass
+    assert [words for words, _ in steps][-2:] == ["Chapter 1 of 2", "Chapter 2 of 2"]
+    shares = [share for _, share in steps]
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] < 1
+
+
 def test_a_novel_becomes_headings_scenes_lines_and_descriptions(tmp_path: Path) -> None:
     events = events_of_text(tmp_path, TEXT)
     assert events[0] == Opening(("chapter", "scene", "line"), "The Quarrel", "en")

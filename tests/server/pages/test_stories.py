@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from brasskey import ACT_1, ACT_2, CAST
+from noveluploads import NOVEL, read_novels_here
 from samples import TRANSCRIPT
 from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
@@ -20,8 +21,8 @@ BRASS_KEY: list[File] = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encod
 EVIL = '<script>alert("x")</script>'
 
 
-def send(ask: Ask, *files: File) -> httpx.Response:
-    return ask("POST", "/api/uploads/form", content=form(files), headers={"Content-Type": FORM})
+def send(ask: Ask, *files: File, **fields: str) -> httpx.Response:
+    return ask("POST", "/api/uploads/form", content=form(files, fields), headers={"Content-Type": FORM})
 
 
 def sent(ask: Ask, *files: File) -> str:
@@ -146,8 +147,11 @@ def test_pages_carry_no_inline_scripts_or_styles(ask: Ask) -> None:
 def test_every_field_has_a_label(ask: Ask) -> None:
     address = sent(ask, *BRASS_KEY)
     for path in ("/stories", address):
-        page = re.sub(r"<label.*?</label>", "", ask("GET", path).text, flags=re.S)
-        assert re.findall(r'<(?:input(?![^>]*type="hidden")|select|textarea)[^>]*>', page) == []
+        text = ask("GET", path).text
+        labelled = set(re.findall(r'<label for="([^"]+)"', text))
+        page = re.sub(r"<label.*?</label>", "", text, flags=re.S)
+        fields = re.findall(r'<(?:input(?![^>]*type="hidden")|select|textarea)[^>]*>', page)
+        assert [field for field in fields if not labelled & set(re.findall(r' id="([^"]+)"', field))] == []
 
 
 def test_a_large_cast_is_shown_in_full_when_asked_for(ask: Ask) -> None:
@@ -159,6 +163,58 @@ def test_a_large_cast_is_shown_in_full_when_asked_for(ask: Ask) -> None:
     everybody = ask("GET", f"{address}?all=1").text
     assert everybody.count('class="cast-member"') == 60
     assert "Show all" not in everybody
+
+
+def test_a_format_can_be_chosen_and_is_offered_after_a_failure(ask: Ask) -> None:
+    assert '<option value="transcript">' in ask("GET", "/stories").text
+    refused = send(ask, ("talk.txt", b"Odile: No.\nBastien: Yes.\n"), form="TEI drama")
+    assert refused.status_code == 400
+    assert "talk.txt" in refused.text
+    assert send(ask, ("talk.txt", b"Odile: No.\nBastien: Yes.\n"), form="transcript").status_code == 303
+
+
+def test_doubtful_quotations_are_decided_by_form_and_the_filter_stays(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_novels_here(monkeypatch)
+    address = sent(ask, ("The Tin Whistle.txt", NOVEL.encode()))
+    page = ask("GET", address).text
+    assert "Who says it?" in page
+    assert page.count('class="doubt"') == 4
+    assert page.index("I was at school!") < page.index("All of it?")
+    assert page.count("data-fix") > 8
+    page = ask("GET", f"{address}?chapter=2").text
+    (number,) = re.findall(r'data-quotation="(\w+)"', page)
+    assert f'action="{address}/fix?chapter=2"' in page
+    answer = ask("POST", f"{address}/fix?chapter=2", data={"kind": "speaker", "quotation": number, "to": "Odile"})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{address}?chapter=2#doubtful")
+    page = ask("GET", f"{address}?chapter=2").text
+    assert "Nothing is doubtful here." in page
+    assert "“I was at school!” is said by Odile" in page
+    page = ask("GET", f"{address}?decided=1").text
+    assert page.count('class="doubt"') == 1
+    assert '<span class="chip good">Odile</span>' in page
+    assert ask("POST", f"{address}/undo?decided=1").headers["location"] == f"{address}?decided=1#doubtful"
+    assert ask("GET", address).text.count('class="doubt"') == 4
+
+
+def test_a_decision_by_form_leads_back_to_the_quotations(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_novels_here(monkeypatch)
+    address = sent(ask, ("The Tin Whistle.txt", NOVEL.encode()))
+    number = re.findall(r'data-quotation="(\w+)"', ask("GET", address).text)[0]
+    answer = ask("POST", f"{address}/fix", data={"kind": "not-speech", "quotation": number})
+    assert answer.headers["location"] == f"{address}#doubtful"
+
+
+def test_what_makes_no_sense_in_the_address_is_left_out(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_novels_here(monkeypatch)
+    address = sent(ask, ("The Tin Whistle.txt", NOVEL.encode()))
+    for query in ("offset=²", "offset=-1", f"offset={'9' * 5000}", "chapter=%00", "speaker=nobody", "offset=500"):
+        assert ask("GET", f"{address}?{query}").status_code == 200
+
+
+def test_a_script_has_no_doubtful_quotations(ask: Ask) -> None:
+    assert "Who says it?" not in ask("GET", sent(ask, ("quarrel.txt", TRANSCRIPT.encode()))).text
 
 
 def test_a_bar_is_whole() -> None:

@@ -14,7 +14,7 @@ from understudy.errors import InputError
 from understudy.readers.casttoml import read_cast
 from understudy.server.uploads.fixes import (
     AddAlias,
-    Fix,
+    CastFix,
     Merge,
     Profile,
     Rename,
@@ -107,7 +107,7 @@ def test_what_is_written_by_hand_is_kept_as_it_is() -> None:
         (WriteCast("x" * 1_000_001), "longer than"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_reason(fix: Fix, message: str) -> None:
+def test_what_makes_no_sense_is_refused_with_a_reason(fix: CastFix, message: str) -> None:
     with pytest.raises(InputError, match=message):
         apply_fix(CAST, fix, PEOPLE)
 
@@ -117,7 +117,7 @@ NAMES = st.text(min_size=1, max_size=30).filter(lambda text: text.strip().isprin
 
 @given(st.lists(st.one_of(st.builds(SetTitle, NAMES), st.builds(Profile, st.just("Mara Quill"), st.lists(NAMES)))))
 def test_whatever_is_written_reads_back_with_everything_else(
-    tmp_path_factory: pytest.TempPathFactory, fixes: list[Fix]
+    tmp_path_factory: pytest.TempPathFactory, fixes: list[CastFix]
 ) -> None:
     text = CAST
     for fix in fixes:

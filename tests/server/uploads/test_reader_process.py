@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from brasskey import ACT_1, ACT_2, CAST
+from containers import docx, epub, paragraph
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.server.uploads.limits import UploadLimits
@@ -122,8 +123,12 @@ def test_a_damaged_or_empty_zip_is_refused(tmp_path: Path, content: bytes) -> No
         unpacked(tmp_path, content)
 
 
-def test_a_workbook_is_no_zip_of_a_folder(tmp_path: Path) -> None:
-    name, content = SAMPLES["HPD relations (XLSX)"]
-    path = tmp_path / name
-    path.write_bytes(content())
+@pytest.mark.parametrize(
+    "content",
+    [SAMPLES["HPD relations (XLSX)"][1](), epub({"a.xhtml": "<p>Yes.</p>"}), docx(paragraph("Yes."))],
+    ids=["XLSX", "EPUB", "DOCX"],
+)
+def test_a_document_that_is_packed_as_a_zip_is_no_zip_of_a_folder(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "document"
+    path.write_bytes(content)
     assert not is_story_zip(path)

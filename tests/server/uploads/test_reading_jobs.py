@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from noveluploads import NOVEL
 from samples import SCRIPT
 from understudy.errors import InputError
+from understudy.readers.prose.corrections import read_corrections
 from understudy.server.uploads import reading_jobs
 from understudy.server.uploads.limits import MIB, UploadLimits
-from understudy.server.uploads.reader_process import SENT_FOLDER, STORY_FILE, USED_CAST
+from understudy.server.uploads.reader_process import SENT_FOLDER, STORY_FILE, USED_CAST, USED_QUOTATIONS
 from understudy.server.uploads.reading_jobs import read_in_process
+from understudy.storyfile import Story
 
 
 def work_with(tmp_path: Path, **files: bytes) -> Path:
@@ -41,7 +44,9 @@ def reading(work: Path, limits: UploadLimits | None = None) -> tuple[bool, list[
     shares: list[float] = []
     before = children()
     try:
-        return asyncio.run(read_in_process(work, limits or UploadLimits(), shares.append)), shares
+        return asyncio.run(
+            read_in_process(work, limits or UploadLimits(), lambda share, _: shares.append(share))
+        ), shares
     finally:
         assert children() <= before
 
@@ -54,6 +59,29 @@ def test_a_script_becomes_a_story_file(tmp_path: Path) -> None:
     assert shares[-1] == 1.0
     assert (work / STORY_FILE).stat().st_size > 0
     assert (work / USED_CAST).read_text() == 'title = "The Quarrel"\n'
+
+
+def test_a_novel_tells_its_steps_and_lists_what_is_doubtful(tmp_path: Path) -> None:
+    work = work_with(tmp_path, novel_txt=NOVEL.encode())
+    steps: list[tuple[float, str]] = []
+
+    def note(share: float, step: str | None) -> None:
+        if step is not None:
+            steps.append((share, step))
+
+    assert asyncio.run(read_in_process(work, UploadLimits(), note))
+    assert [step for _, step in steps] == [
+        "Finding out who is in it", "Working out who says what", "Chapter 1 of 2", "Chapter 2 of 2",
+    ]  # fmt: skip
+    assert steps == sorted(steps)
+    doubtful = Story.open(work / STORY_FILE).attributed_lines().doubtful
+    assert len(read_corrections(work / USED_QUOTATIONS).entries) == doubtful
+
+
+def test_files_are_read_as_the_format_that_is_named(tmp_path: Path) -> None:
+    work = work_with(tmp_path, act_txt=b"Odile: No.\nBastien: Yes.\n")
+    asyncio.run(read_in_process(work, UploadLimits(), lambda *_: None, "transcript"))
+    assert Story.open(work / STORY_FILE).files()[0].format == "transcript"
 
 
 def test_what_cannot_be_read_is_told_in_the_readers_words_and_by_the_files_own_name(tmp_path: Path) -> None:
@@ -97,7 +125,7 @@ def test_one_that_is_killed_is_told_of(tmp_path: Path) -> None:
 
     async def killed() -> None:
         work = work_with(tmp_path, act_txt=long_script(300))
-        task = asyncio.create_task(read_in_process(work, UploadLimits(), lambda _: None))
+        task = asyncio.create_task(read_in_process(work, UploadLimits(), lambda *_: None))
         while not (started := children() - before):
             await asyncio.sleep(0)
         for process in started:
@@ -114,7 +142,7 @@ def test_one_that_is_given_up_is_gone(tmp_path: Path) -> None:
 
     async def cancelled() -> None:
         work = work_with(tmp_path, act_txt=long_script(300))
-        task = asyncio.create_task(read_in_process(work, UploadLimits(), lambda _: None))
+        task = asyncio.create_task(read_in_process(work, UploadLimits(), lambda *_: None))
         while not children() - before:
             await asyncio.sleep(0)
         task.cancel()

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from brasskey import ACT_1, ACT_2, CAST
+from noveluploads import NOVEL, read_novels_here
 from samples import SAMPLES, TRANSCRIPT
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
@@ -21,8 +22,8 @@ Ask = Callable[..., httpx.Response]
 BRASS_KEY = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]
 
 
-def send(ask: Ask, *files: tuple[str, bytes], path: str = "/api/uploads") -> httpx.Response:
-    return ask("POST", path, content=form(files), headers={"Content-Type": FORM})
+def send(ask: Ask, *files: tuple[str, bytes], path: str = "/api/uploads", **fields: str) -> httpx.Response:
+    return ask("POST", path, content=form(files, fields), headers={"Content-Type": FORM})
 
 
 def test_a_story_is_sent_listed_and_asked_about(ask: Ask) -> None:
@@ -109,6 +110,46 @@ def test_a_wrong_fix_is_refused(ask: Ask, fix: dict[str, Any], status: int, mess
     assert ask("GET", f"/api/uploads/{upload}").json()["fixes"] == []
 
 
+def test_files_are_read_as_the_format_that_is_named(ask: Ask) -> None:
+    talk = ("talk.txt", b"Odile: No.\nBastien: Yes.\n")
+    refused = send(ask, talk, form="TEI drama")
+    assert refused.status_code == 400
+    assert "--as" not in refused.json()["error"]["message"]
+    report = send(ask, talk, form="transcript").json()
+    assert (report["state"], report["form"]) == ("ready", "transcript")
+    assert report["report"]["files"][0]["format"] == "transcript"
+    guessed = send(ask, talk).json()  # another reading of the same file is another story
+    assert (guessed["form"], guessed["already"]) == (None, False)
+    assert send(ask, talk, form="transcr").json()["id"] == report["id"]
+    unknown = send(ask, talk, form="papyrus")
+    assert unknown.status_code == 400
+    assert "there is no format 'papyrus'" in unknown.json()["error"]["message"]
+
+
+def test_the_readers_advice_names_what_the_page_has(ask: Ask) -> None:
+    message = send(ask, ("a.txt", b"Dear all,\n\nthe meeting is at noon.\n")).json()["error"]["message"]
+    assert message.endswith("say so with 'Read as'.")
+    assert "--as" not in message
+
+
+def test_quotations_are_listed_and_decided(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_novels_here(monkeypatch)
+    report = send(ask, ("The Tin Whistle.txt", NOVEL.encode())).json()
+    assert (report["doubtful"], report["updating"]) == (4, False)
+    path = f"/api/uploads/{report['id']}"
+    listing = ask("GET", f"{path}/quotations", params={"limit": 1, "speaker": "Bastien"}).json()
+    assert (listing["total"], len(listing["quotations"])) == (2, 1)
+    number = listing["quotations"][0]["id"]
+    answer = ask("PATCH", path, json={"fix": {"kind": "speaker", "quotation": number, "to": "Odile"}})
+    assert answer.status_code == 200
+    assert answer.json()["fixes"][0]["what"] == "“I was at school!” is said by Odile"
+    (decided,) = ask("GET", f"{path}/quotations", params={"decided": True}).json()["quotations"]
+    assert (decided["id"], decided["speaker"]) == (number, "Odile")
+    assert ask("PATCH", path, json={"fix": {"kind": "not-speech", "quotation": number}}).status_code == 200
+    assert ask("POST", f"{path}/undo").json()["change"]["what"].startswith("Undone: ")
+    assert ask("GET", f"{path}/quotations", params={"decided": True}).json()["quotations"][0]["speaker"] == "Odile"
+
+
 def test_files_come_back_as_they_were_sent_to_be_saved_not_shown(ask: Ask) -> None:
     page = b"<html><script>alert(1)</script><p>ODILE: No.</p>\n<p>BASTIEN: Yes.</p></html>\n"
     upload = send(ask, ("évil quarrel.html", page), ("b.txt", TRANSCRIPT.encode())).json()
@@ -145,7 +186,8 @@ def test_deleting_and_bringing_back(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", ""), ("GET", "/progress"), ("GET", "/story"), ("GET", "/files/1"), ("DELETE", ""), ("POST", "/undo"),
+        ("GET", ""), ("GET", "/progress"), ("GET", "/story"), ("GET", "/files/1"), ("GET", "/quotations"),
+        ("DELETE", ""), ("POST", "/undo"),
         ("POST", "/restore"), ("PATCH", ""),
     ],
 )  # fmt: skip

@@ -212,7 +212,7 @@ def test_what_a_killed_server_left_is_cleared_away(tmp_path: Path) -> None:
             await sent(uploads, *BRASS_KEY)
         connection = sqlite3.connect(tmp_path / "server.sqlite")
         with connection:
-            connection.execute("INSERT INTO uploads VALUES ('half', 'half', 'x', '2026', 1, 0, NULL)")
+            connection.execute("INSERT INTO uploads VALUES ('half', 'half', 'x', '2026', 1, 0, NULL, '')")
             connection.execute("INSERT INTO upload_files VALUES (99, 'half', 'a.txt', 1)")
             connection.execute("INSERT INTO upload_pieces VALUES (99, 0, x'00')")
         connection.close()

@@ -36,7 +36,7 @@ from understudy.quotations.prose import Attribution, Prose, Span
 from understudy.readers.prose.quotation_matching import QuotationContext, match_quotations
 from understudy.readers.source import SourceFile
 from understudy.storyfile import DOUBTFUL, Story, is_story_file
-from understudy.storyfile.toml_file import load_toml, quoted, table_lines
+from understudy.storyfile.toml_file import load_toml, parse_toml, quoted, table_lines
 
 __all__ = [
     "QUOTATIONS",
@@ -45,6 +45,7 @@ __all__ = [
     "SpeakerDecision",
     "SpeakerProposal",
     "corrected",
+    "parse_corrections",
     "quotations_file_of",
     "read_corrections",
 ]
@@ -187,6 +188,11 @@ def read_corrections(path: Path) -> Corrections:
     return _CorrectionsParser(path).read() if path.is_file() else Corrections(path)
 
 
+def parse_corrections(text: str, path: Path) -> Corrections:
+    """What a quotations.toml of this text holds; `path` is where errors say that it lies."""
+    return _CorrectionsParser(path).parse(parse_toml(text, path), text)
+
+
 @dataclass
 class _CorrectionsParser:
     path: Path
@@ -197,6 +203,9 @@ class _CorrectionsParser:
             document, text = load_toml(self.path)
         except CastError as error:
             raise CastError(f"{error.message}; {REPAIR}", self.path, error.line) from error
+        return self.parse(document, text)
+
+    def parse(self, document: dict[str, Any], text: str) -> Corrections:
         self.lines = table_lines(text)
         self._only_known("", document, 1)
         bound = self._share(document, "bound", 1, DOUBTFUL)

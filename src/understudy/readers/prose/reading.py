@@ -11,13 +11,13 @@ before it is a description before its line, and the rest of its paragraph one af
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from understudy.quotations.cast import find_cast
 from understudy.quotations.parsing import parse_prose
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Span
 from understudy.readers.casttoml import read_cast
-from understudy.readers.events import CastEntry, Event, Opening, Reader, Unread
+from understudy.readers.events import CastEntry, Event, Heading, Opening, Reader, Unread
 from understudy.readers.names import fold, is_group, unambiguous_aliases
 from understudy.readers.prose.corrections import QUOTATIONS, QuotationEntry, corrected
 from understudy.readers.prose.declared import with_declared
@@ -29,6 +29,8 @@ from understudy.story import Character
 
 __all__ = ["READER", "events", "prose_events"]
 
+CAST_SHARE, SPEAKERS_SHARE, CHAPTERS_SHARE = 0.1, 0.35, 0.9
+"""How much of the work is done when people are looked for, when speakers are worked out, and when lines are written."""
 LARGEST = 64 * 1024 * 1024  # characters: a novel is parsed in memory
 
 
@@ -70,7 +72,7 @@ def prose_events(
     yield from _cast_entries(source, sorted(present, key=lambda person: -said[person.name]))
     for entry in gone:
         yield Unread(source.at(1), entry.quote, f"decided in {QUOTATIONS}, but no longer in the text", units=0)
-    yield from Narrator(source, prose, cast, attributions).events()
+    yield from _telling_chapters(source, prose, Narrator(source, prose, cast, attributions).events())
 
 
 def _who_speaks(
@@ -79,7 +81,9 @@ def _who_speaks(
     """(the cast, who says each quotation as corrected, decisions about what is in the text no more)."""
     from understudy.quotations.attribution import attribute
 
+    source.step("Finding out who is in it", CAST_SHARE)
     cast = with_declared(find_cast(prose), _declared(source, prose))
+    source.step("Working out who says what", SPEAKERS_SHARE)
     attributions, gone = corrected(source, prose, attribute(prose, cast))
     known = {fold(name) for person in cast for name in (person.name, *person.aliases)}
     decided = dict.fromkeys(one.speaker for one in attributions if one.speaker and fold(one.speaker) not in known)
@@ -91,6 +95,19 @@ def _declared(source: SourceFile, prose: Prose) -> list[Character]:
         return []
     cast_file = read_cast(source.story_folder / CAST, (*prose.levels, "scene", "line"))
     return [character for _, character in cast_file.characters]
+
+
+def _telling_chapters(source: SourceFile, prose: Prose, events: Iterable[Event]) -> Iterator[Event]:
+    """The same events; the source is told which chapter is being read."""
+    depth = len(prose.levels)
+    total = sum(len(chapter.numbers) == depth for chapter in prose.chapters)
+    number = 0
+    for event in events:
+        if isinstance(event, Heading) and event.numbers is not None and len(event.numbers) == depth:
+            share = CHAPTERS_SHARE + (1 - CHAPTERS_SHARE) * number / total
+            number += 1
+            source.step(f"{prose.levels[-1].capitalize()} {number} of {total}", share)
+        yield event
 
 
 def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iterator[CastEntry]:

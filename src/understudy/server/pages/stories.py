@@ -1,14 +1,17 @@
 """The Stories view: a card for each story that is served, the upload form, and for each upload its report and fixes.
 
 A card shows a story as of its first chapter, like the other views do by default. The page of an upload covers the whole
-story, and says so: it is for its author. Every form works without scripts.
+story, and says so: it is for its author. Of a novel it lists the quotations whose speakers are doubtful. Every form
+works without scripts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from anyio import to_thread
@@ -18,6 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
+from understudy.readers import READERS
 from understudy.server.context import context_of
 from understudy.server.names import speakers_before
 from understudy.server.pages import page
@@ -25,7 +29,8 @@ from understudy.server.pages.timeline import requested_moment
 from understudy.server.problems import Refused, status_of
 from understudy.server.uploads.fixes import Fix
 from understudy.server.uploads.limits import MIB
-from understudy.server.uploads.routes import all_uploads, upload_report
+from understudy.server.uploads.quotations import QuotationFilter
+from understudy.server.uploads.routes import all_uploads, quotations_of, upload_report
 from understudy.server.uploads.schemas import Total, Upload, UploadReport
 from understudy.storyfile import Story
 
@@ -110,6 +115,7 @@ async def stories(request: Request, problem: UnderstudyError | None = None) -> R
         deleted=[upload for upload in uploads if upload.state == "deleted"],
         problem=problem,
         megabytes=context.uploads.limits.upload_bytes // MIB,
+        formats=[reader.name for reader in reversed(READERS)],  # those that take most texts first
     )
 
 
@@ -119,6 +125,10 @@ async def upload(request: Request, problem: UnderstudyError | None = None) -> Re
     except Refused as refused:
         return await stories(request, refused)
     total = report.report.total if report.report else Total(0, 0, 0, 0, 0)
+    wanted = _filter(request)
+    quotations = None
+    if report.report is not None and report.fixable and report.state == "ready":
+        quotations = await quotations_of(context_of(request).uploads, report.id, wanted)
     return page(
         request,
         "stories-upload.html",
@@ -133,8 +143,32 @@ async def upload(request: Request, problem: UnderstudyError | None = None) -> Re
         bar=bar,
         fates=FATES,
         languages=LANGUAGES,
+        quotations=quotations,
+        wanted=wanted,
+        filtered=partial(_filtered, report.id, wanted),
         problem=problem,
     )
+
+
+def _filter(request: Request) -> QuotationFilter:
+    """Which quotations are shown; what makes no sense in an address is left out."""
+    parameters = request.query_params
+    offset = parameters.get("offset", "")
+    return QuotationFilter(
+        decided="decided" in parameters,
+        chapter=parameters.get("chapter", ""),
+        speaker=parameters.get("speaker", ""),
+        offset=int(offset) if offset.isascii() and offset.isdecimal() and len(offset) < 7 else 0,
+    )
+
+
+def _filtered(upload: str, wanted: QuotationFilter, action: str = "", **changed: Any) -> str:
+    """The address of an upload's page, or of one of its forms, with quotations that are filtered so."""
+    wanted = wanted._replace(**changed)
+    shown = {"decided": "1" if wanted.decided else "", "chapter": wanted.chapter, "speaker": wanted.speaker}
+    query = {name: value for name, value in {**shown, "offset": wanted.offset or ""}.items() if value}
+    path = f"/stories/{upload}" + (f"/{action}" if action else "")
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 async def send(request: Request) -> Response:
@@ -151,7 +185,8 @@ async def send(request: Request) -> Response:
 async def fix(request: Request) -> Response:
     async with request.form() as form:
         parse = _fix_parser(form)
-    return await _change(request, lambda uploads, name: uploads.fix(name, parse()))
+        is_of_quotation = "quotation" in form
+    return await _change(request, lambda uploads, name: uploads.fix(name, parse()), _back_to(request, is_of_quotation))
 
 
 def _fix_parser(form: FormData) -> Callable[[], Fix]:
@@ -170,7 +205,13 @@ def _fix_parser(form: FormData) -> Callable[[], Fix]:
 
 
 async def undo(request: Request) -> Response:
-    return await _change(request, lambda uploads, name: uploads.undo(name))
+    return await _change(request, lambda uploads, name: uploads.undo(name), _back_to(request))
+
+
+def _back_to(request: Request, is_of_quotation: bool = False) -> str:
+    """The page that a form is on, at its quotations if it is about one or they are filtered."""
+    address = _filtered(request.path_params["upload"], _filter(request))
+    return f"{address}#doubtful" if is_of_quotation or "?" in address else address
 
 
 async def delete(request: Request) -> Response:

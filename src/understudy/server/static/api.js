@@ -87,6 +87,12 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** How far it is on a bar; where all bytes are read and it still goes on, it cannot be told. */
+export function showShare(bar, share) {
+  if (share > 0 && share < 1) bar.value = share;
+  else bar.removeAttribute("value");
+}
+
 /** Show an error where it happened: fills an element with role="alert", or clears it where there is none. */
 export function showProblem(place, error) {
   place.hidden = !error;

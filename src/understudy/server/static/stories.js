@@ -1,21 +1,23 @@
 // The place to drop a story: sends it, shows how far it is, and goes on to its report.
-import { Problem, at, showProblem, stream } from "./api.js";
+import { Problem, at, showProblem, showShare, stream } from "./api.js";
 
 const drop = document.querySelector("[data-drop]");
-const problem = drop.querySelector("[data-problem]");
+const failed = drop.querySelector("[data-failed]");
+const problem = failed.querySelector("[data-problem]");
+const again = failed.querySelector("[data-again]");
 const progress = drop.querySelector("[data-progress]");
 const meter = progress.querySelector("progress");
 const words = progress.querySelector("[data-progress-text]");
 const pick = drop.querySelector("[data-pick]");
 let busy = false;
+let last = null; // what was sent last: it can be tried again as another format
 
-/** How far it is, 0 to 1, in words and as a bar; null where it cannot be told. */
+/** How far it is, 0 to 1, in words and as a bar. */
 function show(text, share) {
   progress.hidden = text === null;
   if (text === null) return;
   if (words.textContent !== text) words.textContent = text;
-  if (share === null) meter.removeAttribute("value");
-  else meter.value = share;
+  showShare(meter, share);
 }
 
 /** Sends a form; fetch does not tell how much of it has gone out, so it is done the old way. */
@@ -36,32 +38,36 @@ function send(form, heard) {
 
 /** Follows a reading to its end; gives the upload as it is then. */
 async function follow(upload, heard) {
-  let last = upload;
+  let now = upload;
   await stream("GET", at`/api/uploads/${upload.id}/progress`, undefined, (name, data) => {
-    if (name === "progress") heard(data.share);
-    else last = data;
+    if (name === "progress") heard(data.share, data.step);
+    else now = data;
   });
-  if (last.state === "failed") throw new Problem(last.problem, 400);
-  return last;
+  if (now.state === "failed") throw new Problem(now.problem, 400);
+  return now;
 }
 
 async function add(form) {
   if (busy) return;
   busy = true;
+  last = form;
+  failed.hidden = true;
   showProblem(problem, null);
   try {
     show("Sending…", 0);
     let upload = await send(form, (share) => show("Sending…", share));
     if (upload.state === "reading") {
-      show("Reading…", null);
-      upload = await follow(upload, (share) => show("Reading…", share || null));
+      show("Reading…", 0);
+      upload = await follow(upload, (share, step) => show(`${step ?? "Reading"}…`, share));
     }
     show(upload.already ? "This story is here already." : "It is on stage.", 1);
     window.location.assign(at`/stories/${upload.id}` + (upload.already ? "?again" : ""));
   } catch (error) {
     show(null);
+    failed.hidden = false;
     showProblem(problem, error);
-    problem.scrollIntoView({ block: "nearest" });
+    again.hidden = error.status !== 400; // the file was read, and refused: another format may take it
+    failed.scrollIntoView({ block: "nearest" });
   } finally {
     busy = false;
     pick.value = "";
@@ -72,8 +78,15 @@ function addFiles(files) {
   if (!files.length) return;
   const form = new FormData();
   for (const file of files) form.append("file", file, file.name);
+  form.append("form", drop.querySelector(".drop-files [name=form]").value);
   add(form);
 }
+
+again.addEventListener("submit", (event) => {
+  event.preventDefault();
+  last.set("form", new FormData(again).get("form"));
+  add(last);
+});
 
 /** The files that were dropped; of a folder those that lie in it. */
 async function dropped(transfer) {
@@ -125,9 +138,14 @@ document.addEventListener("drop", async (event) => {
   addFiles(await dropped(event.dataTransfer));
 });
 
-// Stories that were being read when the page was made.
+// Stories that were being read when the page was made. What is being sent now is not given up for them.
+const reload = () => busy || window.location.reload();
 for (const place of document.querySelectorAll("[data-following]")) {
   const bar = place.querySelector("progress");
-  follow({ id: place.dataset.following }, (share) => { bar.value = share; })
-    .then(() => window.location.reload(), () => window.location.reload());
+  const step = place.querySelector("[data-step]");
+  follow({ id: place.dataset.following }, (share, words) => {
+    showShare(bar, share);
+    if (words && step.textContent !== words) step.textContent = words;
+  })
+    .then(reload, reload);
 }

@@ -1,6 +1,6 @@
-"""Corrections to the cast of an upload; each fix is an edit of its cast.toml.
+"""Corrections to an upload; each fix is an edit of its cast.toml, or of its quotations.toml (see `quotations`).
 
-So the result can be read by people, is checked like any cast.toml, and is undone by going back to the version before.
+So the result can be read by people, is checked like any such file, and is undone by going back to the version before.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ from understudy.text import LANGUAGES
 
 __all__ = [
     "AddAlias",
+    "CastFix",
     "Fix",
     "Merge",
+    "NotSpeech",
     "Profile",
+    "QuotationFix",
     "Rename",
     "SetLanguage",
+    "SetSpeaker",
     "SetTitle",
     "SplitAlias",
     "WriteCast",
@@ -91,21 +95,39 @@ class WriteCast(_Fix, tag="cast"):
     text: str
 
 
-Fix: TypeAlias = Rename | Merge | AddAlias | SplitAlias | Profile | SetTitle | SetLanguage | WriteCast
+class SetSpeaker(_Fix, tag="speaker"):
+    """Somebody else says a quotation: somebody of the cast, or somebody new."""
+
+    quotation: str
+    to: str
 
 
-def apply_fix(text: str, fix: Fix, cast: Sequence[Character]) -> tuple[str, str]:
-    """The corrected cast.toml, and in words what was changed. `cast` is the story's cast before the fix."""
+class NotSpeech(_Fix, tag="not-speech"):
+    """What stands in quotation marks is said by nobody: a title, a word that is meant as one."""
+
+    quotation: str
+
+
+CastFix: TypeAlias = Rename | Merge | AddAlias | SplitAlias | Profile | SetTitle | SetLanguage | WriteCast
+QuotationFix: TypeAlias = SetSpeaker | NotSpeech
+Fix: TypeAlias = CastFix | QuotationFix
+
+
+def apply_fix(text: str, fix: CastFix, cast: Sequence[Character], is_prose: bool = False) -> tuple[str, str]:
+    """The corrected cast.toml, and in words what was changed. `cast` is the story's cast before the fix.
+
+    In prose, names are inferred anew at every reading: an alias is taken away by making it somebody's own name.
+    """
     if isinstance(fix, WriteCast):
         if len(fix.text) > MAX_CAST:
             raise InputError(f"is longer than {MAX_CAST:,} characters", "cast.toml")
         return fix.text, "Wrote cast.toml"
     document = tomllib.loads(text)
-    what = _edit(document, fix, cast)
+    what = _edit(document, fix, cast, is_prose)
     return _to_toml(document), what
 
 
-def _edit(document: Document, fix: Fix, cast: Sequence[Character]) -> str:
+def _edit(document: Document, fix: CastFix, cast: Sequence[Character], is_prose: bool) -> str:
     match fix:
         case SetTitle():
             document["title"] = _clean(fix.title, "title")
@@ -130,7 +152,7 @@ def _edit(document: Document, fix: Fix, cast: Sequence[Character]) -> str:
             table["aliases"] = [*_without(table["aliases"], alias), alias]
             return f"{who.name} is also called {alias}"
         case SplitAlias():
-            return _split(document, _person(fix.who, cast), _clean(fix.alias, "alias"))
+            return _split(document, _person(fix.who, cast), _clean(fix.alias, "alias"), is_prose)
         case Profile():
             who = _person(fix.who, cast)
             _table_of(document, who)["profile"] = [_clean(line, "profile", 2000) for line in fix.lines if line.strip()]
@@ -152,13 +174,13 @@ def _merge(document: Document, who: Character, into: Character) -> str:
     return f"Merged {who.name} into {into.name}"
 
 
-def _split(document: Document, who: Character, alias: str) -> str:
+def _split(document: Document, who: Character, alias: str, is_prose: bool) -> str:
     if fold(alias) not in map(fold, who.aliases):
         raise InputError(f"{who.name} is not called '{alias}'")
     declared = _declared_aliases(document, who)
     table = _table_of(document, who)
     table["aliases"] = _without(table["aliases"], alias)
-    if fold(alias) not in map(fold, declared):  # else the reader would infer it again
+    if is_prose or fold(alias) not in map(fold, declared):  # else the reader would infer it again
         document["character"].append({"name": alias, "aliases": []})
         return f"{alias} is not {who.name}"
     return f"{who.name} is no longer called {alias}"

@@ -5,11 +5,13 @@ that was uploaded it limits its own processor time, memory, and the size of file
 
 It works in a folder that the server process made, and deletes afterwards:
 
-    sent/         the uploaded files, under harmless names
-    fixed.toml    the cast.toml to read them with, if the cast was corrected
-    script-of/... made here: the story folder that is read
-    made.story    made here: the story file
-    used.toml     made here: the cast.toml it was read with, if there was one
+    sent/                   the uploaded files, under harmless names
+    fixed.toml              the cast.toml to read them with, if anything was corrected
+    fixed-quotations.toml   and what was decided about quotations
+    script-of/...           made here: the story folder that is read
+    made.story              made here: the story file
+    used.toml               made here: the cast.toml it was read with, if there was one
+    used-quotations.toml    made here: quotations that are doubtful or decided, if there are any
 
 A zip of a story folder is unpacked here too. It is refused if an entry would land outside of the folder, is a link or
 encrypted, or unpacks to far more than its size; sizes are counted while unpacking, since a zip can lie about them.
@@ -19,32 +21,50 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import sqlite3
 import stat
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from shutil import copyfile
 from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.readers import read
+from understudy.readers import READERS, read
+from understudy.readers.prose.corrections import QUOTATIONS
+from understudy.readers.prose.corrections_file import DoubtfulQuotations
+from understudy.readers.source import HEAD_BYTES
 from understudy.readers.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
 from understudy.storyfile import is_story_file, validate_story_file
 
-__all__ = ["FIXED_CAST", "SENT_FOLDER", "STORY_FILE", "USED_CAST", "is_story_zip", "make_story", "unpack"]
+__all__ = [
+    "FIXED_CAST",
+    "FIXED_QUOTATIONS",
+    "SENT_FOLDER",
+    "STORY_FILE",
+    "USED_CAST",
+    "USED_QUOTATIONS",
+    "is_story_zip",
+    "make_story",
+    "unpack",
+]
 
-SENT_FOLDER, FIXED_CAST, STORY_FILE, USED_CAST = "sent", "fixed.toml", "made.story", "used.toml"
+SENT_FOLDER, STORY_FILE = "sent", "made.story"
+FIXED_CAST, USED_CAST = "fixed.toml", "used.toml"
+FIXED_QUOTATIONS, USED_QUOTATIONS = "fixed-quotations.toml", "used-quotations.toml"
 MAX_CAST_BYTES = MIB
 MAX_PROGRESS_REPORTS = 50
 MAX_OPEN_FILES = 64
+FORMAT_OPTION = re.compile(r"--as(?: FORMAT\b(?: \((?:[^()]|\([^()]*\))*\))?)?")
+"""What readers' messages say of the command line, with the formats it knows; a page has a choice 'Read as' instead."""
 
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-OFFICE_MARKER = "[Content_Types].xml"  # office documents are zips too, and have this entry
+DOCUMENT_MARKERS = {"[Content_Types].xml", "META-INF/container.xml"}  # of office documents and e-books, zips too
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAX_COMPRESSION_RATIO = 150  # text reaches ten, a zip bomb thousands
 UNPACK_CHUNK_BYTES = 256 * 1024
@@ -65,8 +85,11 @@ def limit_resources(limits: UploadLimits) -> None:
     signal.alarm(limits.timeout_s + 5)  # in case the server is killed and cannot stop this process
 
 
-def make_story(work: Path, limits: UploadLimits, send: Send) -> bool:
-    """Read the uploaded files into a story file; returns whether the cast can be corrected by fixes."""
+def make_story(work: Path, limits: UploadLimits, send: Send, form: str = "") -> bool:
+    """Read the uploaded files into a story file; returns whether the cast can be corrected by fixes.
+
+    `form` names the reader that is to take them.
+    """
     folder = _prepare_story_folder(work, limits)
     scripts = scripts_in(folder)
     if any(is_story_file(script) for script in scripts):
@@ -80,10 +103,19 @@ def make_story(work: Path, limits: UploadLimits, send: Send) -> bool:
     cast = folder / CAST
     if cast.exists() and cast.stat().st_size > MAX_CAST_BYTES:
         raise InputError(f"is over {MAX_CAST_BYTES // MIB} MB: this is no cast list", cast)
-    total = sum(script.stat().st_size for script in scripts)
-    read(folder, into=work / STORY_FILE, progress=_progress_sender(total, send))
-    if cast.exists():
-        os.replace(cast, work / USED_CAST)
+    doubtful, sender = DoubtfulQuotations(), _ProgressSender(scripts, send)
+    read(
+        folder,
+        into=work / STORY_FILE,
+        progress=sender.add_bytes,
+        form=form or None,
+        quotations=doubtful,
+        step=sender.step,
+    )
+    doubtful.write()
+    for name, used in ((CAST, USED_CAST), (QUOTATIONS, USED_QUOTATIONS)):
+        if (folder / name).exists():
+            os.replace(folder / name, work / used)
     return True
 
 
@@ -101,35 +133,43 @@ def _prepare_story_folder(work: Path, limits: UploadLimits) -> Path:
         title = next((path.stem for path in sent if path.suffix != ".toml"), "story")
         for path in sent:  # readers ignore notes in a folder; an uploaded file is meant to be read, so it is renamed
             copyfile(path, folder / (f"_{path.name}" if NOTES.match(path.name) else path.name))
-    if (work / FIXED_CAST).exists():
-        os.replace(work / FIXED_CAST, folder / CAST)
+    for name, fixed in ((CAST, FIXED_CAST), (QUOTATIONS, FIXED_QUOTATIONS)):
+        if (work / fixed).exists():
+            os.replace(work / fixed, folder / name)
     parent = work / "script-of"
     parent.mkdir()
     return folder.rename(parent / safe_name(title, "story"))
 
 
-def _progress_sender(total: int, send: Send) -> Callable[[int], None]:
-    done, last_step = 0, 0
+class _ProgressSender:
+    """Sends how much has been read, by bytes; of a single file that its reader works on afterwards, by its steps."""
 
-    def add(size: int) -> None:
-        nonlocal done, last_step
-        done += size
-        step = min(done * MAX_PROGRESS_REPORTS // max(total, 1), MAX_PROGRESS_REPORTS)
-        if step > last_step:
-            last_step = step
-            send({"share": step / MAX_PROGRESS_REPORTS})
+    def __init__(self, scripts: Sequence[Path], send: Send) -> None:
+        self._total = max(sum(script.stat().st_size for script in scripts), 1)
+        self._is_single = len(scripts) == 1
+        self._send = send
+        self._done = self._last = 0
 
-    return add
+    def add_bytes(self, size: int) -> None:
+        self._done += size
+        report = min(self._done * MAX_PROGRESS_REPORTS // self._total, MAX_PROGRESS_REPORTS)
+        if report > self._last:
+            self._last = report
+            self._send({"share": report / MAX_PROGRESS_REPORTS})
+
+    def step(self, words: str, share: float) -> None:
+        self._send({"share": round(share, 3) if self._is_single else self._last / MAX_PROGRESS_REPORTS, "step": words})
 
 
 def is_story_zip(path: Path) -> bool:
-    """Whether a file is a zip, but not an office document."""
+    """Whether a file is a zip, but not one that is a document itself: an e-book, an office document, a card."""
     with path.open("rb") as file:
-        if file.read(4) not in ZIP_MAGIC:
-            return False
+        head = file.read(HEAD_BYTES)
+    if not head.startswith(ZIP_MAGIC) or any(reader.recognises(head, path) for reader in READERS):
+        return False
     try:
         with zipfile.ZipFile(path) as archive:
-            return OFFICE_MARKER not in archive.namelist()
+            return DOCUMENT_MARKERS.isdisjoint(archive.namelist())
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, ValueError):
         return True  # damaged, as `unpack` will say
 
@@ -217,10 +257,11 @@ def main() -> None:
 
     limit_resources(limits)
     try:
-        send({"fixable": make_story(work, limits, send)})
+        send({"fixable": make_story(work, limits, send, request.get("form", ""))})
     except InputError as error:
         name = None if error.path is None else Path(error.path).name
-        send({"refused": error.message, "file": name, "line": error.line})
+        message = FORMAT_OPTION.sub("'Read as'", error.message)
+        send({"refused": message, "file": name, "line": error.line})
     except UnderstudyError as error:
         send({"refused": str(error)})
     except MemoryError:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from understudy.errors import InputError, UnderstudyError
 from understudy.server.problems import Refused
@@ -30,6 +30,9 @@ MAX_RESULT_BYTES = 64 * 1024
 PASSED_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 """Environment variables the reader process gets; API keys are not among them."""
 
+OnProgress: TypeAlias = Callable[[float, str | None], None]
+"""Called with the share that has been read, and what is being read, in words."""
+
 
 @dataclass(slots=True)
 class ReadingJob:
@@ -39,7 +42,11 @@ class ReadingJob:
     made: str
     is_stored: bool = False
     """Whether the upload is in the database already and is only read again."""
+    is_update: bool = False
+    """Whether corrections are read into a story that is served as it was until then."""
     share: float = 0.0
+    step: str | None = None
+    """What is being read, in words."""
     error: UnderstudyError | None = None
     task: asyncio.Task[None] | None = None
 
@@ -69,10 +76,10 @@ class ReadingJobs:
         for name in failed[:-MAX_FAILURES]:
             del self._jobs[name]
 
-    def set_share(self, upload: str, share: float) -> None:
-        """Note the share of the upload that has been read, 0 to 1."""
+    def set_progress(self, upload: str, share: float, step: str | None) -> None:
+        """Note the share of the upload that has been read, 0 to 1, and what is being read."""
         if (job := self._jobs.get(upload)) is not None:
-            job.share = share
+            job.share, job.step = share, step
 
     async def wait(self, upload: str) -> None:
         """Until the job ends; raises its error if it failed."""
@@ -95,7 +102,8 @@ class ReadingJobs:
         try:
             with refuse_if_disk_full():
                 await work
-            del self._jobs[upload]
+            if self._jobs.get(upload) is job:
+                del self._jobs[upload]
         except UnderstudyError as error:
             job.error = error
         except Exception as error:  # its message may quote the upload, so only its type is logged
@@ -103,8 +111,10 @@ class ReadingJobs:
             job.error = Refused("the server failed to read this: try again", 500)
 
 
-async def read_in_process(work: Path, limits: UploadLimits, on_progress: Callable[[float], None]) -> bool:
+async def read_in_process(work: Path, limits: UploadLimits, on_progress: OnProgress, form: str = "") -> bool:
     """Run a `reader_process` on a work folder; returns whether the cast can be corrected by fixes.
+
+    `form` names the reader that is to take the files.
 
     Raises an `InputError` with the reader's message if the upload cannot be read. The process never outlives the call.
     """
@@ -115,7 +125,7 @@ async def read_in_process(work: Path, limits: UploadLimits, on_progress: Callabl
     )  # fmt: skip
     try:
         async with asyncio.timeout(limits.timeout_s):
-            result = await _result(process, {"work": str(work), "limits": asdict(limits)}, on_progress)
+            result = await _result(process, {"work": str(work), "limits": asdict(limits), "form": form}, on_progress)
             await process.wait()
     except TimeoutError:
         raise InputError(f"takes longer than {limits.timeout_s} s to read: send it in parts") from None
@@ -135,7 +145,7 @@ async def read_in_process(work: Path, limits: UploadLimits, on_progress: Callabl
 
 
 async def _result(
-    process: asyncio.subprocess.Process, request: dict[str, Any], on_progress: Callable[[float], None]
+    process: asyncio.subprocess.Process, request: dict[str, Any], on_progress: OnProgress
 ) -> dict[str, Any] | None:
     """The last message that is not a progress report; None if the process ended without one."""
     assert process.stdin is not None
@@ -148,7 +158,7 @@ async def _result(
     async for line in process.stdout:
         message = json.loads(line)
         if "share" in message:
-            on_progress(float(message["share"]))
+            on_progress(float(message["share"]), message.get("step"))
         else:
             result = message
     return result

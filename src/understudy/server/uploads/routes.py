@@ -14,10 +14,12 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from understudy.server.operations import ENCODER, Call, Operation
 from understudy.server.problems import Refused
 from understudy.server.uploads.fixes import Fix
+from understudy.server.uploads.quotations import QuotationFilter, doubtful_quotations, listed_quotations
 from understudy.server.uploads.reading_jobs import ReadingJob
 from understudy.server.uploads.schemas import (
     AppliedFix,
     CastChange,
+    QuotationListing,
     Upload,
     UploadedFile,
     UploadReport,
@@ -25,10 +27,10 @@ from understudy.server.uploads.schemas import (
     reading_report,
 )
 from understudy.server.uploads.service import UploadService
-from understudy.server.uploads.storage import TEXT, TITLE
+from understudy.server.uploads.storage import FORMAT, TEXT, TITLE
 from understudy.server.uploads.store import UploadRow
 
-__all__ = ["OPERATIONS", "all_uploads", "upload_report"]
+__all__ = ["OPERATIONS", "all_uploads", "quotations_of", "upload_report"]
 
 PROGRESS_INTERVAL_S = 0.2
 BINARY = "application/octet-stream"
@@ -39,10 +41,11 @@ FORM = {
         "file": {
             "type": "array",
             "items": {"type": "string", "format": "binary"},
-            "description": "Scripts, a card, a story file, a cast.toml, or one zip of a story folder.",
+            "description": "A novel, scripts, a card, a story file, a cast.toml, or one zip of a story folder.",
         },
         TEXT: {"type": "string", "description": "A script as text, instead of a file."},
         TITLE: {"type": "string", "maxLength": 200, "description": "What to call a script sent as text."},
+        FORMAT: {"type": "string", "description": "The format to read them as; without it, what they look like."},
     },
 }
 
@@ -55,6 +58,15 @@ class SendQuery(msgspec.Struct):
 class ReportQuery(msgspec.Struct):
     unread: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 200
     """How many of the unread lines are listed."""
+
+
+class QuotationsQuery(msgspec.Struct):
+    decided: bool = False
+    """Those that were decided, instead of those that are doubtful."""
+    chapter: str = ""
+    speaker: str = ""
+    offset: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
 
 
 class FixRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -81,6 +93,19 @@ async def upload_report(
             raise
         return UploadReport(**msgspec.structs.asdict(_unstored_summary(upload, job)))
     return await to_thread.run_sync(_report, uploads, row, max_unread, change)
+
+
+async def quotations_of(uploads: UploadService, upload: str, wanted: QuotationFilter) -> QuotationListing:
+    """The quotations of an upload that its author should look at."""
+    row = await uploads.store.get(upload)
+
+    def listed() -> QuotationListing:
+        story = uploads.story_of(row)
+        if story is None:
+            raise Refused("this story is not read yet", 409)
+        return doubtful_quotations(story, listed_quotations(story, row.quotations_toml), wanted)
+
+    return await to_thread.run_sync(listed)
 
 
 def _report(uploads: UploadService, row: UploadRow, max_unread: int, change: CastChange | None) -> UploadReport:
@@ -110,6 +135,8 @@ def _summary(uploads: UploadService, row: UploadRow) -> Upload:
         fixes=[AppliedFix(fix.number, fix.what, fix.made) for fix in row.fixes[1:]],
         fixable=row.fixable,
         share=1.0,
+        form=row.form or None,
+        doubtful=0 if story is None else story.attributed_lines().doubtful,
     )
     return upload if job is None else _with_job(upload, job)
 
@@ -125,9 +152,13 @@ def _unstored_summary(upload: str, job: ReadingJob) -> Upload:
 
 
 def _with_job(upload: Upload, job: ReadingJob) -> Upload:
-    upload.state = "reading" if job.error is None else "failed"
-    upload.story, upload.share = None, job.share
+    upload.share, upload.step = job.share, job.step
     upload.problem = None if job.error is None else str(job.error)
+    if job.is_update:
+        upload.updating = job.is_running
+    else:
+        upload.state = "reading" if job.error is None else "failed"
+        upload.story = None
     return upload
 
 
@@ -155,11 +186,16 @@ async def _progress(call: Call) -> Response:
 
     async def events() -> AsyncIterator[bytes]:
         while (job := uploads.jobs.get(upload)) is not None and job.task is not None and job.is_running:
-            yield b"event: progress\ndata: " + ENCODER.encode({"share": job.share}) + b"\n\n"
+            yield b"event: progress\ndata: " + ENCODER.encode({"share": job.share, "step": job.step}) + b"\n\n"
             await asyncio.wait({job.task}, timeout=PROGRESS_INTERVAL_S)
         yield b"event: done\ndata: " + ENCODER.encode(await upload_report(uploads, upload, 0)) + b"\n\n"
 
     return StreamingResponse(events(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+
+
+async def _quotations(call: Call) -> QuotationListing:
+    wanted = QuotationFilter(**msgspec.structs.asdict(call.query))
+    return await quotations_of(call.context.uploads, call.path("upload"), wanted)
 
 
 async def _fix(call: Call) -> UploadReport:
@@ -222,7 +258,12 @@ OPERATIONS = (
         media=EVENTS, refuses=(404,), tag="uploads",
     ),
     Operation(
-        "PATCH", "/api/uploads/{upload}", _fix, "Put something of its cast right and read it again",
+        "GET", "/api/uploads/{upload}/quotations", _quotations,
+        "Quotations whose speakers are doubtful, with the text around them",
+        answers=QuotationListing, query=QuotationsQuery, refuses=(404, 409), tag="uploads",
+    ),
+    Operation(
+        "PATCH", "/api/uploads/{upload}", _fix, "Put something of its cast or a speaker right and read it again",
         answers=UploadReport, body=FixRequest, refuses=(404, 409, 507), tag="uploads",
     ),
     Operation(

@@ -13,9 +13,15 @@ from understudy.storyfile import CastMember, Story
 
 __all__ = [
     "AppliedFix",
+    "CandidateSpeaker",
     "CastChange",
+    "ChapterCount",
+    "ListedQuotation",
+    "PassageLine",
     "PersonReport",
+    "QuotationListing",
     "ReadingReport",
+    "SpeakerCount",
     "Upload",
     "UploadReport",
     "UploadedFile",
@@ -58,6 +64,14 @@ class Upload(msgspec.Struct, kw_only=True):
     """Whether its cast can be corrected here; that of a story file was settled when it was made."""
     share: float
     """How much of it has been read, 0 to 1."""
+    step: str | None = None
+    """What of it is being read: 'Chapter 12 of 55'."""
+    form: str | None = None
+    """The format that it was to be read as; null where its content decided."""
+    doubtful: int = 0
+    """Lines whose speakers were worked out less surely than they should be."""
+    updating: bool = False
+    """Whether corrections are being read into it; it is served as it was until then."""
     problem: str | None = None
     already: bool = False
     """Whether the same files had been uploaded before."""
@@ -123,6 +137,62 @@ class CastChange(msgspec.Struct):
     new: list[str]
     lines: dict[str, tuple[int, int]]
     """Number of lines before and after, by name, where they differ."""
+
+
+class PassageLine(msgspec.Struct):
+    """A line near a quotation: said by somebody, or narration."""
+
+    speaker: str | None
+    text: str
+
+
+class CandidateSpeaker(msgspec.Struct):
+    name: str
+    probability: float
+
+
+class ListedQuotation(msgspec.Struct, kw_only=True):
+    """A quotation that was listed when the story was read, and what its author decided about it."""
+
+    id: str
+    file: str
+    chapter: str
+    moment: str | None
+    """Null where it is no line of its own now."""
+    text: str
+    before: list[PassageLine]
+    after: list[PassageLine]
+    guess: str | None
+    confidence: float
+    candidates: list[CandidateSpeaker]
+    speaker: str | None
+    """Who says it, as decided."""
+    not_speech: bool
+    """Whether it was decided that nobody says it."""
+
+
+class ChapterCount(msgspec.Struct):
+    chapter: str
+    title: str
+    count: int
+
+
+class SpeakerCount(msgspec.Struct):
+    name: str
+    count: int
+
+
+class QuotationListing(msgspec.Struct, kw_only=True):
+    """Quotations to look at, the least sure first, or those that were decided, in the order of the text."""
+
+    doubtful: int
+    decided: int
+    total: int
+    """How many are in this selection."""
+    offset: int
+    quotations: list[ListedQuotation]
+    chapters: list[ChapterCount]
+    speakers: list[SpeakerCount]
 
 
 class UploadReport(Upload, kw_only=True):

@@ -13,22 +13,36 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 from anyio import to_thread
 
 from understudy.errors import InputError
+from understudy.readers.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads.fixes import Fix, apply_fix
+from understudy.server.uploads.fixes import Fix, QuotationFix, apply_fix
 from understudy.server.uploads.limits import UploadLimits, slug
-from understudy.server.uploads.reader_process import FIXED_CAST, SENT_FOLDER, USED_CAST
+from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
+from understudy.server.uploads.reader_process import (
+    FIXED_CAST,
+    FIXED_QUOTATIONS,
+    SENT_FOLDER,
+    USED_CAST,
+    USED_QUOTATIONS,
+)
 from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
 from understudy.server.uploads.schemas import CastChange, cast_change
-from understudy.server.uploads.storage import ReceivedFile, StorageQuota, StoryFiles, receive, refuse_if_disk_full
+from understudy.server.uploads.storage import (
+    ReceivedFile,
+    ReceivedForm,
+    StorageQuota,
+    StoryFiles,
+    receive,
+    refuse_if_disk_full,
+)
 from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, UploadRow, UploadStore
 from understudy.storyfile import Story
 
@@ -77,15 +91,15 @@ class UploadService:
             work = await to_thread.run_sync(self._files.new_work_folder)
         try:
             received = await receive(content_type, self._quota.metered(upload, chunks), work, self.limits)
-            content = _content_hash(received)
+            content = received.content
             async with self._admission:
                 existing = self._first_reads.get(content)
                 if existing is None and (row := await self.store.find_by_content(content)) is not None:
                     existing = row.id
                 if existing is None:
                     await self._check_count()
-                    self._quota.reserve(upload, sum(file.size for file in received))
-                    self._start_first_read(upload, work, received, content)
+                    self._quota.reserve(upload, sum(file.size for file in received.files))
+                    self._start_first_read(upload, work, received)
                     return upload, False
         except BaseException:
             await self._discard(upload, work)
@@ -101,19 +115,21 @@ class UploadService:
         self._quota.release(upload)
         await _remove_folder(work)
 
-    def _start_first_read(self, upload: str, work: Path, received: list[ReceivedFile], content: str) -> None:
+    def _start_first_read(self, upload: str, work: Path, received: ReceivedForm) -> None:
         made = datetime.now(UTC).isoformat(timespec="milliseconds")
-        files = tuple(SentFile(number, file.name, file.size) for number, file in enumerate(received, 1))
-        row = UploadRow(upload, "", content, made, True, None, files, ())
-        self._first_reads[content] = upload
-        self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received))
+        files = tuple(SentFile(number, file.name, file.size) for number, file in enumerate(received.files, 1))
+        row = UploadRow(upload, "", received.content, made, True, None, files, (), received.form)
+        self._first_reads[row.content] = upload
+        self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received.files))
 
     async def _first_read(self, row: UploadRow, work: Path, received: list[ReceivedFile]) -> None:
         try:
             sent = [work / SENT_FOLDER / file.name for file in received]
             await to_thread.run_sync(_move_received, work, received)
-            fixable = await self._read(row.id, work)
-            first = StoredFix(0, AS_SENT, await to_thread.run_sync(_read_text, work / USED_CAST), row.made)
+            fixable = await self._read(row, work)
+            cast_toml = await to_thread.run_sync(_read_text, work / USED_CAST)
+            decided = await to_thread.run_sync(_decided_in, work / USED_QUOTATIONS)
+            first = StoredFix(0, AS_SENT, cast_toml, row.made, decided)
             row = replace(row, fixable=fixable, fixes=(first,))
             story = await to_thread.run_sync(self._files.adopt, work, row)
             row = replace(row, story=self._unused_name(story.title))
@@ -135,19 +151,33 @@ class UploadService:
     # Correcting
 
     async def fix(self, upload: str, fix: Fix) -> CastChange:
-        """Apply a fix and read the story again; if that fails, nothing has changed."""
+        """Apply a fix and read the story again; if that fails, nothing has changed.
+
+        What is decided about a quotation is kept at once and read into the story afterwards, since a novel takes a
+        while and its author has many to decide.
+        """
         async with self._lock(upload):
             row = await self._fixable_row(upload)
-            before = await to_thread.run_sync(self._registry.story(row.story).cast)
-            text, what = apply_fix(row.cast_toml, fix, [member.character for member in before])
+            served = self._registry.story(row.story)
+            before = await to_thread.run_sync(served.cast)
+            if isinstance(fix, QuotationFix):
+                corrections = await to_thread.run_sync(listed_quotations, served, row.quotations_toml)
+                decided, what = decide(corrections, fix, [member.character for member in before])
+                if decided == row.quotations_toml:
+                    raise InputError("this would change nothing")
+                await self.store.add_fix(upload, what, row.cast_toml, decided)
+                self._start_update(row)
+                return CastChange(what, [], [], {})
+            is_prose = (await to_thread.run_sync(served.attributed_lines)).lines > 0
+            text, what = apply_fix(row.cast_toml, fix, [member.character for member in before], is_prose)
             if text == row.cast_toml:
                 raise InputError("this would change nothing")
-            newest = StoredFix(row.fixes[-1].number + 1, what, text, "")
+            newest = StoredFix(row.fixes[-1].number + 1, what, text, "", row.quotations_toml)
             story = await self._open_or_read(replace(row, fixes=(*row.fixes, newest)))
             after = await to_thread.run_sync(story.cast)
-            await self.store.add_fix(upload, what, text)
+            await self.store.add_fix(upload, what, text, row.quotations_toml)
             self._registry.put(row.story, story)
-            await to_thread.run_sync(self._files.prune, await self.store.get(upload), row)
+            await to_thread.run_sync(self._files.prune, await self.store.get(upload), served)
             return cast_change(what, before, after)
 
     async def undo(self, upload: str) -> CastChange:
@@ -156,18 +186,46 @@ class UploadService:
             row = await self._fixable_row(upload)
             if not row.was_fixed:
                 raise Refused("there is nothing to undo: it is as it was sent", 409)
-            before = await to_thread.run_sync(self._registry.story(row.story).cast)
+            served, what = self._registry.story(row.story), f"Undone: {row.fixes[-1].what}"
+            if row.fixes[-1].cast_toml == row.fixes[-2].cast_toml:
+                await self.store.delete_newest_fix(upload)
+                self._start_update(row)
+                return CastChange(what, [], [], {})
+            before = await to_thread.run_sync(served.cast)
             story = await self._open_or_read(replace(row, fixes=row.fixes[:-1]))
             after = await to_thread.run_sync(story.cast)
             await self.store.delete_newest_fix(upload)
             self._registry.put(row.story, story)
-            await to_thread.run_sync(self._files.prune, await self.store.get(upload), row)
-            return cast_change(f"Undone: {row.fixes[-1].what}", before, after)
+            await to_thread.run_sync(self._files.prune, await self.store.get(upload), served)
+            return cast_change(what, before, after)
+
+    def _start_update(self, row: UploadRow) -> None:
+        """Read the newest decisions into the served story, behind it; one that is under way goes on to them."""
+        job = self.jobs.get(row.id)
+        if job is None or not job.is_running:
+            job = ReadingJob(row.files, row.made, is_stored=True, is_update=True)
+            self.jobs.start(row.id, job, self._update(row.id))
+
+    async def _update(self, upload: str) -> None:
+        while True:
+            row = await self.store.get(upload)
+            story = await self._open_or_read(row)
+            async with self._lock(upload):
+                newest = await self.store.get(upload)
+                if self._files.path(newest) != self._files.path(row):
+                    continue  # another decision was made meanwhile
+                if newest.deleted is None:
+                    served = self._registry.story(row.story)
+                    self._registry.put(row.story, story)
+                    await to_thread.run_sync(self._files.prune, newest, served)
+                self.jobs.forget(upload)  # within the lock: the next decision starts an update of its own
+                return
 
     async def _fixable_row(self, upload: str) -> UploadRow:
         row = await self.store.get(upload)
         job = self.jobs.get(upload)
-        if row.deleted is not None or (job is not None and (job.is_running or job.error)):
+        off_stage = job is not None and not job.is_update and (job.is_running or job.error is not None)
+        if row.deleted is not None or off_stage:
             raise Refused("this story is not on stage now, so nothing of it can be put right", 409)
         if not row.fixable:
             raise Refused("this is a story file: its cast was settled when it was made. Fix and send its sources", 409)
@@ -207,7 +265,8 @@ class UploadService:
 
     def story_of(self, row: UploadRow) -> Story | None:
         """The story of an upload, served or deleted; None if it could not be read again."""
-        if row.deleted is None and self.jobs.get(row.id) is None and self._is_served(row.story):
+        job = self.jobs.get(row.id)
+        if row.deleted is None and (job is None or job.is_update) and self._is_served(row.story):
             return self._registry.story(row.story)
         return self._files.open(row)
 
@@ -242,7 +301,7 @@ class UploadService:
             work = await to_thread.run_sync(self._files.new_work_folder)
             try:
                 await self._export_files(row, work)
-                await self._read(row.id, work)
+                await self._read(row, work)
                 return await to_thread.run_sync(self._files.adopt, work, row)
             finally:
                 await _remove_folder(work)
@@ -255,10 +314,12 @@ class UploadService:
                     await to_thread.run_sync(stream.write, piece)
         if row.was_fixed:
             (work / FIXED_CAST).write_text(row.cast_toml, encoding="utf-8")
+        if row.quotations_toml:
+            (work / FIXED_QUOTATIONS).write_text(row.quotations_toml, encoding="utf-8")
 
-    async def _read(self, upload: str, work: Path) -> bool:
+    async def _read(self, row: UploadRow, work: Path) -> bool:
         async with self._readers:
-            return await read_in_process(work, self.limits, partial(self.jobs.set_share, upload))
+            return await read_in_process(work, self.limits, partial(self.jobs.set_progress, row.id), row.form)
 
     # Helpers
 
@@ -291,9 +352,8 @@ def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8-sig") if path.exists() else ""
 
 
-def _content_hash(received: list[ReceivedFile]) -> str:
-    files = sorted(f"{file.name}\0{file.sha256}" for file in received)
-    return sha256("\0".join(files).encode()).hexdigest()
+def _decided_in(path: Path) -> str:
+    return decided_only(read_corrections(path))
 
 
 async def _remove_folder(folder: Path) -> None:

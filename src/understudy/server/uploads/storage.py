@@ -1,8 +1,8 @@
 """Files of uploads on disk: received from a form, read into story files, and counted against a quota.
 
 A multipart form is parsed as its bytes come, and its parts are written to disk under size limits. A story file is named
-after what it was made from: the upload, its bytes, its cast.toml and the version of the readers. If any of these
-changes, the old file no longer matches and the story is read again.
+after what it was made from: the upload, its bytes, its cast.toml, what was decided about quotations, and the version of
+the readers. If any of these changes, the old file no longer matches and the story is read again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from understudy import __version__
 from understudy.errors import InputError
+from understudy.readers import reader_named
 from understudy.server.problems import Refused
 from understudy.server.uploads.limits import MIB, UploadLimits, distinct, safe_name
-from understudy.server.uploads.reader_process import STORY_FILE
+from understudy.server.uploads.quotations import list_beside
+from understudy.server.uploads.reader_process import STORY_FILE, USED_QUOTATIONS
 from understudy.server.uploads.store import UploadRow
 from understudy.storyfile import Story
 from understudy.storyfile.found import FOUND
 
-__all__ = ["ReceivedFile", "StorageQuota", "StoryFiles", "receive", "refuse_if_disk_full"]
+__all__ = ["ReceivedFile", "ReceivedForm", "StorageQuota", "StoryFiles", "receive", "refuse_if_disk_full"]
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -87,7 +89,8 @@ class StoryFiles:
         self._stories, self._work_folders = folder / "stories", folder / "reading"
 
     def path(self, row: UploadRow) -> Path:
-        source = "\0".join((__version__, row.content, row.cast_toml, str(row.was_fixed)))
+        made_from = [__version__, row.content, row.cast_toml, str(row.was_fixed)]
+        source = "\0".join([*made_from, row.quotations_toml] if row.quotations_toml else made_from)
         return self._stories / f"{row.id}-{sha256(source.encode()).hexdigest()[:16]}.story"
 
     def open(self, row: UploadRow) -> Story | None:
@@ -98,7 +101,9 @@ class StoryFiles:
             return None
 
     def adopt(self, work: Path, row: UploadRow) -> Story:
-        """Move a story file here from the folder in which it was made."""
+        """Move a story file here from the folder in which it was made, and the list of its doubtful quotations."""
+        if (work / USED_QUOTATIONS).exists():
+            (work / USED_QUOTATIONS).replace(list_beside(self.path(row)))
         (work / STORY_FILE).replace(self.path(row))
         return Story.open(self.path(row), found_file=self._found_file(row.id))
 
@@ -108,20 +113,25 @@ class StoryFiles:
 
     def delete(self, upload: str) -> None:
         """Delete every story file of an upload."""
-        for path in self._stories.glob(f"{upload}-*.story"):
+        for path in self._stories.glob(f"{upload}-*"):
             path.unlink()
         self._found_file(upload).unlink(missing_ok=True)
 
-    def prune(self, row: UploadRow, last: UploadRow) -> None:
-        """Delete the files of earlier fixes, except the last one's: requests may be reading it, and undo needs it."""
-        needed = {self.path(row), self.path(last)}
-        for path in self._stories.glob(f"{row.id}-*.story"):
-            if path not in needed:
+    def prune(self, row: UploadRow, last: Story) -> None:
+        """Delete the files of earlier fixes, except the story served last: requests may be reading it, and undo may
+        need it."""
+        needed = {self.path(row).stem, last.path.stem if last.path else ""}
+        for path in self._stories.glob(f"{row.id}-*"):
+            if path.name.partition(".")[0] not in needed:
                 path.unlink()
 
     def clean_up(self, rows: Iterable[UploadRow]) -> None:
         """Delete what a killed server left, and story files that match no upload as it is now."""
-        needed = {path.name for row in rows for path in (self.path(row), self._found_file(row.id))}
+        needed = {
+            path.name
+            for row in rows
+            for path in (self.path(row), list_beside(self.path(row)), self._found_file(row.id))
+        }
         shutil.rmtree(self._work_folders, ignore_errors=True)
         for path in self._stories.glob("*") if self._stories.is_dir() else ():
             if path.name not in needed:
@@ -137,8 +147,8 @@ class StoryFiles:
 
 
 MAX_FIELD_BYTES = 1000
-TEXT, TITLE = "text", "title"
-"""Form fields: a script pasted as text, and its title."""
+TEXT, TITLE, FORMAT = "text", "title", "form"
+"""Form fields: a script pasted as text, its title, and the format that files are to be read as."""
 
 
 @dataclass(slots=True)
@@ -161,6 +171,20 @@ class ReceivedFile:
     path: Path
     size: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedForm:
+    """The files of a form; `form` names the reader that is to take them, "" where their content decides."""
+
+    files: list[ReceivedFile]
+    form: str = ""
+
+    @property
+    def content(self) -> str:
+        """A hash of names, bytes and the format asked for: equal uploads have the same."""
+        parts = sorted(f"{file.name}\0{file.sha256}" for file in self.files)
+        return sha256("\0".join([*parts, self.form] if self.form else parts).encode()).hexdigest()
 
 
 class _FormParser:
@@ -248,9 +272,7 @@ class _FormParser:
         self._complete = True
 
 
-async def receive(
-    content_type: str, chunks: AsyncIterator[bytes], folder: Path, limits: UploadLimits
-) -> list[ReceivedFile]:
+async def receive(content_type: str, chunks: AsyncIterator[bytes], folder: Path, limits: UploadLimits) -> ReceivedForm:
     """Write the files of a multipart form into a folder; text pasted into the form becomes a file as well."""
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
@@ -264,11 +286,12 @@ async def receive(
         form.finish()
     finally:
         form.close()
-    return _received_files(form.parts)
+    chosen = _value_of(form.parts, FORMAT).strip()
+    return ReceivedForm(_received_files(form.parts), reader_named(chosen).name if chosen else "")
 
 
 def _received_files(parts: list[_FormPart]) -> list[ReceivedFile]:
-    title = next((bytes(part.value).decode(errors="replace") for part in parts if part.field == TITLE), "")
+    title = _value_of(parts, TITLE)
     files = [part for part in parts if part.path is not None and (part.filename or part.size)]
     if not files:
         raise Refused("no file was sent: choose one, or paste a script", 400)
@@ -278,6 +301,10 @@ def _received_files(parts: list[_FormPart]) -> list[ReceivedFile]:
         for name, part in zip(names, files)
         if part.path is not None
     ]
+
+
+def _value_of(parts: list[_FormPart], field: str) -> str:
+    return next((bytes(part.value).decode(errors="replace") for part in parts if part.field == field), "")
 
 
 def _decode(raw: bytes) -> str:

@@ -24,11 +24,11 @@ from understudy.server.problems import Refused
 if TYPE_CHECKING:  # which imports `TABLES`
     from understudy.server.database import ServerDatabase
 
-__all__ = ["TABLES", "SentFile", "StoredFix", "UploadRow", "UploadStore"]
+__all__ = ["NOVELS", "TABLES", "SentFile", "StoredFix", "UploadRow", "UploadStore"]
 
 PIECE_BYTES = 1024 * 1024
 AS_SENT = "As it was sent"
-COLUMNS = "id, story, content, made, fixable, deleted"
+COLUMNS = "id, story, content, made, fixable, deleted, form"
 
 TABLES = """
 CREATE TABLE uploads (
@@ -64,6 +64,13 @@ CREATE TABLE upload_fixes (
 """
 """Fix 0 is the cast.toml that came with the upload, blank if there was none; undo deletes the newest fix."""
 
+NOVELS = """
+ALTER TABLE uploads ADD COLUMN form TEXT NOT NULL DEFAULT '';
+ALTER TABLE upload_fixes ADD COLUMN quotations_toml TEXT NOT NULL DEFAULT '';
+"""
+"""`form` names the reader that takes the files, blank where their content decides. A fix has the cast.toml and the
+decisions about quotations from then on, so that one undo takes back either."""
+
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
@@ -74,12 +81,13 @@ class SentFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredFix:
-    """A fix: what it did, in words, and the cast.toml from then on."""
+    """A fix: what it did, in words, and the cast.toml and quotations.toml from then on."""
 
     number: int
     what: str
     cast_toml: str
     made: str
+    quotations_toml: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +102,17 @@ class UploadRow:
     deleted: str | None
     files: tuple[SentFile, ...]
     fixes: tuple[StoredFix, ...]
+    form: str = ""
+    """The reader that is to take the files, "" where their content decides."""
 
     @property
     def cast_toml(self) -> str:
         return self.fixes[-1].cast_toml
+
+    @property
+    def quotations_toml(self) -> str:
+        """The decisions about quotations: a quotations.toml of the decided ones, "" where there are none."""
+        return self.fixes[-1].quotations_toml
 
     @property
     def was_fixed(self) -> bool:
@@ -171,11 +186,11 @@ class UploadStore:
         row = await self._database.run(lambda db: db.execute(query, (file, index)).fetchone())
         return None if row is None else bytes(row[0])
 
-    async def add_fix(self, upload: str, what: str, cast_toml: str) -> None:
-        """`what` says in words what the fix did, `cast_toml` is the result."""
-        query = """INSERT INTO upload_fixes SELECT ?1, max(number) + 1, ?2, ?3, ?4
-                      FROM upload_fixes WHERE upload = ?1"""
-        await self._database.run(lambda db: db.execute(query, (upload, what, cast_toml, _now())))
+    async def add_fix(self, upload: str, what: str, cast_toml: str, quotations_toml: str) -> None:
+        """`what` says in words what the fix did, the others are the result."""
+        query = """INSERT INTO upload_fixes (upload, number, what, cast_toml, made, quotations_toml)
+                      SELECT ?1, max(number) + 1, ?2, ?3, ?4, ?5 FROM upload_fixes WHERE upload = ?1"""
+        await self._database.run(lambda db: db.execute(query, (upload, what, cast_toml, _now(), quotations_toml)))
 
     async def delete_newest_fix(self, upload: str) -> None:
         query = """DELETE FROM upload_fixes WHERE upload = ?1 AND number > 0
@@ -218,18 +233,21 @@ def _rows(db: sqlite3.Connection, where: str, parameters: tuple[str, ...]) -> li
             tuple(
                 StoredFix(*fix)
                 for fix in db.execute(
-                    "SELECT number, what, cast_toml, made FROM upload_fixes WHERE upload = ? ORDER BY number", (upload,)
+                    """SELECT number, what, cast_toml, made, quotations_toml FROM upload_fixes
+                       WHERE upload = ? ORDER BY number""",
+                    (upload,),
                 )
             ),
+            form,
         )
-        for upload, story, content, made, fixable, deleted in rows
+        for upload, story, content, made, fixable, deleted, form in rows
     ]  # fmt: skip
 
 
 def _insert(db: sqlite3.Connection, row: UploadRow) -> None:
     db.execute(
-        "INSERT INTO uploads (id, story, content, made, fixable) VALUES (?, ?, ?, ?, ?)",
-        (row.id, row.story, row.content, row.made, row.fixable),
+        "INSERT INTO uploads (id, story, content, made, fixable, form) VALUES (?, ?, ?, ?, ?, ?)",
+        (row.id, row.story, row.content, row.made, row.fixable, row.form),
     )
 
 
@@ -243,7 +261,10 @@ def _delete(db: sqlite3.Connection, where: str, parameter: str) -> list[str]:
 
 def _complete(db: sqlite3.Connection, row: UploadRow) -> list[str]:
     replaced = _delete(db, "content = ? AND deleted IS NOT NULL", row.content)
-    db.execute("INSERT INTO upload_fixes VALUES (?, 0, ?, ?, ?)", (row.id, AS_SENT, row.cast_toml, row.made))
+    db.execute(
+        "INSERT INTO upload_fixes (upload, number, what, cast_toml, made, quotations_toml) VALUES (?, 0, ?, ?, ?, ?)",
+        (row.id, AS_SENT, row.cast_toml, row.made, row.quotations_toml),
+    )
     db.execute("UPDATE uploads SET complete = 1 WHERE id = ?", (row.id,))
     return replaced
 
