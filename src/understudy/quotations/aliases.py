@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from understudy.quotations.lexicon import Lexicon, given_names
 from understudy.quotations.names import NameForm
 from understudy.quotations.namesakes import FEW, AliasEvidence, Namesakes, bare_title, core
-from understudy.quotations.usage import Usage
+from understudy.quotations.usage import NameUsages
 
 __all__ = ["join_names"]
 
@@ -22,13 +22,13 @@ HARDLY = 0.1  # of the mentions of the one of a surname who is mentioned most
 MOSTLY_GIVEN = 2  # a name that stands twice as often after Mr. or last is a surname: Colonel Fitzwilliam
 
 
-def join_names(usage: Usage, forms: Iterable[NameForm], lexicon: Lexicon) -> list[Namesakes]:
+def join_names(usage: NameUsages, forms: Iterable[NameForm], lexicon: Lexicon) -> list[Namesakes]:
     cores = {form: core(form, lexicon) for form in forms}
     as_given, as_surname = _positions(cores, usage, lexicon)
     by_count = sorted(cores, key=lambda form: (-usage.forms[form].count, form))
     by_count = [form for form in by_count if not _is_plural(cores[form][-1], as_surname)]
     single = [form for form in by_count if len(cores[form]) == 1]
-    joining = _Joining(usage, lexicon)
+    joining = _AliasMerger(usage, lexicon)
     for form in by_count:
         if len(cores[form]) > 1 and not _is_accidental(form, cores[form], usage, as_surname):
             joining.full(form, cores[form])
@@ -49,7 +49,7 @@ def join_names(usage: Usage, forms: Iterable[NameForm], lexicon: Lexicon) -> lis
 
 
 def _positions(
-    cores: Mapping[NameForm, tuple[str, ...]], usage: Usage, lexicon: Lexicon
+    cores: Mapping[NameForm, tuple[str, ...]], usage: NameUsages, lexicon: Lexicon
 ) -> tuple[Counter[str], Counter[str]]:
     """How often each word stands where first names stand, and where surnames do."""
     as_given: Counter[str] = Counter()
@@ -63,7 +63,7 @@ def _positions(
     return as_given, as_surname
 
 
-def _is_accidental(form: NameForm, words: tuple[str, ...], usage: Usage, as_surname: Mapping[str, int]) -> bool:
+def _is_accidental(form: NameForm, words: tuple[str, ...], usage: NameUsages, as_surname: Mapping[str, int]) -> bool:
     """Two people's names that stand together once: 'Weston Churchill'."""
     return usage.forms[form].count == 1 and as_surname[words[0]] > 1
 
@@ -74,8 +74,8 @@ def _is_plural(word: str, as_surname: Mapping[str, int]) -> bool:
     return singular != word and as_surname[singular] > as_surname[word]
 
 
-class _Joining:
-    def __init__(self, usage: Usage, lexicon: Lexicon) -> None:
+class _AliasMerger:
+    def __init__(self, usage: NameUsages, lexicon: Lexicon) -> None:
         self.people: list[Namesakes] = []
         self.joined: set[NameForm] = set()
         self._usage = usage

@@ -16,7 +16,7 @@ from understudy.quotations.narrator import is_first_person, narrator_among
 from understudy.quotations.personhood import is_person, may_be_name
 from understudy.quotations.prose import NovelCharacter, Prose
 from understudy.quotations.unspaced_names import find_unspaced_cast
-from understudy.quotations.usage import Usage, usage_of
+from understudy.quotations.usage import NameUsages, usage_of
 
 __all__ = ["NARRATOR", "find_cast"]
 
@@ -66,7 +66,7 @@ def _without_repeats(cast: Iterable[NovelCharacter]) -> Iterator[NovelCharacter]
             yield replace(character, aliases=aliases)
 
 
-def _name(person: Namesakes, usage: Usage, lexicon: Lexicon) -> str:
+def _name(person: Namesakes, usage: NameUsages, lexicon: Lexicon) -> str:
     """The fullest form that is used often enough, with a title where it is nothing but a surname.
 
     'Jane Fairfax', 'Mr. Knightley'; but 'Poirot', if he is hardly ever called Monsieur.
@@ -84,7 +84,7 @@ def _name(person: Namesakes, usage: Usage, lexicon: Lexicon) -> str:
     return (fuller if counts[fuller] >= TITLED * counts[best] else best).surface
 
 
-def _aliases(name: str, person: Namesakes, epithets: Iterable[str], usage: Usage) -> tuple[str, ...]:
+def _aliases(name: str, person: Namesakes, epithets: Iterable[str], usage: NameUsages) -> tuple[str, ...]:
     forms = sorted(person.forms, key=lambda form: (-usage.forms[form].count, form))
     return tuple(surface for surface in (*(form.surface for form in forms), *epithets) if surface != name)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from understudy.quotations.numerals import NUMERAL, number_of
 from understudy.quotations.paragraphs import Block
 
-__all__ = ["RANK", "Division", "contents_of", "divisions_of"]
+__all__ = ["RANK", "NumberedHeading", "contents_of", "divisions_of"]
 
 KINDS = {
     "volume": "volume vol tome band том tomo 卷 巻",
@@ -59,7 +59,7 @@ NEAR = 8  # blocks in which a title page is done
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class NumberedHeading:
     """A heading: of which kind, its number as written, its title; `rows` of the block with that index are its own.
 
     `title_blocks` more blocks after it are its title.
@@ -74,7 +74,7 @@ class Division:
     is_named: bool = True
 
 
-def divisions_of(text: str, blocks: Sequence[Block]) -> list[Division]:
+def divisions_of(text: str, blocks: Sequence[Block]) -> list[NumberedHeading]:
     """The headings among blocks of rows, without those of a table of contents."""
     named = [found for index, block in enumerate(blocks) if (found := _named(text, block, index)) is not None]
     alone = _counting(
@@ -89,7 +89,7 @@ def divisions_of(text: str, blocks: Sequence[Block]) -> list[Division]:
     return [_with_title(text, blocks, found, taken) for found in kept]
 
 
-def contents_of(text: str, blocks: Sequence[Block], divisions: Sequence[Division]) -> set[int]:
+def contents_of(text: str, blocks: Sequence[Block], divisions: Sequence[NumberedHeading]) -> set[int]:
     """The blocks of a table of contents: from its heading to the first heading of the text."""
     first = divisions[0].block if divisions else len(blocks)
     for index, block in enumerate(blocks[:first]):
@@ -119,7 +119,7 @@ def _is_summary(text: str, blocks: Sequence[Block]) -> bool:
     )
 
 
-def _named(text: str, block: Block, index: int) -> Division | None:
+def _named(text: str, block: Block, index: int) -> NumberedHeading | None:
     rows = 1
     words = _words(text, block[0])
     if len(block) > 1 and sum(_heads(_words(text, row)) is not None for row in block[:MOST_ROWS]) > 1:
@@ -134,7 +134,7 @@ def _named(text: str, block: Block, index: int) -> Division | None:
         if bound is None or len(block) > MOST_ROWS or len(words) > 40 or SENTENCE.search(words):
             return None
         number = 0 if OPENING.fullmatch(words) else None
-        return Division("chapter", number, words.strip(BORDER).capitalize(), index, 1)
+        return NumberedHeading("chapter", number, words.strip(BORDER).capitalize(), index, 1)
     number = number_of(match["number"])
     rest = match["rest"]
     reads_on = rest[:1].isspace() and rest.strip()[:1].islower()
@@ -142,18 +142,18 @@ def _named(text: str, block: Block, index: int) -> Division | None:
         return None
     kind = KIND[match["kind"].casefold().rstrip(".")]
     if len(block) > MOST_ROWS:  # a heading right above its text
-        return Division(kind, number, rest.strip(BORDER), index, rows) if not rest.strip(BORDER) else None
+        return NumberedHeading(kind, number, rest.strip(BORDER), index, rows) if not rest.strip(BORDER) else None
     if SENTENCE.search(rest) and len(block) > 1:
         return None
     title = " ".join([rest.strip(BORDER), *(_words(text, row).strip(BORDER) for row in block[rows:])]).strip()
-    return Division(kind, number, title, index, len(block))
+    return NumberedHeading(kind, number, title, index, len(block))
 
 
 def _heads(words: str) -> re.Match[str] | None:
     return NAMED.fullmatch(words) or ORDINAL.fullmatch(words) or HAN_NAMED.fullmatch(words)
 
 
-def _alone(text: str, block: Block, index: int) -> Division | None:
+def _alone(text: str, block: Block, index: int) -> NumberedHeading | None:
     words = _words(text, block[0])
     if len(words) > 10 or len(block) > 3 or not (match := ALONE.fullmatch(words)):
         return None
@@ -161,12 +161,12 @@ def _alone(text: str, block: Block, index: int) -> Division | None:
     if number is None or not number or any(not _is_title(_words(text, row)) for row in block[1:]):
         return None
     title = " ".join(_words(text, row).strip(BORDER) for row in block[1:])
-    return Division("chapter", number, title, index, len(block), is_named=False)
+    return NumberedHeading("chapter", number, title, index, len(block), is_named=False)
 
 
-def _counting(numbers: Sequence[Division]) -> list[Division]:
+def _counting(numbers: Sequence[NumberedHeading]) -> list[NumberedHeading]:
     """Numbers alone that count on from one, perhaps several times; a page number or a year does not."""
-    kept: list[Division] = []
+    kept: list[NumberedHeading] = []
     for division in numbers:
         before = kept[-1].number if kept else 0
         if division.number == 1 or division.number == (before or 0) + 1:
@@ -174,10 +174,10 @@ def _counting(numbers: Sequence[Division]) -> list[Division]:
     return kept if any(division.number == 2 for division in kept) else []
 
 
-def _outside_contents(text: str, blocks: Sequence[Block], found: Sequence[Division]) -> list[Division]:
+def _outside_contents(text: str, blocks: Sequence[Block], found: Sequence[NumberedHeading]) -> list[NumberedHeading]:
     """A table of contents is a run of headings with next to nothing between; its last ones may be real."""
-    kept: list[Division] = []
-    run: list[Division] = []
+    kept: list[NumberedHeading] = []
+    run: list[NumberedHeading] = []
     last = {(division.kind, division.number): position for position, division in enumerate(found)}
     announced = next((index for index, block in enumerate(blocks) if CONTENTS.fullmatch(_words(text, block[0]))), None)
     for position, division in enumerate(found):
@@ -195,8 +195,8 @@ def _outside_contents(text: str, blocks: Sequence[Block], found: Sequence[Divisi
 
 
 def _real(
-    run: Sequence[Division], repeated: Sequence[bool], last: Mapping[tuple[str, int | None], int], position: int
-) -> Sequence[Division]:
+    run: Sequence[NumberedHeading], repeated: Sequence[bool], last: Mapping[tuple[str, int | None], int], position: int
+) -> Sequence[NumberedHeading]:
     """The headings at the end of a run that head text: one of each kind, the rest is a table of contents."""
     if len(run) > 2 and repeated[-1] and last.get((run[-1].kind, 1), 0) > position:
         return []
@@ -210,7 +210,7 @@ def _real(
     return run[start:] if start > 1 and again * 2 >= start else run
 
 
-def _with_title(text: str, blocks: Sequence[Block], division: Division, taken: set[int]) -> Division:
+def _with_title(text: str, blocks: Sequence[Block], division: NumberedHeading, taken: set[int]) -> NumberedHeading:
     """A heading without a title takes the short line after it as one, where it is no sentence."""
     index = division.block + 1
     if division.title or division.rows < len(blocks[division.block]) or index >= len(blocks) - 1 or index in taken:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from understudy.quotations.lexicon import Lexicon, given_names
 from understudy.quotations.names import NameForm
-from understudy.quotations.usage import Usage
+from understudy.quotations.usage import NameUsages
 
 __all__ = ["gender_of"]
 
@@ -19,7 +19,7 @@ CLEAR, LIKELY = 0.75, 0.55  # share of the pronouns that are of one gender
 MANY, SOME = 12, 4  # pronouns that outweigh a first name, and a title
 
 
-def gender_of(forms: Collection[NameForm], usage: Usage, lexicon: Lexicon, least: int = 1) -> str:
+def gender_of(forms: Collection[NameForm], usage: NameUsages, lexicon: Lexicon, least: int = 1) -> str:
     """'m', 'f' or '' where nothing tells it, or fewer than the `least` pronouns.
 
     Pronouns are weighed by how rare they are after names of this text: where a heroine is on every page, 'he' after a

@@ -9,14 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from understudy.quotations.chapters import Division, divisions_of
+from understudy.quotations.chapters import NumberedHeading, divisions_of
 from understudy.quotations.paragraphs import Block, Row
 from understudy.quotations.prose import Span
 
 __all__ = ["known_divisions"]
 
 
-def known_divisions(text: str, blocks: Sequence[Block], headings: Sequence[Span]) -> tuple[list[Block], list[Division]]:
+def known_divisions(
+    text: str, blocks: Sequence[Block], headings: Sequence[Span]
+) -> tuple[list[Block], list[NumberedHeading]]:
     """(the blocks, parted so that each heading is one; its divisions)."""
     starts = sorted(span.start for span in headings)
     ends = dict(headings)
@@ -41,7 +43,7 @@ def known_divisions(text: str, blocks: Sequence[Block], headings: Sequence[Span]
     named = {division.block: division for division in divisions_of(text, parted) if division.block in are_heads}
     titles = {division.block + 1 for division in named.values() if division.title_blocks}
     divisions = [
-        named.get(index) or Division("chapter", None, _words(text, parted[index]), index, len(parted[index]))
+        named.get(index) or NumberedHeading("chapter", None, _words(text, parted[index]), index, len(parted[index]))
         for index in heads
         if index not in titles
     ]

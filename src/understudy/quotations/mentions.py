@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.name_forms import FEMALE, MALE, NameForm, name_forms
+from understudy.quotations.name_forms import FEMALE, MALE, AliasPattern, name_forms
 from understudy.quotations.prose import NovelCharacter
 from understudy.quotations.vocabulary import CLAUSE_LINKS
 from understudy.quotations.words import NARRATION, ProseWords
@@ -77,7 +77,7 @@ def find_mentions(words: ProseWords, cast: Sequence[NovelCharacter]) -> CastMent
 
 
 def _occurrences(
-    words: ProseWords, forms: Mapping[str, Sequence[NameForm]]
+    words: ProseWords, forms: Mapping[str, Sequence[AliasPattern]]
 ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     lowered, texts = words.lowered, words.texts
     free = 0

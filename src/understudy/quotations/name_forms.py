@@ -10,18 +10,18 @@ from understudy.quotations.prose import NovelCharacter
 from understudy.quotations.vocabulary import NO_NAMES, OFFICES
 from understudy.quotations.words import WORD
 
-__all__ = ["FEMALE", "MALE", "NameForm", "name_forms"]
+__all__ = ["FEMALE", "MALE", "AliasPattern", "name_forms"]
 
 MALE, FEMALE = "m", "f"
 
 
-class NameForm(NamedTuple):
+class AliasPattern(NamedTuple):
     words: tuple[str, ...]
     people: tuple[int, ...]
     needs_capital: bool
 
 
-def name_forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dict[str, list[NameForm]]:
+def name_forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dict[str, list[AliasPattern]]:
     """Forms of names by their first word, the longest first.
 
     A short form that is all that is known of somebody ('Bounderby', of no gender) is also that of whoever it can be
@@ -53,9 +53,9 @@ def name_forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dic
         namesakes = {index for index in people if is_title and _shares_only_name(cast, index, owners)}
         if not owners or owners <= bare or namesakes:
             listed[form] |= namesakes or people
-    forms = defaultdict[str, list[NameForm]](list)
+    forms = defaultdict[str, list[AliasPattern]](list)
     for parts, people in listed.items():
-        forms[parts[0]].append(NameForm(parts, tuple(sorted(people)), capital.get(parts, parts[0] != "the")))
+        forms[parts[0]].append(AliasPattern(parts, tuple(sorted(people)), capital.get(parts, parts[0] != "the")))
     for choices in forms.values():
         choices.sort(key=lambda form: -len(form.words))
     return forms

@@ -75,7 +75,7 @@ class _Token(NamedTuple):
     is_possessive: bool
 
 
-class _Run(NamedTuple):
+class _CapitalRun(NamedTuple):
     title: str
     tokens: tuple[_Token, ...]
     start: int
@@ -121,7 +121,7 @@ def lower_counts(text: str) -> Counter[str]:
     return Counter(word for word in LOWER_WORD.findall(text) if word[0].islower())
 
 
-def _runs(text: str, lexicon: Lexicon) -> Iterator[_Run]:
+def _runs(text: str, lexicon: Lexicon) -> Iterator[_CapitalRun]:
     particles = "|".join(sorted(lexicon.particles, key=len, reverse=True))
     run = re.compile(
         rf"(?<![^\W_])(?:{ABBREVIATION}|{WORD})(?:{GAP}(?:(?:{particles}){GAP}){{0,2}}(?:{ABBREVIATION}|{WORD}))*"
@@ -130,13 +130,13 @@ def _runs(text: str, lexicon: Lexicon) -> Iterator[_Run]:
         yield from _names_in(match, text, lexicon)
 
 
-def _names_in(match: re.Match[str], text: str, lexicon: Lexicon) -> Iterator[_Run]:
+def _names_in(match: re.Match[str], text: str, lexicon: Lexicon) -> Iterator[_CapitalRun]:
     """The names of a run: a title begins another, a possessive ends one, and so does a word that is none."""
     names = given_names().genders
     title, title_start, tokens = "", -1, list[_Token]()
     is_opener = _opens_sentence(text, match.start())
 
-    def flush() -> Iterator[_Run]:
+    def flush() -> Iterator[_CapitalRun]:
         nonlocal title, title_start, tokens, is_opener
         while tokens and tokens[-1].text.lower() in lexicon.particles:
             tokens.pop()
@@ -144,7 +144,7 @@ def _names_in(match: re.Match[str], text: str, lexicon: Lexicon) -> Iterator[_Ru
             tokens = [_Token(title, title_start, title_start + len(title), False)]
             title = ""
         if tokens:
-            yield _Run(title, tuple(tokens), title_start if title else tokens[0].start, is_opener)
+            yield _CapitalRun(title, tuple(tokens), title_start if title else tokens[0].start, is_opener)
         title, title_start, tokens, is_opener = "", -1, [], False
 
     for token in TOKEN.finditer(match[0]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from understudy.quotations.gender import gender_of
 from understudy.quotations.lexicon import Lexicon, given_names
 from understudy.quotations.names import NameForm
-from understudy.quotations.usage import NameUsage, Usage, sorted_pair
+from understudy.quotations.usage import NameUsage, NameUsages, sorted_pair
 
 __all__ = ["AliasEvidence", "Namesakes", "bare_title", "core"]
 
@@ -43,7 +43,7 @@ def bare_title(form: NameForm) -> str:
 
 
 class AliasEvidence:
-    def __init__(self, usage: Usage, lexicon: Lexicon) -> None:
+    def __init__(self, usage: NameUsages, lexicon: Lexicon) -> None:
         self._usage = usage
         self._lexicon = lexicon
         self._names = given_names()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from understudy.quotations.chapters import RANK, Division
+from understudy.quotations.chapters import RANK, NumberedHeading
 
 __all__ = ["numbered"]
 
 
-def numbered(divisions: Sequence[Division]) -> tuple[tuple[str, ...], list[tuple[int, ...]]]:
+def numbered(divisions: Sequence[NumberedHeading]) -> tuple[tuple[str, ...], list[tuple[int, ...]]]:
     """(levels, the numbers of each heading): numbers of a level always grow within what holds it.
 
     Where the deepest level begins again at one, what holds it goes on by one, with or without a heading of its own.
@@ -45,7 +45,7 @@ def numbered(divisions: Sequence[Division]) -> tuple[tuple[str, ...], list[tuple
     return tuple(levels), numbers
 
 
-def _restarts(divisions: Sequence[Division], kind: str) -> set[int]:
+def _restarts(divisions: Sequence[NumberedHeading], kind: str) -> set[int]:
     """Headings numbered one that come after a third or later one, and before a second one."""
     own = [(index, division.number) for index, division in enumerate(divisions) if division.kind == kind]
     return {
@@ -55,7 +55,7 @@ def _restarts(divisions: Sequence[Division], kind: str) -> set[int]:
     }
 
 
-def _following(divisions: Sequence[Division]) -> list[int | None]:
+def _following(divisions: Sequence[NumberedHeading]) -> list[int | None]:
     """The number of the next heading of the same kind."""
     following: list[int | None] = [None] * len(divisions)
     latest: dict[str, int | None] = {}

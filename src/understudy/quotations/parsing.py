@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.quotations.chapters import Division, contents_of, divisions_of
+from understudy.quotations.chapters import NumberedHeading, contents_of, divisions_of
 from understudy.quotations.frame import without_frame
 from understudy.quotations.known_headings import known_divisions
 from understudy.quotations.letters import written
@@ -59,7 +59,7 @@ def _span(block: Block) -> Span:
 
 
 def _arranged(
-    text: str, blocks: Sequence[Block], divisions: Sequence[Division], contents: set[int]
+    text: str, blocks: Sequence[Block], divisions: Sequence[NumberedHeading], contents: set[int]
 ) -> tuple[tuple[str, ...], list[Chapter], list[Paragraph], list[tuple[Span, bool]]]:
     """(levels, chapters, paragraphs, what stands before the story and whether it is a table of contents)."""
     levels, numbers = numbered(divisions)

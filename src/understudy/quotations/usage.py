@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from understudy.quotations.lexicon import Lexicon
 from understudy.quotations.names import NameForm, NameMention
 
-__all__ = ["ACTS", "AFTER_ARTICLE", "OWNS", "SAYS", "VOCATIVE", "NameUsage", "Usage", "sorted_pair", "usage_of"]
+__all__ = ["ACTS", "AFTER_ARTICLE", "OWNS", "SAYS", "VOCATIVE", "NameUsage", "NameUsages", "sorted_pair", "usage_of"]
 
 BEFORE = re.compile(r"([^\W\d_]+)[ \t]*\n?[ \t]*$")
 AFTER = re.compile(r"[ \t]*\n?[ \t]*([^\W\d_]+)")
@@ -60,7 +60,7 @@ class NameUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class NameUsages:
     forms: Mapping[NameForm, NameUsage]
     pronouns: Mapping[str, int]
     """How often a pronoun of each gender follows a name, whoever's."""
@@ -70,7 +70,7 @@ class Usage:
     """In how many sentences of narration two forms stand; pairs are sorted."""
 
 
-def usage_of(text: str, mentions: Sequence[NameMention], lexicon: Lexicon) -> Usage:
+def usage_of(text: str, mentions: Sequence[NameMention], lexicon: Lexicon) -> NameUsages:
     forms: dict[NameForm, NameUsage] = defaultdict(NameUsage)
     apart: Counter[tuple[NameForm, NameForm]] = Counter()
     pronoun = re.compile(rf"\b(?:{'|'.join(lexicon.pronouns)})\b")
@@ -101,7 +101,7 @@ def usage_of(text: str, mentions: Sequence[NameMention], lexicon: Lexicon) -> Us
     pronouns = Counter({"m": 1, "f": 1})
     for usage in forms.values():
         pronouns.update(usage.pronouns)
-    return Usage(dict(forms), pronouns, apart, together)
+    return NameUsages(dict(forms), pronouns, apart, together)
 
 
 def sorted_pair(one: NameForm, other: NameForm) -> tuple[NameForm, NameForm]:

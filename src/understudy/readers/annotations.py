@@ -154,14 +154,14 @@ def _read(path: Path) -> Iterator[Annotation]:
         yield Annotation(path.stem, instance, needs, rationales)
 
 
-class _Columns(NamedTuple):
+class _RelationColumns(NamedTuple):
     needed: Mapping[str, int]
     rationales: Sequence[tuple[Sequence[int], int | None]]
     """For each letter, the columns of its evidence and of its reasoning."""
 
 
-def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _Columns:
-    """Columns by their heads; a 'Reasoning Type' belongs to the evidence before it."""
+def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _RelationColumns:
+    """RelationColumns by their heads; a 'Reasoning Type' belongs to the evidence before it."""
     headings = [_letters(head) for head in heads]
     needed = {
         head: next((index for index, letters in enumerate(headings) if letters in spellings), -1)
@@ -177,7 +177,7 @@ def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _Columns:
     missing = [head for head, index in needed.items() if index < 0] + ([] if evidence else ["Evidence-a1"])
     if missing:
         raise source.error(f"has no column {', '.join(map(repr, missing))}: the first line should name them", line)
-    return _Columns(needed, [(indexes, reasoning.get(letter)) for letter, indexes in evidence.items()])
+    return _RelationColumns(needed, [(indexes, reasoning.get(letter)) for letter, indexes in evidence.items()])
 
 
 class _Cells(NamedTuple):

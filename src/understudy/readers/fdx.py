@@ -64,7 +64,7 @@ TITLE_PAGE = ["FinalDraft", "TitlePage", "Content"]
 
 
 @dataclass(slots=True)
-class _Paragraph:
+class _FdxParagraph:
     type: str
     number: str
     line: int
@@ -81,14 +81,14 @@ def recognises(head: bytes, _path: Path) -> bool:
 def fdx_elements(source: SourceFile) -> Iterator[ScreenplayElement]:
     """The paragraphs of a document as elements of a screenplay, counted into `source.units`."""
     around: list[str] = []
-    paragraphs: list[_Paragraph] = []
+    paragraphs: list[_FdxParagraph] = []
     text_depth = 0
     has_title = False
     for token in xml_tokens(source):
         if isinstance(token, Start):
             if token.name == "Paragraph":
                 number = token.attributes.get("Number", "")
-                paragraphs.append(_Paragraph(token.attributes.get("Type", ""), number, token.line))
+                paragraphs.append(_FdxParagraph(token.attributes.get("Type", ""), number, token.line))
             text_depth += token.name == "Text"
             around.append(token.name)
         elif isinstance(token, End):
@@ -108,7 +108,7 @@ def fdx_elements(source: SourceFile) -> Iterator[ScreenplayElement]:
             paragraph.pieces.append(token.text)
 
 
-def _element(paragraph: _Paragraph, around: list[str], has_title: bool) -> ScreenplayElement | None:
+def _element(paragraph: _FdxParagraph, around: list[str], has_title: bool) -> ScreenplayElement | None:
     text = " ".join("".join(paragraph.pieces).split())
     if not text:
         return None

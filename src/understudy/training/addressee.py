@@ -163,7 +163,7 @@ def novel_lines(folder: Path, with_silent: bool = False) -> list[AddressedLine]:
 
 
 @dataclass(frozen=True, slots=True)
-class Quotation:
+class AddressedQuotation:
     start: int
     end: int
     speaker: str
@@ -171,7 +171,7 @@ class Quotation:
     text: str
 
 
-def _quotations(path: Path) -> Iterator[Quotation]:
+def _quotations(path: Path) -> Iterator[AddressedQuotation]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = sorted(
@@ -181,7 +181,7 @@ def _quotations(path: Path) -> Iterator[Quotation]:
         for spans, _, row in rows:
             to = frozenset(name for name in ast.literal_eval(row["addressees"] or "[]") if not name.startswith(NOBODY))
             text = join_parts(ast.literal_eval(row["subQuotationList"]))
-            yield Quotation(int(spans[0][0]), int(spans[-1][1]), row["speaker"], to, text)
+            yield AddressedQuotation(int(spans[0][0]), int(spans[-1][1]), row["speaker"], to, text)
     except (KeyError, ValueError, SyntaxError, TypeError, IndexError) as error:
         raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
 
@@ -197,8 +197,8 @@ def _aliases(path: Path) -> dict[str, tuple[str, ...]]:
         raise InputError(f"is not a list of characters as PDNC has them ({error})", path) from error
 
 
-def _passages(quotations: Sequence[Quotation]) -> Iterator[list[Quotation]]:
-    passage: list[Quotation] = []
+def _passages(quotations: Sequence[AddressedQuotation]) -> Iterator[list[AddressedQuotation]]:
+    passage: list[AddressedQuotation] = []
     for quotation in quotations:
         if passage and quotation.start - passage[-1].end > GAP:
             yield passage

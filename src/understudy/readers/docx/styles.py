@@ -39,7 +39,7 @@ class ParagraphStyle:
 
 
 @dataclass(slots=True)
-class _Declared:
+class _DeclaredStyle:
     name: str = ""
     base: str = ""
     level: int | None = None
@@ -50,13 +50,13 @@ def paragraph_styles(part: ArchivePart | None) -> Mapping[str, ParagraphStyle]:
     """Style id -> what it means for a paragraph."""
     if part is None:
         return MappingProxyType({})
-    declared, current = dict[str, _Declared](), _Declared()
+    declared, current = dict[str, _DeclaredStyle](), _DeclaredStyle()
     for token in xml_tokens(part):
         if not isinstance(token, Start):
             continue
         value = token.attributes.get("w:val", "")
         if token.name == "style":
-            current = declared.setdefault(token.attributes.get("w:styleId", ""), _Declared())
+            current = declared.setdefault(token.attributes.get("w:styleId", ""), _DeclaredStyle())
         elif token.name == "name":
             current.name = value
         elif token.name == "basedOn":
@@ -68,7 +68,7 @@ def paragraph_styles(part: ArchivePart | None) -> Mapping[str, ParagraphStyle]:
     return {style_id: _resolved(style_id, declared) for style_id in declared}
 
 
-def _resolved(style_id: str, declared: Mapping[str, _Declared]) -> ParagraphStyle:
+def _resolved(style_id: str, declared: Mapping[str, _DeclaredStyle]) -> ParagraphStyle:
     level: int | None = None
     is_title = is_contents = is_hidden = False
     for _ in range(DEEPEST_BASE):

@@ -72,7 +72,7 @@ def events(source: SourceFile) -> Iterator[Event]:
 
 
 @dataclass(slots=True)
-class _Paragraph:
+class _MarkdownBlock:
     """What the next line may still go on with: somebody's speech, or nobody's words."""
 
     number: int
@@ -91,7 +91,7 @@ class _MarkdownParser:
 
     def __init__(self, source: SourceFile, survey: MarkdownSurvey) -> None:
         self.source, self.survey, self.outline = source, survey, survey.outline
-        self.paragraph: _Paragraph | None = None
+        self.paragraph: _MarkdownBlock | None = None
         self.position: tuple[int, ...] = ()
         self.scene = 0
         self.spoken = False  # is there a line in the scene?
@@ -127,7 +127,7 @@ class _MarkdownParser:
                 gap = False
         yield from self._end_scene()
 
-    def _underlined(self, text: str, gap: bool) -> _Paragraph | None:
+    def _underlined(self, text: str, gap: bool) -> _MarkdownBlock | None:
         """The one line above, if this one makes it a heading."""
         above = self.paragraph
         if gap or above is None or not above.is_plain or above.units > 1 or not UNDERLINE.fullmatch(text):
@@ -157,7 +157,7 @@ class _MarkdownParser:
             yield from self._close()
             yield Unread(self.source.at(number), text[:200], "nothing but marks")
 
-    def _goes_on(self, current: _Paragraph, apart: bool) -> bool:
+    def _goes_on(self, current: _MarkdownBlock, apart: bool) -> bool:
         if len(current.text) > LONGEST_TEXT:
             return False
         return not apart or (current.raw_name is not None and not current.text)
@@ -176,7 +176,7 @@ class _MarkdownParser:
             yield SceneStart(self.source.at(self.rule[0]), "")
             self.scene, self.rule = self.scene + 1, None
         yield from self._unused_rule()
-        self.paragraph = _Paragraph(number, raw_name, text, is_plain)
+        self.paragraph = _MarkdownBlock(number, raw_name, text, is_plain)
 
     def _close(self) -> Iterator[Event]:
         """Give out the open paragraph."""

@@ -13,7 +13,7 @@ from understudy.readers.events import Description, Event, Heading, SceneStart, S
 from understudy.readers.names import is_group
 from understudy.readers.prose.line_text import narration_text, spoken_text, unattributed_text
 from understudy.readers.prose.narration import narrated
-from understudy.readers.prose.scenes import Conversation, conversations
+from understudy.readers.prose.scenes import SceneParagraphs, conversations
 from understudy.readers.source import SourceFile
 from understudy.story import Source
 
@@ -60,7 +60,7 @@ class Narrator:
         for _, _, stream in sorted(streams, key=lambda item: item[:2]):
             yield from stream
 
-    def _quotations_by_conversation(self) -> Iterator[tuple[Conversation, range]]:
+    def _quotations_by_conversation(self) -> Iterator[tuple[SceneParagraphs, range]]:
         index = 0
         for conversation in conversations(self.prose, self.attributions):
             first = index
@@ -68,7 +68,7 @@ class Narrator:
                 index += 1
             yield conversation, range(first, index)
 
-    def _scene(self, conversation: Conversation, quotations: range) -> Iterator[Event]:
+    def _scene(self, conversation: SceneParagraphs, quotations: range) -> Iterator[Event]:
         present = dict.fromkeys(self.narrators)
         for index in quotations:
             attribution = self.attributions[index]

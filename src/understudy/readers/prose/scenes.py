@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from understudy.quotations.paragraphs import is_scene_break
 from understudy.quotations.prose import Attribution, Prose
 
-__all__ = ["Conversation", "conversations"]
+__all__ = ["SceneParagraphs", "conversations"]
 
 LONG, SHORT = 2_000, 400
 """Characters of narration that end a conversation, and that do if the company changes.
@@ -25,7 +25,7 @@ COMPANY = 2  # quotations on either side by which people are told
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class SceneParagraphs:
     """Paragraphs `first` up to, not including, `last` of one chapter."""
 
     chapter: int
@@ -33,7 +33,7 @@ class Conversation:
     last: int
 
 
-def conversations(prose: Prose, attributions: Sequence[Attribution]) -> Iterator[Conversation]:
+def conversations(prose: Prose, attributions: Sequence[Attribution]) -> Iterator[SceneParagraphs]:
     """Every paragraph is in one, but for the lines of marks between them."""
     breaks = {index for index, one in enumerate(prose.paragraphs) if is_scene_break(prose.text, one.span)}
     starts = _starts(prose, attributions, breaks)
@@ -42,12 +42,12 @@ def conversations(prose: Prose, attributions: Sequence[Attribution]) -> Iterator
         if index > first and (
             index in breaks or index in starts or paragraph.chapter != prose.paragraphs[first].chapter
         ):
-            yield Conversation(prose.paragraphs[first].chapter, first, index)
+            yield SceneParagraphs(prose.paragraphs[first].chapter, first, index)
             first = index
         if index in breaks:
             first = index + 1
     if first < len(prose.paragraphs):
-        yield Conversation(prose.paragraphs[first].chapter, first, len(prose.paragraphs))
+        yield SceneParagraphs(prose.paragraphs[first].chapter, first, len(prose.paragraphs))
 
 
 def _starts(prose: Prose, attributions: Sequence[Attribution], breaks: set[int]) -> set[int]:

@@ -31,7 +31,7 @@ from understudy.readers.events import (
     Speech,
     Unread,
 )
-from understudy.readers.renpy.statements import STRING, Statement, paragraphs, statements, without_tags
+from understudy.readers.renpy.statements import STRING, RenpyStatement, paragraphs, statements, without_tags
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript.labels import TranscriptStatistics
 from understudy.story import Character
@@ -136,7 +136,7 @@ class _RenpyParser:
                 block = statement.indent, "pictures and sound"
         yield from self._flush()
 
-    def _statement(self, statement: Statement) -> Iterator[Event]:
+    def _statement(self, statement: RenpyStatement) -> Iterator[Event]:
         text, word = statement.text, statement.word
         if text[0] == "#":
             yield self._unread(statement, "a comment")
@@ -160,7 +160,7 @@ class _RenpyParser:
         else:
             yield from self._saying(statement)
 
-    def _saying(self, statement: Statement) -> Iterator[Event]:
+    def _saying(self, statement: RenpyStatement) -> Iterator[Event]:
         match = SAYING.fullmatch(statement.text)
         if match is None:
             yield self._unread(statement, "code")
@@ -200,13 +200,13 @@ class _RenpyParser:
         name_of_id = self.defined.names.get(label, label)
         return (name_of_id,) if name_of_id else ()
 
-    def _declaration(self, statement: Statement, name: str | None) -> Event:
+    def _declaration(self, statement: RenpyStatement, name: str | None) -> Event:
         at = self.source.at(statement.number)
         if name is None:
             return Heading(at, statement.text, units=statement.units)
         return CastEntry(at, Character(name), units=statement.units)
 
-    def _place(self, statement: Statement, setting: str, is_label: bool) -> Iterator[Event]:
+    def _place(self, statement: RenpyStatement, setting: str, is_label: bool) -> Iterator[Event]:
         """A label or a background: the setting of a scene that begins here, or of one that has just begun."""
         if self.scene is not None and (not is_label or self.scene.setting == ""):
             joined = ", ".join(filter(None, (self.scene.setting, setting)))
@@ -216,7 +216,7 @@ class _RenpyParser:
         self.shown.clear()
         self.scene = SceneStart(self.source.at(statement.number), setting, units=statement.units)
 
-    def _shown(self, statement: Statement) -> Iterator[Event]:
+    def _shown(self, statement: RenpyStatement) -> Iterator[Event]:
         shown_text = SHOWN_TEXT.match(statement.text)
         if shown_text and (text := without_tags(shown_text[1][1:-1])):
             yield from self._flush()
@@ -238,7 +238,7 @@ class _RenpyParser:
         at = self.source.at(statement.number)
         yield Movement(at, (name,) if comes else (), () if comes else (name,), statement.units)
 
-    def _unread(self, statement: Statement, reason: str) -> Unread:
+    def _unread(self, statement: RenpyStatement, reason: str) -> Unread:
         return Unread(self.source.at(statement.number), " ".join(statement.text[:200].split()), reason, statement.units)
 
     def _flush(self) -> Iterator[Event]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from understudy.readers.source import SourceFile
 
-__all__ = ["STRING", "Statement", "paragraphs", "statements", "without_tags"]
+__all__ = ["STRING", "RenpyStatement", "paragraphs", "statements", "without_tags"]
 
 STRING = (
     r"(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)"
@@ -27,7 +27,7 @@ TAB = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class RenpyStatement:
     """Its first line, how far that is indented, its text without that, and how many non-blank lines it has."""
 
     number: int
@@ -45,7 +45,7 @@ class Statement:
         return self.text.rstrip().endswith(":")
 
 
-def statements(source: SourceFile) -> Iterator[Statement]:
+def statements(source: SourceFile) -> Iterator[RenpyStatement]:
     """All statements of a script, comments among them."""
     open_marks = _OpenMarks()
     lines: list[str] = []
@@ -69,10 +69,10 @@ def statements(source: SourceFile) -> Iterator[Statement]:
         raise source.error(f"{open_marks} opens in this statement and is never closed", first)
 
 
-def _statement(number: int, lines: list[str], units: int) -> Statement:
+def _statement(number: int, lines: list[str], units: int) -> RenpyStatement:
     expanded = lines[0].expandtabs(TAB)
     text = "\n".join(lines).strip()
-    return Statement(number, len(expanded) - len(expanded.lstrip()), text, units)
+    return RenpyStatement(number, len(expanded) - len(expanded.lstrip()), text, units)
 
 
 class _OpenMarks:

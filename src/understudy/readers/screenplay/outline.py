@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from understudy.readers.screenplay.elements import DEEPEST, SPOKEN, ScreenplayElement
 
-__all__ = ["Outline", "numbered_section", "outline_of", "setting_and_number"]
+__all__ = ["ScreenplayOutline", "numbered_section", "outline_of", "setting_and_number"]
 
 SECTION = re.compile(r"([^\W\d_]+)\s+(\d{1,9}|[ivxlc]+|[a-z]+)\s*(?:[:：.–—-]\s*(.*))?", re.IGNORECASE)
 SCENE_ONLY = re.compile(r"scene\s+(\d{1,9})", re.IGNORECASE)
@@ -22,7 +22,7 @@ CONTENT = SPOKEN | {"action", "centered", "cue", "forced cue", "song"}
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class ScreenplayOutline:
     """How a screenplay counts time, and what it is called."""
 
     levels: tuple[str, ...] = ("scene", "line")
@@ -74,7 +74,7 @@ class _SectionLevels:
         return tuple(levels)
 
 
-def outline_of(elements: Iterable[ScreenplayElement]) -> Outline:
+def outline_of(elements: Iterable[ScreenplayElement]) -> ScreenplayOutline:
     """The first pass over a screenplay."""
     title: str | None = None
     scene_level = "scene"
@@ -99,7 +99,7 @@ def outline_of(elements: Iterable[ScreenplayElement]) -> Outline:
         elif element.kind == "title entry" and element.key.casefold() == "scenes are":
             scene_level = element.text.strip().casefold() or scene_level
     levels = sections.levels()
-    return Outline((*levels, scene_level, "line"), headings and numbers[len(levels)].upward, title)
+    return ScreenplayOutline((*levels, scene_level, "line"), headings and numbers[len(levels)].upward, title)
 
 
 def setting_and_number(element: ScreenplayElement) -> tuple[str, int | None]:

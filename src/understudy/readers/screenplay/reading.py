@@ -13,7 +13,7 @@ from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.readers.names import is_group
 from understudy.readers.screenplay.elements import SPOKEN, ScreenplayElement
-from understudy.readers.screenplay.outline import Outline, numbered_section, setting_and_number
+from understudy.readers.screenplay.outline import ScreenplayOutline, numbered_section, setting_and_number
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript.labels import TranscriptStatistics
 from understudy.story import Character
@@ -23,7 +23,9 @@ __all__ = ["LONGEST", "screenplay_events"]
 LONGEST = 1_000_000  # characters of a speech or paragraph
 
 
-def screenplay_events(source: SourceFile, outline: Outline, elements: Iterable[ScreenplayElement]) -> Iterator[Event]:
+def screenplay_events(
+    source: SourceFile, outline: ScreenplayOutline, elements: Iterable[ScreenplayElement]
+) -> Iterator[Event]:
     """The second pass: the stream of events."""
     yield Opening(outline.levels, outline.title)
     builder = _EventBuilder(source, outline)
@@ -35,7 +37,7 @@ def screenplay_events(source: SourceFile, outline: Outline, elements: Iterable[S
 class _EventBuilder:
     """What is open at the place that has been read up to: the section, the scene, the speech."""
 
-    def __init__(self, source: SourceFile, outline: Outline) -> None:
+    def __init__(self, source: SourceFile, outline: ScreenplayOutline) -> None:
         self._source, self._outline = source, outline
         self._position: tuple[int, ...] = ()
         self._in_scene = False

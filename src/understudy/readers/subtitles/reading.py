@@ -41,7 +41,7 @@ def subtitle_events(source: SourceFile, parse: SubtitleParser, language: str | N
     if match:
         season, episode = (int(group) for group in match.groups() if group)
         yield Heading(source.at(1), source.path.stem, (season, episode), units=0)
-    joining = _Joining(source, usual)
+    joining = _CueJoiner(source, usual)
     for item in parse(source):
         if isinstance(item, TimedText):
             yield from joining.add(item)
@@ -88,7 +88,7 @@ class _OpenSpeech:
         return (segment.speaker is not None or usual) and pause < JOIN_PAUSE_S and len(self.text) < LONGEST_TURN
 
 
-class _Joining:
+class _CueJoiner:
     """Makes speeches of the subtitles they are spread over."""
 
     def __init__(self, source: SourceFile, usual: bool) -> None:

@@ -91,19 +91,19 @@ def _offsets(raw: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.concatenate([[0], np.cumsum(is_start)])
 
 
-class _Row(NamedTuple):
+class _AnnotationRow(NamedTuple):
     parts: tuple[Span, ...]
     speaker: str
     addressees: tuple[str, ...]
     kind: str
 
 
-def _rows(path: Path, offsets: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[_Row]:
+def _rows(path: Path, offsets: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[_AnnotationRow]:
     """The rows in the order of the text; labels without case."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [
-                _Row(
+                _AnnotationRow(
                     tuple(
                         Span(int(offsets[start]), int(offsets[end]))
                         for start, end in sorted(ast.literal_eval(row["quoteByteSpans"]))
