@@ -189,6 +189,14 @@ def test_letters_are_not_said() -> None:
     assert said(f'"Read it," he said.\n\n{letter}{told}{verse}{told}"Well?" he asked.\n') == ["Read it.", "Well?"]
 
 
+def test_what_is_said_after_a_letter_is_not_part_of_it() -> None:
+    letter = '"Dear Charlotte,\n\n"It rains here, and nobody calls.\n\n"Yours ever, L."\n\n'
+    assert said(f'{letter}"Well," said Odile, "we are under your orders."\n\n"Are we?"\n') == [
+        "Well, we are under your orders.",
+        "Are we?",
+    ]
+
+
 def test_two_people_who_speak_in_one_paragraph_are_two_quotations() -> None:
     text = '"Was he handsome?"--"Many thought so." She rose, and Bastien said: "He was not."\n\n"Well," said Odile.\n'
     assert said(text) == ["Was he handsome?", "Many thought so.", "He was not.", "Well."]

@@ -19,7 +19,8 @@ SALUTATION = re.compile(
     re.IGNORECASE,
 )
 CLOSE = re.compile(
-    r"(?:(?i:\byours?\b[^.!?]{0,30}|\bbelieve me|\bsincerely|\bfaithfully|\baffectionately)|&c|[\"“_][A-Z. ]{4,30})"
+    r"(?:(?i:\byours\b[^.!?]{0,30}|\byour (?:\w+ ){1,3}(?:friend|servant|brother|sister|son|daughter|mother|father|cousin"
+    r"|aunt|uncle|wife|husband)|\bbelieve me|\bsincerely|\bfaithfully|\baffectionately)|&c|[\"“_][A-Z. ]{4,30})"
     r"[,.]*[\"”_\s]*$"
 )
 OPENING = frozenset("\"'“‘«„「『_")
@@ -43,8 +44,15 @@ def written(text: str, paragraphs: Sequence[Paragraph]) -> set[int]:
             begun = index
         elif begun is not None and CLOSE.search(text, max(start, end - LONGEST), end):
             set_off.update(range(begun, index + 1))
-            begun = index if index - begun <= MOST else None  # the name may come below
+            begun = None
+            if index + 1 < len(paragraphs) and _is_signature(text, paragraphs[index + 1].span):
+                set_off.add(index + 1)
     return set_off
+
+
+def _is_signature(text: str, span: Span) -> bool:
+    """The name below a letter, in its marks: "MARY KING"."""
+    return span.end - span.start <= LONGEST and text[span.start] in OPENING and CLOSE.search(text, *span) is not None
 
 
 def _is_set_off(text: str, span: Span) -> bool:
