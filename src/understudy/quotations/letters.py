@@ -19,8 +19,9 @@ SALUTATION = re.compile(
     re.IGNORECASE,
 )
 CLOSE = re.compile(
-    r"(?:(?i:\byours\b[^.!?]{0,30}|\byour (?:\w+ ){1,3}(?:friend|servant|brother|sister|son|daughter|mother|father|cousin"
-    r"|aunt|uncle|wife|husband)|\bbelieve me|\bsincerely|\bfaithfully|\baffectionately)|&c|[\"“_][A-Z. ]{4,30})"
+    r"(?:(?i:\byours\b[^.!?]{0,30}"
+    r"|\byour (?:\w+ ){1,3}(?:friend|servant|brother|sister|son|daughter|mother|father|cousin|aunt|uncle|wife|husband)"
+    r"|\bbelieve me|\bsincerely|\bfaithfully|\baffectionately)|&c|[\"“_][A-Z. ]{4,30})"
     r"[,.]*[\"”_\s]*$"
 )
 OPENING = frozenset("\"'“‘«„「『_")

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from reading import events_of, of_kind
@@ -243,6 +243,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=60).map("".join))
+@example('"Odile\n\n[Illustration: a cat]\n\n"Well?" asked Odile.')
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_line_is_accounted_for_in_order(text: str) -> None:
     source = SourceFile(Path(__file__))

@@ -39,6 +39,7 @@ class Narrator:
         while (end := prose.text.find("\n", starts[-1])) >= 0:
             starts.append(end + 1)
         self._line_starts = starts
+        self._paratexts = {paratext.span.start for paratext in prose.paratexts}
 
     def events(self) -> Iterator[Event]:
         streams: list[tuple[int, int, Iterator[Event]]] = []
@@ -94,22 +95,27 @@ class Narrator:
         whole = Span(self.prose.paragraphs[first].span.start, self.prose.paragraphs[last - 1].span.end)
         heard = [index for index in quotations if not is_thought(self.prose.text, self.prose.quotations[index])]
         said = [self.prose.quotations[index] for index in heard]
-        units = self._units(whole)
+        units = sum(self._units(paragraph.span) for paragraph in self.prose.paragraphs[first:last])
         if not said:
             yield self._description([whole], units)
             return
         events: list[Event] = []
         begin = said[0].span.start
-        if before := narrated(self.prose.text, Span(whole.start, begin), [Span(begin, begin)], self.verbs):
+        if before := self._narration(Span(whole.start, begin), [Span(begin, begin)]):
             events.append(self._description(before, units))
         ends = [*(quotation.span.start for quotation in said[1:]), whole.end]
         for index, quotation, end in zip(heard, said, ends):
             events.append(self._line(quotation, self.attributions[index], 0 if events else units))
             parts = [*quotation.parts, Span(end, end)] if end < whole.end else list(quotation.parts)
-            if after := narrated(self.prose.text, Span(begin, end), parts, self.verbs):
+            if after := self._narration(Span(begin, end), parts):
                 events.append(self._description(after, 0))
             begin = end
         yield from events
+
+    def _narration(self, whole: Span, parts: Sequence[Span]) -> list[Span]:
+        """What is told around these parts of speech, without a picture between two paragraphs of one quotation."""
+        spans = narrated(self.prose.text, whole, parts, self.verbs)
+        return [span for span in spans if span.start not in self._paratexts]
 
     def _line(self, quotation: Quotation, attribution: Attribution, units: int) -> Event:
         """A line of whoever says it. What nobody could be proposed for is told, in marks: it makes no character."""
