@@ -79,7 +79,7 @@ def test_a_story_file_needs_its_text(run: Run, novel: Path, tmp_path: Path) -> N
     run("read", novel, "-o", story)
     refused = run("export", story, "--format", "positions", "-o", shared, status=1).stderr
     assert "was read from 'novel.txt'" in refused and "--text" in refused
-    run("export", story, "--format", "positions", "-o", shared, "--text", novel)
+    run("export", story, "--positions", "-o", shared, "--text", novel)
     assert json.loads(shared.read_text().splitlines()[0])["files"][0]["length"] == len(NOVEL.rstrip())
     novel.write_text(NOVEL.replace("CHAPTER I\n", "CHAPTER THE FIRST\n"))
     changed = run("export", story, "--format", "positions", "-o", shared, "--text", novel, "--force", status=1).stderr

@@ -56,6 +56,7 @@ FORMATS = ["jsonl", "parquet", *FOLDERS, *SCRIPTS, *CHATS, POSITIONS]
 @click.option(
     "--as", "character", metavar="NAME", help="Chats: from whose chair; NAME's turns are the assistant's (`gpt`)."
 )
+@click.option("--positions", is_flag=True, help="The same as --format positions.")
 @click.option(
     "--addressees", is_flag=True, help="JSON lines: add whom each line is said to, `to: {name: probability}`."
 )
@@ -67,8 +68,8 @@ FORMATS = ["jsonl", "parquet", *FOLDERS, *SCRIPTS, *CHATS, POSITIONS]
 @annotated_option
 @json_option
 def export(
-    story: str, form: str, output: Path | None, character: str | None, addressees: bool, texts: tuple[Path, ...],
-    force: bool, annotated: bool, as_json: bool,
+    story: str, form: str, output: Path | None, character: str | None, positions: bool, addressees: bool,
+    texts: tuple[Path, ...], force: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write out a story: one row a line {moment, scene, speaker, text, source}, scripts that read back the same, or
     conversations for other programs: ConvoKit's, ShareGPT's, messages by role, SillyTavern's.
@@ -88,6 +89,7 @@ def export(
     Positions hold who speaks, when, and who is there, by offsets into the text and without a word of it; whoever has
     the same text reads them back with `understudy read emma.positions.jsonl --text emma.txt`.
     """
+    form = POSITIONS if positions else form
     if output is None and (form not in ("jsonl", *CHATS) or as_json):
         raise click.UsageError("say with -o where it should be written")
     if addressees and form != "jsonl":

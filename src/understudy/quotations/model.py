@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, Tensors, read_model
+from understudy.model_folder import ModelFolder, Tensors, read_card, read_model
 from understudy.quotations.addressees import addressee_columns
 from understudy.quotations.context import Floats, NovelContext
 from understudy.quotations.features import CandidatePairs, candidate_pairs, static_columns
@@ -165,6 +165,14 @@ def _forest(folder: ModelFolder, name: str) -> Forest:
     if features.size and not 0 <= features.min() <= features.max() < len(columns):
         raise folder.error(f"the forest '{name}' asks for columns that the card does not name")
     return Forest(features, thresholds, values)
+
+
+@cache
+def shipped_training_files() -> Mapping[str, str]:
+    """What the model that ships has learned from: files by name, with their sha256."""
+    with as_file(files("understudy") / "models" / MODEL) as folder:
+        data: dict[str, str] = read_card(folder, MODEL)["data"]
+        return data
 
 
 @cache

@@ -6,6 +6,7 @@ import pytest
 
 from annotated_novels import write_novels
 from understudy.bench.novels import NovelBench, bench_novels, speakers
+from understudy.quotations.model import shipped_quotation_model
 from understudy.training.quotations.boosting import BoostingSettings
 from understudy.training.quotations.fitting import QuotationSettings
 
@@ -30,6 +31,20 @@ def test_each_novel_is_judged_by_a_model_of_the_others(tmp_path: Path) -> None:
     assert document["manifest"]["data"].keys() == {
         f"{name}/quotation_info.csv" for name in ("Quay", "Harbour", "Orchard")
     }
+
+
+@pytest.mark.usefixtures("quick")
+def test_other_novels_are_judged_by_a_model_of_all_the_data(tmp_path: Path) -> None:
+    data = write_novels(tmp_path / "pdnc", ("Quay", "Harbour", "Orchard"))
+    document = bench_novels(NovelBench(data, write_novels(tmp_path / "more", ("Orchard",))))
+    assert {row["novel"] for row in document["rows"]} == {"Orchard", "all"}
+    accuracy = [row["value"] for row in document["rows"] if row["metric"] == "accuracy" and row["kind"] == "all"]
+    assert min(accuracy) > 0.9
+
+
+def test_what_the_shipped_model_has_learned_from_is_not_learned_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speakers, "shipped_training_files", lambda: {"A/quotation_info.csv": "hash"})
+    assert speakers.model_of([], {"A/quotation_info.csv": "hash"}, 0) is shipped_quotation_model()
 
 
 def test_other_novels_are_judged_by_the_model_that_ships(tmp_path: Path) -> None:

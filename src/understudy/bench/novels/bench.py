@@ -18,12 +18,12 @@ import numpy as np
 from understudy.bench.items import manifest_of, sha256
 from understudy.bench.novels.cast import annotated_cast
 from understudy.bench.novels.reading import FoundNovel, read_found
-from understudy.bench.novels.speakers import LEFT_OUT, left_out_models
+from understudy.bench.novels.speakers import LEFT_OUT, left_out_models, model_of
 from understudy.metrics.statistics import Interval, calibration_error, interval
 from understudy.progress import Progress, ignore_progress
 from understudy.quotations.model import QuotationModel, shipped_quotation_model
 from understudy.training.quotations.corpus import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
-from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations
+from understudy.training.quotations.fitting import LearnedNovel
 from understudy.training.quotations.judging import JudgedNovel, judge
 
 __all__ = ["NovelBench", "bench_novels"]
@@ -62,7 +62,7 @@ def bench_novels(inputs: NovelBench) -> dict[str, Any]:
     settings = {"judge": None if inputs.judge_on is None else str(inputs.judge_on), "shipped": inputs.shipped,
                 "folds": LEFT_OUT.folds}  # fmt: skip
     manifest = manifest_of("novels", [], inputs.seed, inputs.limit, settings)
-    data = {f"{novels[index].name}/{QUOTATIONS}": sha256(folder / novels[index].name / QUOTATIONS) for index in chosen}
+    data = _annotations(folder, [novels[index] for index in chosen])
     return {"rows": rows, "manifest": {**manifest, "data": data}}
 
 
@@ -79,8 +79,12 @@ def _models(
     else:
         names = {novels[index].name for index in chosen}
         others = [novel for novel in annotated_novels(inputs.data) if novel.name not in names]
-        model = fit_quotations([LearnedNovel.of(novel) for novel in others], QuotationSettings(), inputs.seed)
+        model = model_of(others, _annotations(inputs.data, others), inputs.seed)
         yield from ((index, model) for index in chosen)
+
+
+def _annotations(folder: Path, novels: Sequence[AnnotatedNovel]) -> dict[str, str]:
+    return {f"{novel.name}/{QUOTATIONS}": sha256(folder / novel.name / QUOTATIONS) for novel in novels}
 
 
 def _given_rows(judged: Sequence[JudgedNovel], seed: int) -> Iterator[Row]:

@@ -6,21 +6,28 @@ one model is fitted to all of the data (or the shipped one is taken) and judges 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
 
-from understudy.quotations.model import QuotationModel
+from understudy.quotations.model import QuotationModel, shipped_quotation_model, shipped_training_files
 from understudy.training.quotations.corpus import AnnotatedNovel
 from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations
 
-__all__ = ["LEFT_OUT", "left_out_models"]
+__all__ = ["LEFT_OUT", "left_out_models", "model_of"]
 
 LEFT_OUT = QuotationSettings()
 
 _learned: list[LearnedNovel] = []
 """Of a worker process: evidence is read once, not once a novel."""
+
+
+def model_of(novels: Sequence[AnnotatedNovel], files: Mapping[str, str], seed: int) -> QuotationModel:
+    """A model of these novels, whose annotations are `files` by sha256; the one that ships, if it is of the same."""
+    if files == shipped_training_files():
+        return shipped_quotation_model()
+    return fit_quotations([LearnedNovel.of(novel) for novel in novels], LEFT_OUT, seed)
 
 
 def left_out_models(
