@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, stands
+from understudy import readers
 from understudy.errors import InputError
+from understudy.export import export_jsonl
 from understudy.readers.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.readers.speeches import READER
+from understudy.storyfile import Story
 
 ROWS = [
     {"season": 1.0, "episode": 1, "title": "The Oar", "character": "Ann", "lines": "The tide\nis out."},
@@ -115,3 +118,17 @@ def test_half_of_a_character_is_refused_with_its_line() -> None:
     rows = b'{"character": "Ann", "lines": "One."}\n{"character": "\\ud800", "lines": "Two."}\n'
     with pytest.raises(InputError, match=r":2: holds half of a character"):
         read_bytes(READER, rows)
+
+
+def test_exported_rows_are_read_back_at_their_moments(tmp_path: Path) -> None:
+    story = readers.read("demo")
+    path = tmp_path / "demo.jsonl"
+    with path.open("w", encoding="utf-8") as stream:
+        export_jsonl(story, stream)
+    again = readers.read(path)
+    assert again.levels == ("part", "chapter", "scene", "line")
+
+    def lines(of: Story) -> list[tuple[str, str | None, str]]:
+        return [(line.moment.dotted, line.speaker, line.text) for scene in of.scenes() for line in scene.lines]
+
+    assert lines(again) == lines(story)

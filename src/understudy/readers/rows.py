@@ -3,13 +3,16 @@
 A row has a speaker and what is said, and perhaps where that stands: season, episode, chapter, act, scene, setting. An
 empty cell of these means 'as above', as spreadsheets are filled in; chapters and scenes that have names and no numbers
 are counted in the order in which they come. Who a row is said `to` is there from that line on.
+
+Rows that `understudy export` wrote have the moments of their scenes (2.3.1): these are read back as they were, with the
+usual names for levels, since rows do not tell the story's own.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -24,6 +27,9 @@ __all__ = ["TableRow", "as_number", "cell_text", "row_events"]
 NOBODY = frozenset(("", "background", "none", "null", "nan", "narrator:"))
 LOOK_AHEAD = 100  # rows by which it is told how a table counts time
 LARGEST = 2**32 - 1
+DOTTED = re.compile(r"\d{1,9}(?:\.\d{1,9}){1,3}")
+OUTER = ("book", "part", "chapter")
+SCENE_PREFIX = "scene's "
 NUMBERED = re.compile(r"(?:[^\W\d_]{1,12}[\s._#-]{0,3})?0*(\d{1,10})(?:\.0+)?")
 QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 SEPARATOR = re.compile(r"\s*[,;/|]\s*|\s+and\s+|\s+&\s+", re.IGNORECASE)
@@ -60,9 +66,12 @@ def row_events(
     """The events of a table; `columns_of` says which of a row's cells holds what."""
     remaining = iter(rows)
     first = [(row, columns_of(row.cells)) for row in islice(remaining, LOOK_AHEAD)]
+    depths = {_scene_depth(row.cells) for row, _ in first}
+    depth = depths.pop() if len(depths) == 1 else 0
+    first = [_dated(row, columns, depth) for row, columns in first]
     dating = _Dating.of_rows(first)
     yield Opening((*dating.levels, "scene", "line"))
-    for row, columns in chain(first, ((row, columns_of(row.cells)) for row in remaining)):
+    for row, columns in chain(first, (_dated(row, columns_of(row.cells), depth) for row in remaining)):
         at = source.at(row.number)
         if not dating.applies_to(row, columns):
             reason = f"is not dated by {' and '.join(dating.levels) or 'scene'} like the rows before it"
@@ -70,6 +79,24 @@ def row_events(
             continue
         yield from dating.events(source, row, columns)
         yield from _spoken(source, row, columns, dating)
+
+
+def _scene_depth(cells: Mapping[str, Any]) -> int:
+    """How many numbers the moment of a row's scene has, where `export` wrote it; 0 for other rows."""
+    moment, scene = cells.get("moment"), cells.get("scene")
+    if not (isinstance(moment, str) and isinstance(scene, str) and DOTTED.fullmatch(scene)):
+        return 0
+    return scene.count(".") + 1 if moment.rpartition(".")[0] == scene else 0
+
+
+def _dated(row: TableRow, columns: Columns, depth: int) -> tuple[TableRow, Columns]:
+    """A row with the numbers of its scene's moment in cells of their own."""
+    if depth < 2 or _scene_depth(row.cells) != depth:
+        return row, columns
+    names = (*OUTER[1 - depth :], "scene")
+    cells = {f"{SCENE_PREFIX}{name}": number for name, number in zip(names, row.cells["scene"].split("."))}
+    named = replace(columns, **{name: f"{SCENE_PREFIX}{name}" for name in names})
+    return row._replace(cells={**row.cells, **cells}), named
 
 
 def _spoken(source: SourceFile, row: TableRow, columns: Columns, dating: _Dating) -> Iterator[Event]:
