@@ -37,7 +37,9 @@ def read_showing(
 ) -> Story:
     """`understudy.readers.read`, with its progress shown."""
     with _bar(what) as progress:
-        return read(what, into, progress, lore, annotated, form, columns, texts, quotations)
+        return read(
+            what, into, progress, lore, annotated, form=form, columns=columns, texts=texts, quotations=quotations
+        )
 
 
 @contextmanager

@@ -102,6 +102,7 @@ def read(
     progress: Progress | None = None,
     lore: Sequence[LoreEntry] = (),
     annotated: bool = False,
+    *,
     form: str | None = None,
     columns: Mapping[str, str] | None = None,
     texts: Sequence[Path] = (),
