@@ -158,7 +158,7 @@ class Walk:
         for asked in ("GET", "DELETE"):
             await self.ask(f"{asked} {one}", upload="none")
         await self.ask(f"PATCH {one}", json={}, upload="none")  # type: ignore[arg-type]
-        for asked in ("GET {}/progress", "POST {}/undo", "POST {}/restore", "GET {}/story"):
+        for asked in ("GET {}/progress", "GET {}/quotations", "POST {}/undo", "POST {}/restore", "GET {}/story"):
             await self.ask(asked.format(one), upload="none")
         await self.ask(f"GET {one}/files/{{number}}", upload="none", number="1")
         await self.ask("GET /api/agents")
