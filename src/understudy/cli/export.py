@@ -29,7 +29,6 @@ from understudy.export import (
     export_sillytavern,
 )
 from understudy.readers import read, sources_of
-from understudy.readers.positions import digest_of
 from understudy.readers.source import SourceFile
 from understudy.story import Moment
 from understudy.storyfile import Story
@@ -137,6 +136,8 @@ def _source_texts(story: Story, name: str, texts: tuple[Path, ...]) -> dict[str,
 
 def _write_positions(story: Story, output: Path, sources: Mapping[str, Path]) -> int:
     """Positions are true of one text only: what was written is read with it before it is let go."""
+    from understudy.readers.positions import digest_of
+
     forms = {file.name: file.format for file in story.files()}
     digests = {name: digest_of(SourceFile(path), forms[name]) for name, path in sources.items()}
     with output.open("w", encoding="utf-8", newline="\n") as stream:

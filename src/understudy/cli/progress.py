@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from understudy.readers import read, sources_of
-from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.readers.source import Progress as BytesRead
 from understudy.story import LoreEntry
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
     from understudy.progress import Progress
+    from understudy.readers.prose.corrections_file import DoubtfulQuotations
 
 __all__ = ["downloading", "read_showing", "watching", "working"]
 

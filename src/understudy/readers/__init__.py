@@ -10,24 +10,13 @@ from typing import TYPE_CHECKING
 from understudy.errors import InputError, UnknownFormat
 from understudy.readers import (
     card,
-    convokit,
-    docx,
-    epub,
-    fdx,
     fountain,
     hpd,
-    ink,
     markdown,
-    messages,
     personachat,
-    prose,
-    renpy,
     script,
-    sharegpt,
-    sillytavern,
     speeches,
     story_folder,
-    subtitles,
     table,
     tei,
     transcript,
@@ -36,11 +25,10 @@ from understudy.readers import (
 from understudy.readers.assembly import Assembly
 from understudy.readers.casttoml import read_cast
 from understudy.readers.columns import Columns
+from understudy.readers.deferred import deferred
 from understudy.readers.events import Reader
 from understudy.readers.lorebook import is_lorebook, lorebook_refused
-from understudy.readers.positions import is_positions, positioned_files
 from understudy.readers.probes import Probe, read_probes
-from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.readers.recognition import unknown_format
 from understudy.readers.source import Progress, SourceFile, Step, no_progress, no_step
 from understudy.story import LoreEntry
@@ -51,6 +39,7 @@ from understudy.user_folders import data_folder
 
 if TYPE_CHECKING:
     from understudy.dialogue import Example
+    from understudy.readers.prose.corrections_file import DoubtfulQuotations
 
 __all__ = [
     "EMBEDDED",
@@ -67,30 +56,43 @@ __all__ = [
 EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
 
+
+def _is_zip(head: bytes, _path: Path) -> bool:
+    return head.startswith(b"PK")
+
+
+def _is_json(head: bytes, _path: Path) -> bool:
+    return b"{" in head
+
+
+def _has_time_codes(head: bytes, _path: Path) -> bool:
+    return b"-->" in head or b"WEBVTT" in head
+
+
 READERS: tuple[Reader, ...] = (
     card.READER,
-    epub.READER,
-    docx.READER,  # before the workbooks, which a document may hold
+    deferred("epub", "epub", _is_zip),
+    deferred("docx", "docx", _is_zip),
     tei.READER,
-    fdx.READER,
+    deferred("fdx", "fdx", lambda head, _: b"<" in head),
     hpd.READER,
     hpd.RELATIONS,
     tvshowguess.READER,
-    sillytavern.READER,
-    convokit.READER,
-    sharegpt.READER,
-    messages.READER,
+    deferred("sillytavern", "sillytavern", _is_json),
+    deferred("convokit", "convokit", _is_json),
+    deferred("sharegpt", "sharegpt", _is_json),
+    deferred("messages", "messages", _is_json),
     speeches.READER,
     personachat.READER,
     fountain.READER,  # before scripts and transcripts: sections and cuts look like theirs
-    subtitles.SUBRIP,
-    subtitles.WEBVTT,
-    renpy.READER,
-    ink.READER,
+    deferred("subrip", "subtitles", _has_time_codes, "SUBRIP"),
+    deferred("webvtt", "subtitles", _has_time_codes, "WEBVTT"),
+    deferred("renpy", "renpy", lambda head, _: b"Character" in head or b"label" in head),
+    deferred("ink", "ink", lambda head, path: b"->" in head or b"==" in head or path.suffix == ".ink"),
     markdown.READER,
     table.READER,
     script.READER,
-    prose.READER,
+    deferred("prose", "prose.reading"),
     transcript.READER,  # last: it takes any text in which people speak
 )
 SQLITE = b"SQLite format 3\0"
@@ -126,7 +128,7 @@ def read(
         if into is not None:
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0], annotated)
-    if len(sources) == 1 and is_positions(SourceFile(sources[0]).head()):
+    if len(sources) == 1 and _are_positions(sources[0]):
         return _read_positions(sources[0], texts, into, progress, lore)
     if texts:
         raise InputError("holds no annotations by position, so that there is nothing to apply to a text", sources[0])
@@ -152,9 +154,20 @@ def read(
         return Story(writer.address, found_file=None if annotated else found_beside(what))
 
 
+def _are_positions(path: Path) -> bool:
+    head = SourceFile(path).head()
+    if b"{" not in head[:8]:
+        return False
+    from understudy.readers.positions import is_positions
+
+    return is_positions(head)
+
+
 def _read_positions(
     path: Path, texts: Sequence[Path], into: Path | None, progress: Progress | None, lore: Sequence[LoreEntry]
 ) -> Story:
+    from understudy.readers.positions import positioned_files
+
     title, positioned = positioned_files(
         SourceFile(path, progress or no_progress), texts, lambda form: reader_named(form, READERS)
     )
@@ -180,12 +193,21 @@ def sources_of(what: str | Path | Sequence[str | Path]) -> tuple[list[Path], Pat
     path = embedded(str(inputs[0])) or Path(inputs[0])
     if path.is_dir():
         cast_file = path / story_folder.CAST
-        utterances = convokit.utterances_in(path)
+        utterances = _corpus_in(path)
         scripts = [utterances] if utterances else _in_story_order(story_folder.scripts_in(path))
         return scripts, cast_file if cast_file.is_file() else None, path.name
     if not path.exists():
         raise InputError(f"no such file; '{EMBEDDED[0]}' is the story that comes with Understudy", path)
     return [path], None, path.stem
+
+
+def _corpus_in(folder: Path) -> Path | None:
+    """The utterances of a folder that is a ConvoKit corpus."""
+    if next(folder.glob("utterances.json*"), None) is None:
+        return None
+    from understudy.readers.convokit import utterances_in
+
+    return utterances_in(folder)
 
 
 def embedded(name: str) -> Path | None:

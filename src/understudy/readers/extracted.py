@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from understudy.quotations.prose import Span
 from understudy.readers.events import Event, Reader, Unread
-from understudy.readers.prose import prose_events
+from understudy.readers.prose.reading import prose_events
 from understudy.readers.source import HEAD_BYTES, Progress, SourceFile
 
 __all__ = ["ExtractedText", "LeftOut", "TextSource", "join_paragraphs", "script_events", "story_events"]

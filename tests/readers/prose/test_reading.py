@@ -15,7 +15,8 @@ from reading import events_of, of_kind
 from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose
 from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.prose import READER, prose_events, reading
+from understudy.readers.prose import reading
+from understudy.readers.prose.reading import READER, prose_events
 from understudy.readers.source import SourceFile
 
 PEOPLE = (NovelCharacter("Odile", ("Odile Marchand", "Madame")), NovelCharacter("Bastien", ("Madame",)))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.readers import fountain, prose, script, transcript
+from understudy.readers import fountain, script, transcript
 from understudy.readers.archive import SourceArchive, leading_names
 from understudy.readers.docx.document import WordDocument, WordParagraph, note_texts, read_document
 from understudy.readers.docx.styles import BODY_LEVEL, paragraph_styles
@@ -23,6 +23,7 @@ from understudy.readers.extracted import (
     script_events,
     story_events,
 )
+from understudy.readers.prose import reading as prose
 from understudy.readers.source import SourceFile
 from understudy.readers.tei.xmlstream import End, Start, Text, xml_tokens
 
