@@ -67,7 +67,7 @@ def self_chat(
         understudy self-chat --agents human,my-kv --data pc/ -o replay.jsonl
         understudy self-chat --agents auto --story demo --who Zita,Pia -o c.jsonl
     """
-    from understudy.bench.chats.records import HUMAN
+    from understudy.readers.chat_records import HUMAN
     from understudy.bench.chats.seatings import personachat_seatings, story_seatings
     from understudy.bench.chats.self_chat import hold_chats
     from understudy.scoring.request import story_digest
@@ -131,7 +131,7 @@ def _candidates(replies: Path, shared: bool) -> tuple[Candidates, Candidates]:
 
 
 def _show_last(output: Path) -> None:
-    from understudy.bench.chats.records import read_chats
+    from understudy.readers.chat_records import read_chats
 
     out, *rest = screen(), *read_chats(output)
     last = rest[-1]

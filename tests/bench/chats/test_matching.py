@@ -7,7 +7,7 @@ import pytest
 
 from chats import chat, volunteers
 from understudy.bench.chats.matching import COMBINED, match_rows, profile_wins
-from understudy.bench.chats.volunteers import JudgedChat, read_judged_chats
+from understudy.readers.volunteers import JudgedChat, read_judged_chats
 from understudy.bench.personachat.scorers import Training
 
 TRAINING = Training(["i make things", "hello there", "what do you do ?"], ["i make things."])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from understudy.bench.chats.measures import chat_measures
-from understudy.bench.chats.records import ChatLine, ChatRecord
+from understudy.readers.chat_records import ChatLine, ChatRecord
 from understudy.dialogue import Situation, Turn
 
 PROFILES = ("i keep bees.", "my dog is old."), ("i sail boats.", "i live by the sea.")

@@ -8,7 +8,7 @@ import pytest
 
 from chats import TRADES, chat, profile, volunteers
 from understudy.bench.chats.prediction import chairs_in, direction_of
-from understudy.bench.chats.records import ChatLine, ChatRecord
+from understudy.readers.chat_records import ChatLine, ChatRecord
 from understudy.bench.personachat.profiles import bench_profiles
 from understudy.errors import InputError
 

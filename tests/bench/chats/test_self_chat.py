@@ -8,7 +8,7 @@ import pytest
 
 from models import tiny_data, tiny_model
 from understudy.agents import agent_named
-from understudy.bench.chats.records import ChatLine, read_chats
+from understudy.readers.chat_records import ChatLine, read_chats
 from understudy.bench.chats.seatings import Seating, personachat_exchanges, personachat_seatings, story_seatings
 from understudy.bench.chats.self_chat import Speakers, hold_chat, hold_chats, manifest_path
 from understudy.dialogue import Reply, Situation, Turn

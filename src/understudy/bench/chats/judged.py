@@ -22,7 +22,7 @@ from understudy.backends.transformer import open_transformer
 from understudy.bench.chats.combination import FOLDS, out_of_fold
 from understudy.bench.chats.matching import match_rows, profile_wins
 from understudy.bench.chats.measures import Measures, chat_measures
-from understudy.bench.chats.volunteers import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
+from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.personachat.chairs import training_of
 from understudy.bench.personachat.scorers import scorers_for

@@ -23,7 +23,7 @@ import numpy as np
 
 from understudy.bench.chats.combination import FOLDS, folds_of
 from understudy.bench.chats.measures import SIDES
-from understudy.bench.chats.volunteers import BOT_SIDE, JudgedChat
+from understudy.readers.volunteers import BOT_SIDE, JudgedChat
 from understudy.bench.personachat.chairs import linked_profiles
 from understudy.bench.personachat.scorers import Matrix, Training, scorer_named
 from understudy.bench.published import PERSONA_DETECTION

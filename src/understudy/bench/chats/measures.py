@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from understudy.backends.transformer import Transformer
-from understudy.bench.chats.records import ChatRecord
-from understudy.bench.chats.volunteers import BOT_SIDE, HUMAN_SIDE
+from understudy.readers.chat_records import ChatRecord
+from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE
 from understudy.dialogue import BatchLanguageModel, LanguageModel, Situation, Turn
 from understudy.encoding import Floats, shared_encoder, shipped_model
 from understudy.lexical.rows import Reals

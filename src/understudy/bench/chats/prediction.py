@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.bench.chats.records import HUMAN, ChatRecord, read_chats
-from understudy.bench.chats.volunteers import read_judged_chats
+from understudy.readers.chat_records import HUMAN, ChatRecord, read_chats
+from understudy.readers.volunteers import read_judged_chats
 from understudy.bench.personachat.chairs import Chair
 from understudy.bench.personachat.placing import ERRORS, ProfilePlace, Row, error_rows
 from understudy.bench.published import profile_error

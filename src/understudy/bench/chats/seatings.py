@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.bench.chats.records import GIVEN
+from understudy.readers.chat_records import GIVEN
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, StoryError
 from understudy.names import character_at

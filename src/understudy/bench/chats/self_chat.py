@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.chats.records import ChatLine, ChatRecord, read_chats
+from understudy.readers.chat_records import ChatLine, ChatRecord, read_chats
 from understudy.bench.chats.seatings import Seating
 from understudy.bench.generation import prompt_of
 from understudy.bench.items import manifest_of

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.chats.volunteers import BOT_SIDE, read_judged_chats, volunteers_file
+from understudy.readers.volunteers import BOT_SIDE, read_judged_chats, volunteers_file
 from understudy.bench.items import manifest_of
 from understudy.bench.personachat.chairs import Chair, chairs_of, fields_of, training_of
 from understudy.bench.published import paper_mean

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.chats.records import ChatLine, ChatRecord, read_chats
+from understudy.readers.chat_records import ChatLine, ChatRecord, read_chats
 from understudy.errors import InputError
 
 CHAT = ChatRecord(

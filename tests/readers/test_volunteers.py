@@ -8,7 +8,7 @@ import pytest
 
 from chats import chat, volunteers
 from realdata import folder
-from understudy.bench.chats.volunteers import BOT_SIDE, HUMAN_SIDE, read_judged_chats, volunteers_file
+from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE, read_judged_chats, volunteers_file
 from understudy.errors import InputError
 
 

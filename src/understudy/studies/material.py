@@ -1,0 +1,39 @@
+"""What items are made of: stories and agents that a study's [material] names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from understudy.dialogue import Agent
+from understudy.errors import AgentError
+from understudy.readers import read
+from understudy.storyfile import Story
+from understudy.studies.study import Study
+
+__all__ = ["load_agents", "open_story"]
+
+
+def open_story(study: Study, key: str = "story") -> Story:
+    """The story that the material names: one that comes with the program, or a path from the study's file."""
+    name = study.text(key)
+    path = study.folder / Path(name).expanduser()
+    return read(path if path.exists() else name)
+
+
+def load_agents(names: Sequence[str], story: Story | None = None) -> dict[str, Agent]:
+    """Agents that reply, by the name that the material gives them, as `--agent` takes it."""
+    from understudy.agents import agent_named
+
+    agents: dict[str, Agent] = {}
+    for name in names:
+        if name == "auto" or name.partition(":")[0] == "guarded":
+            from understudy.judging.loading import load_guarded
+
+            agents[name] = load_guarded(name, lambda _: () if story is None else (story,))
+            continue
+        agent = agent_named(name)
+        if not isinstance(agent, Agent):
+            raise AgentError(f"'{name}' ranks replies but gives none of its own: choose an agent that has `reply`")
+        agents[name] = agent
+    return agents
