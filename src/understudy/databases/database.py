@@ -36,6 +36,9 @@ class Database(Protocol):
         """Execute a statement, in the thread's transaction if it has one open."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
+    def erase_deleted(self) -> None:
+        """Overwrite what deleted rows have left on the disk."""
+
     def close(self) -> None: ...
 
 

@@ -131,6 +131,10 @@ class Postgres:
             finally:
                 self._writing_thread = None
 
+    def erase_deleted(self) -> None:
+        """Rows are overwritten as the server reuses their space; its own log goes with its archives."""
+        self.run_alone(["VACUUM"])
+
     def close(self) -> None:
         self._drop_writer()
         with suppress(Exception):  # it may be gone already

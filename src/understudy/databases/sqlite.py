@@ -48,6 +48,7 @@ class Sqlite:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")  # what is committed survives a power failure
             self._connection.execute("PRAGMA foreign_keys = ON")
+            self._connection.execute("PRAGMA secure_delete = ON")
             self._reader = _connect(path)
         except sqlite3.Error as error:
             raise InputError(f"cannot be opened as {purpose} ({error}): choose another {option}", path) from error
@@ -76,6 +77,11 @@ class Sqlite:
                 yield
             finally:
                 self._writing_thread = None
+
+    def erase_deleted(self) -> None:
+        """The file's pages are overwritten by `secure_delete`; older ones are still in the write-ahead log."""
+        with self._write_lock, self._translated_errors():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         self._connection.close()
