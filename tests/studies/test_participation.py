@@ -107,7 +107,8 @@ def test_a_wrong_answer_is_refused_with_what_is_wrong(store: StudyStore) -> None
     (token,) = begun(store)
     assignment = view(store, token).assignment
     assert assignment is not None
-    for answer in ({}, {"likely": "perhaps"}, {"other": "likely"}, [], {"likely": ["likely"]}):
+    wrong: tuple[object, ...] = ({}, {"likely": "perhaps"}, {"other": "likely"}, [], {"likely": ["likely"]})
+    for answer in wrong:
         with pytest.raises(AnswerRefused):
             give_answer(store, token, assignment, answer)
     assert not store.given(store.study("first").id)
