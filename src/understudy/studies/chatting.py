@@ -1,7 +1,7 @@
 """A chat as one of its people sees it: wait, talk in turns, and stop when both have said enough.
 
-Side 0 begins, and sides take turns. A chat is over when each side has had its turns, or when the other has left. Nothing
-of it is kept in memory: any process can take the next message, show the chat, or make an agent's reply.
+Side 0 begins, and sides take turns. A chat is over when each side has had its turns, or when the other has left.
+Nothing of it is kept in memory: any process can take the next message, show the chat, or make an agent's reply.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def chat_view(store: StudyStore, token: str) -> ChatView:
         store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
         view = _view(store, seat)
         if view.state == OVER:
-            _finish(store, person, seat)
+            _finish(store, seat)
         return view
 
 
@@ -125,7 +125,7 @@ def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[P
         store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
         view = _view(store, seat)
         if view.state == OVER:
-            _finish(store, person, seat)
+            _finish(store, seat)
         return view
 
 
@@ -172,11 +172,11 @@ def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
 def with_transcripts(store: StudyStore, study: int, given: Sequence[GivenAnswer]) -> list[GivenAnswer]:
     """Answers of a chat study with what was said laid into each item's `hidden`.
 
-    `chat` is [[side, text], ...]; `seated` has the code of the person or the name of the agent on each side, blank where
-    a person has withdrawn.
+    `chat` is [[side, text], ...]; `seated` has the code of the person or the name of the agent on each side, blank
+    where a person has withdrawn.
     """
-    numbers = dict(store.database.rows("SELECT name, id FROM items WHERE study = ?", (study,)))
-    codes = dict(store.database.rows("SELECT id, code FROM people WHERE study = ?", (study,)))
+    numbers: dict[str, int] = dict(store.database.rows("SELECT name, id FROM items WHERE study = ?", (study,)))
+    codes: dict[int | None, str] = dict(store.database.rows("SELECT id, code FROM people WHERE study = ?", (study,)))
     laid_in = []
     for each in given:
         number = numbers[each.item.name]
@@ -199,7 +199,7 @@ def finished_chat(store: StudyStore, person: Person) -> tuple[Assignment, ChatVi
 
 
 def asked_after(item: Item, view: ChatView) -> Item:
-    """What a person is asked of a chat that is over: the chat above, and in `profile` the two profiles to choose from."""
+    """What a person is asked of a chat that is over: the chat, and in `profile` the two profiles to choose from."""
     said = tuple(Said("You" if message.side == view.side else "Partner", message.text) for message in view.messages)
     profiles = {"a": item.hidden["foil"], "b": item.hidden["foil"]}
     profiles[item.hidden["right"][view.side]] = item.hidden["personas"][1 - view.side]
@@ -258,12 +258,12 @@ def _add(store: StudyStore, seat: Seat, person: int | None, number: int, text: s
     )
 
 
-def _finish(store: StudyStore, person: Person, seat: Seat) -> None:
-    """A chat that is over and asks nothing afterwards is answered."""
+def _finish(store: StudyStore, seat: Seat) -> None:
+    """A chat that is over and asks nothing afterwards is answered, for both at once."""
     if not store.item(seat.item).questions:
         store.database.rows(
-            "UPDATE assignments SET answered = ?, answer = ? WHERE person = ? AND item = ? AND answered IS NULL",
-            (now(), "{}", person.id, seat.item),
+            "UPDATE assignments SET answered = ?, answer = ? WHERE item = ? AND answered IS NULL",
+            (now(), "{}", seat.item),
         )
 
 
