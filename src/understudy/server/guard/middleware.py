@@ -1,9 +1,9 @@
 """ASGI middleware around the whole application: checks a request's headers, then passes it on or refuses it.
 
 Limits are on sizes, and on rate and concurrency by client: whoever uses one of the keys; on a server without keys, an
-IP address. Some paths need no key because they carry a secret of their own, such as a participant's token; of these
-each token is a client. The middleware also adds the security headers of every response and writes the request log: method, the
-route's path template, status and time, so that no parameter, query or text of a request gets into the log.
+IP address. Some paths need no key because they carry a secret of their own, such as a participant's token; there each
+token is a client. The middleware also adds the security headers of every response and writes the request log: method,
+the route's path template, status and time, so that no parameter, query or text of a request gets into the log.
 """
 
 from __future__ import annotations
