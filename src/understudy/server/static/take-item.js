@@ -41,7 +41,7 @@ export class ItemView {
 
   /** The draft of this tab; else what was answered before and taken back. */
   #restore() {
-    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.answer ?? {}, comment: this.view.comment ?? "" };
+    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment: "" };
     for (const field of this.fields) if (field.question.name in draft.answer) field.fill(draft.answer[field.question.name]);
     if (this.comment) this.comment.value = draft.comment;
     this.time = new ReadingTime(draft.seconds ?? 0);

@@ -2,7 +2,8 @@
 import { make } from "/static/api.js";
 import { rowsField, textField, textsField, writeMessages } from "/static/take-texts.js";
 
-const SHORT_LABEL = 28; // characters: such options stand in a row
+const SHORT_LABEL = 12; // characters: such options stand in a row
+const MIDDLE_LABEL = 28; // two of these stand in a row
 const LONG_LABEL = 90; // from here on two options stand beside each other, as pages to compare
 const LAST_KEY = 9;
 
@@ -83,15 +84,17 @@ function scaleField(question, id) {
 function optionsField(question, id, type) {
   const { options } = question;
   const length = longest(question);
-  const layout = length >= LONG_LABEL ? "pages" : length <= SHORT_LABEL && options.length <= 6 ? "in-row" : "in-list";
+  const layout = length >= LONG_LABEL ? "pages" : length <= SHORT_LABEL && options.length <= 6 ? "in-row" : length <= MIDDLE_LABEL && options.length % 2 === 0 ? "in-pairs" : "in-list";
   const labels = options.map((option, index) => make("label", { class: "option" },
     make("input", { type, name: id, value: option.key }),
     make("span", { class: "option-label", dir: "auto" }, option.label || option.key),
     index < LAST_KEY ? make("kbd", { "aria-hidden": "true" }, String(index + 1)) : null));
+  const root = make("div", { class: `options ${layout}` }, ...labels);
+  root.style.setProperty("--label", `${length}ch`);
   const inputs = labels.map((label) => label.control);
   const chosen = () => inputs.filter((input) => input.checked).map((input) => input.value);
   return {
-    root: make("div", { class: `options ${layout}` }, ...labels),
+    root,
     value: () => (type === "checkbox" ? chosen() : chosen()[0]),
     fill: (value) => inputs.forEach((input) => { input.checked = type === "checkbox" ? (value ?? []).includes(input.value) : input.value === value; }),
     isBlank: () => !chosen().length,

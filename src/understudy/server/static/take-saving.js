@@ -4,8 +4,8 @@ import { Problem } from "/static/api.js";
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 export const TIMEOUT_MS = 20_000;
-/** What passes by itself: no connection, a timeout, too many requests, a server that is being started again. */
-const PASSING = new Set([0, 408, 429, 502, 503, 504]);
+/** What passes by itself: no connection, a timeout, too many requests, a server that is being started again, a busy disk. */
+const PASSING = new Set([0, 408, 429, 502, 503, 504, 507]);
 
 export const isPassing = (error) => error instanceof Problem && PASSING.has(error.status);
 

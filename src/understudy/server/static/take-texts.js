@@ -10,15 +10,9 @@ export function writeMessages(list, messages) {
   list.replaceChildren(...unique.map((message) => make("li", { dir: "auto" }, message)));
 }
 
-/** Words as people count them; in scripts without spaces the browser's dictionary finds them. */
+/** Words as the server counts them. */
 export function countWords(text) {
-  if (!globalThis.Intl?.Segmenter) return text.split(/\s+/u).filter(Boolean).length;
-  const segments = text.split(/\s+/u).filter(Boolean).map((word) => (/[\u3040-\u30ff\u3400-\u9fff]/u.test(word) ? cjkWords(word) : 1));
-  return segments.reduce((sum, count) => sum + count, 0);
-}
-
-function cjkWords(text) {
-  return [...new Intl.Segmenter("ja", { granularity: "word" }).segment(text)].filter((segment) => segment.isWordLike).length;
+  return text.split(/\s+/u).filter(Boolean).length;
 }
 
 /** A text area whose words are counted where `most` limits them. */

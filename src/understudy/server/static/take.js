@@ -6,6 +6,7 @@ import { ItemView } from "/static/take-item.js";
 import { TIMEOUT_MS, TabStorage, untilDone } from "/static/take-saving.js";
 
 const LOOK_AGAIN_MS = 10_000;
+const LONGEST_ASKED = 500;
 const NUMBER_KEYS = "numbers choose";
 
 const page = document.querySelector("[data-take]");
@@ -47,7 +48,7 @@ async function attempt(work) {
     await work();
   } catch (error) {
     if (error instanceof Problem && error.status === 404) return showEnd("This link does not work", "It may have been ended, or is not complete. Ask whoever gave it to you.");
-    if (error instanceof Problem && error.status === 409) await load();
+    if (error instanceof Problem && error.status === 400) await load().catch(() => {}); // the item is somebody else's by now
     showProblem(problem, error);
   }
 }
@@ -122,21 +123,23 @@ const SHOWN = {
 
 function showConsent({ study }) {
   const asked = study.ask.map((question, index) => {
-    const input = make("input", { type: "text", id: `ask${index}`, maxlength: 200, autocomplete: "off", dir: "auto" });
-    return { question, input, root: make("div", { class: "field" }, make("label", { for: input.id, dir: "auto" }, `${question} (optional)`), input) };
+    const input = make("input", { type: "text", id: `ask${index}`, required: true, maxlength: LONGEST_ASKED, autocomplete: "off", dir: "auto" });
+    return { question, input, root: make("div", { class: "field" }, make("label", { for: input.id, dir: "auto" }, question), input) };
   });
   const agree = make("input", { type: "checkbox", id: "agree", required: true });
+  const isBare = !study.consent && !asked.length; // nothing to agree to: what is to be done is told at once
   const form = make("form", { class: "card stack narrow" },
-    ...paragraphs(study.consent),
-    study.consent ? make("label", { class: "row agree", for: agree.id }, agree, "I agree") : null,
+    ...(isBare ? instructions(study) : paragraphs(study.consent)),
     ...asked.map((each) => each.root),
+    study.consent ? make("label", { class: "row agree", for: agree.id }, agree, "I agree") : null,
     make("div", {}, make("button", { class: "button primary", type: "submit" }, "Begin")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const told = Object.fromEntries(asked.map((each) => [each.question, each.input.value.trim()]).filter(([, value]) => value));
     attempt(async () => {
-      const view = await send("POST", "/consent", { asked: told });
-      if (view) show(view);
+      const view = await send("POST", "/consent", { asked: Object.fromEntries(asked.map((each) => [each.question, each.input.value.trim()])) });
+      if (!view) return;
+      if (isBare) storage.set("begun", true);
+      show(view);
     });
   });
   put(make("h1", { class: "display", dir: "auto" }, study.title), form);
