@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from starlette.requests import Request
 
+from understudy.dialogue import Agent
 from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
@@ -63,6 +65,10 @@ class StudyContext:
     """Closed by its opener."""
     telemetry: Telemetry = field(default_factory=Telemetry)
     agreement: AgreementCache = field(default_factory=AgreementCache)
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    """Those that people may talk with, by the names that studies have for them."""
+    replies: set[asyncio.Task[None]] = field(default_factory=set)
+    """Of agents, being made: asyncio itself keeps only weak references to tasks."""
 
 
 def study_context_of(request: Request) -> StudyContext:
