@@ -23,6 +23,7 @@ def given(count: int) -> list[GivenAnswer]:
 
 def test_figures_stay_until_answers_come_and_a_while_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     worked_out: list[int] = []
+
     def counted(study: Study, answers: Sequence[GivenAnswer]) -> Agreement:
         worked_out.append(len(answers))
         return agreement_of(study, answers)
