@@ -8,15 +8,22 @@ hours may go to somebody else. All of this is decided within one transaction of 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from understudy.studies.attention import check_positions
-from understudy.studies.store import Person, StoredStudy, StudyStore, now
+from understudy.studies.store import ListedItem, Person, StoredStudy, StudyStore, now
 
-__all__ = ["Assignment", "Completion", "assign_next", "open_assignment", "progress_of"]
+__all__ = [
+    "AssignedItems",
+    "Assignment",
+    "Completion",
+    "assign_next",
+    "assigned_to",
+    "open_assignment",
+    "progress_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +43,23 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    id: int
-    name: str
+class AssignedItems:
+    """What a person has been given."""
+
+    open: Assignment | None
+    last: int | None
+    """The assignment they answered last."""
+    answered: Mapping[int, bool]
+    """The items they answered, and whether each is an attention check."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """How many people an item is for, how many have it or answered it, and how many answered."""
+
     people: int
     given: int
-    complete: bool
-    follows: tuple[str, ...]
+    answered: int
 
 
 def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
@@ -53,12 +70,27 @@ def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
     return Assignment(*rows[0]) if rows else None
 
 
-def assign_next(store: StudyStore, stored: StoredStudy, person: Person) -> Assignment | None:
+def assigned_to(store: StudyStore, person: Person) -> AssignedItems:
+    rows = store.database.rows(
+        """SELECT assignments.id, item, is_check, answered, CASE WHEN answered IS NULL THEN answer END
+           FROM assignments JOIN items ON items.id = item WHERE person = ? ORDER BY answered, assignments.id""",
+        (person.id,),
+    )
+    answered = [(number, item, bool(is_check)) for number, item, is_check, time, _ in rows if time is not None]
+    waiting = [Assignment(number, item, draft) for number, item, _, time, draft in rows if time is None]
+    return AssignedItems(
+        waiting[0] if waiting else None,
+        answered[-1][0] if answered else None,
+        {item: is_check for _, item, is_check in answered},
+    )
+
+
+def assign_next(store: StudyStore, stored: StoredStudy, person: Person, assigned: AssignedItems) -> Assignment | None:
     """The item that a person has open, or a new one; None where there is nothing (more) for them."""
-    if (current := open_assignment(store, person)) is not None:
-        store.database.rows("UPDATE assignments SET given = ? WHERE id = ?", (now(), current.id))
-        return current
-    item = _next_item(store, stored, person)
+    if assigned.open is not None:
+        store.database.rows("UPDATE assignments SET given = ? WHERE id = ?", (now(), assigned.open.id))
+        return assigned.open
+    item = _next_item(store, stored, person, assigned)
     if item is None:
         return None
     ((number,),) = store.database.rows(
@@ -69,68 +101,59 @@ def assign_next(store: StudyStore, stored: StoredStudy, person: Person) -> Assig
     return Assignment(number, item, None)
 
 
-def progress_of(store: StudyStore, stored: StoredStudy, person: Person) -> Completion:
-    answered = _answered(store, person)
-    ((ordinary, checks),) = store.database.rows(
-        "SELECT sum(1 - is_check), sum(is_check) FROM items WHERE study = ?", (stored.id,)
-    )
-    of = min(stored.study.items_per_person, int(ordinary)) + min(stored.study.checks, int(checks))
-    return Completion(len(answered), max(of, len(answered)))
+def progress_of(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) -> Completion:
+    items = store.listed(stored.id)
+    checks = sum(item.is_check for item in items)
+    of = min(stored.study.items_per_person, len(items) - checks) + min(stored.study.checks, checks)
+    return Completion(len(assigned.answered), max(of, len(assigned.answered)))
 
 
-def _next_item(store: StudyStore, stored: StoredStudy, person: Person) -> int | None:
-    study = stored.study
-    answered = _answered(store, person)
-    ordinary = sum(not is_check for is_check in answered.values())
-    candidates = _candidates(store, stored)
-    checks = store.database.rows("SELECT id FROM items WHERE study = ? AND is_check = 1 ORDER BY id", (stored.id,))
-    positions = check_positions(study, len(candidates), person.code)
+def _next_item(store: StudyStore, stored: StoredStudy, person: Person, assigned: AssignedItems) -> int | None:
+    study, items = stored.study, store.listed(stored.id)
+    checks = [item for item in items if item.is_check]
+    ordinary = sum(not is_check for is_check in assigned.answered.values())
+    positions = check_positions(study, len(items) - len(checks), person.code)
     due = sum(position <= ordinary for position in positions)
-    checks_answered = len(answered) - ordinary
-    if checks_answered < min(due, len(checks)):
-        return next(int(check) for (check,) in checks if int(check) not in answered)
+    if len(assigned.answered) - ordinary < min(due, len(checks)):
+        return next(check.id for check in checks if check.id not in assigned.answered)
     if ordinary >= study.items_per_person:
         return None
-    names = {candidate.id: candidate.name for candidate in candidates}
-    own = {names[item] for item in answered if item in names}
-    complete = {candidate.name for candidate in candidates if candidate.complete}
+    return _least_given(items, _counts(store, stored), assigned, f"{study.seed} {person.code}")
+
+
+def _least_given(
+    items: tuple[ListedItem, ...], counts: Mapping[int, _Count], assigned: AssignedItems, seed: str
+) -> int | None:
+    own = {item.name for item in items if item.id in assigned.answered}
+    complete = {item.name for item in items if item.id in counts and counts[item.id].answered >= counts[item.id].people}
     left = [
-        candidate
-        for candidate in candidates
-        if candidate.id not in answered
-        and candidate.given < candidate.people
-        and own.isdisjoint(candidate.follows)
-        and complete.issuperset(candidate.follows)
+        item
+        for item in items
+        if item.id in counts
+        and item.id not in assigned.answered
+        and counts[item.id].given < counts[item.id].people
+        and own.isdisjoint(item.follows)
+        and complete.issuperset(item.follows)
     ]
-    return min(left, key=lambda each: (each.given, _draw(study.seed, person.code, each.name))).id if left else None
+    if not left:
+        return None
+    least = min(counts[item.id].given for item in left)
+    return min((item for item in left if counts[item.id].given == least), key=lambda item: _draw(seed, item.name)).id
 
 
-def _answered(store: StudyStore, person: Person) -> dict[int, bool]:
-    """The items a person has answered, and whether each is an attention check."""
-    rows = store.database.rows(
-        """SELECT item, is_check FROM assignments JOIN items ON items.id = item
-           WHERE person = ? AND answered IS NOT NULL""",
-        (person.id,),
-    )
-    return {int(item): bool(is_check) for item, is_check in rows}
-
-
-def _candidates(store: StudyStore, stored: StoredStudy) -> list[_Candidate]:
-    """The study's own items, with how many people each is with or was answered by."""
+def _counts(store: StudyStore, stored: StoredStudy) -> dict[int, _Count]:
+    """By item, attention checks left out."""
     oldest = datetime.now(UTC) - timedelta(hours=stored.study.hours)
     since = oldest.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    rows: Iterable[tuple[int, str, int, str, int, int]] = store.database.rows(
-        """SELECT items.id, name, people, follows,
+    rows = store.database.rows(
+        """SELECT items.id, people,
                   coalesce(sum(CASE WHEN answered IS NOT NULL OR given >= ? THEN 1 ELSE 0 END), 0), count(answered)
            FROM items LEFT JOIN assignments ON item = items.id
-           WHERE items.study = ? AND is_check = 0 GROUP BY items.id, name, people, follows""",
+           WHERE items.study = ? AND is_check = 0 GROUP BY items.id, people""",
         (since, stored.id),
     )
-    return [
-        _Candidate(int(number), name, int(people), int(given), int(done) >= int(people), tuple(json.loads(follows)))
-        for number, name, people, follows, given, done in rows
-    ]
+    return {int(number): _Count(int(people), int(given), int(done)) for number, people, given, done in rows}
 
 
-def _draw(seed: int, code: str, name: str) -> bytes:
-    return hashlib.sha256(f"{seed} {code} {name}".encode()).digest()
+def _draw(seed: str, name: str) -> bytes:
+    return hashlib.sha256(f"{seed} {name}".encode()).digest()

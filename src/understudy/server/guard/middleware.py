@@ -50,7 +50,8 @@ class RequestLimits:
     """Requests of one address without a key, on a server that needs one."""
     keyless_burst: int = 20
     token_per_second: float = 10.0
-    """Requests with one token in the path; those of an address are limited as if they had a key."""
+    """Requests with one token in the path. Those with a token that does not exist are limited by their address, as if
+    they had a key; others are not, since a whole class may come from one address."""
     token_burst: int = 100
 
 
@@ -75,6 +76,12 @@ class TokenBuckets:
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)
         return 0 if allowed else max(math.ceil((1 - tokens) / self._per_second), 1)
+
+    def give_back(self, client: str) -> None:
+        """A request that was allowed is not counted after all."""
+        if client in self._buckets:
+            tokens, last = self._buckets[client]
+            self._buckets[client] = (min(self._burst, tokens + 1), last)
 
 
 class ConcurrencyLimiter:
@@ -185,6 +192,8 @@ class GuardMiddleware:
         finally:
             if is_stream:
                 self._telemetry.streams.dec()
+            if status not in (404, CLIENT_CLOSED) and (address := scope.get("state", {}).get("token_from")):
+                self._buckets.give_back(address)
             template = self._templates.get(scope.get("endpoint"), "other")
             self._telemetry.record(_method(scope["method"]), template, status, perf_counter() - started)
 
@@ -229,13 +238,14 @@ class GuardMiddleware:
         return client
 
     def _check_token_rate(self, scope: Scope, address: str) -> str:
-        """Whoever holds the token has no role; tokens that do not exist are limited by the address they come from."""
+        """Whoever holds the token has no role. Until the application has found it, it counts as one that does not
+        exist."""
         prefix = next(prefix for prefix in self._token_prefixes if scope["path"].startswith(prefix))
         token = scope["path"].removeprefix(prefix).partition("/")[0]
         client = f"token {sha256(token.encode('utf-8', 'surrogatepass')).hexdigest()}"
         _check_rate(self._token_buckets, client)
         _check_rate(self._buckets, address)
-        scope.setdefault("state", {}).update(role=None, logged_in=False)
+        scope.setdefault("state", {}).update(role=None, logged_in=False, token_from=address)
         return client
 
     def _check_head_size(self, scope: Scope) -> None:
