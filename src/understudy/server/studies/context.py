@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -16,7 +16,6 @@ from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
 from understudy.studies.agreement import agreement_of
-from understudy.studies.kind import GivenAnswer
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
 __all__ = ["AgreementCache", "AgreementSnapshot", "StudyContext", "study_context_of", "use_store"]
@@ -41,16 +40,17 @@ class AgreementCache:
         self._snapshots: dict[int, AgreementSnapshot] = {}
         self._lock = Lock()
 
-    def rows_of(self, stored: StoredStudy, given: Sequence[GivenAnswer]) -> AgreementSnapshot:
+    def rows_of(self, store: StudyStore, stored: StoredStudy, answers: int) -> AgreementSnapshot:
+        """`answers` is how many there are now; they are loaded only where the figures are worked out."""
         last = self._snapshots.get(stored.id)
-        if last is not None and (last.answers == len(given) or self._clock() - last.worked_out < self._every_s):
+        if last is not None and (last.answers == answers or self._clock() - last.worked_out < self._every_s):
             return last
         if not self._lock.acquire(blocking=last is None):
             assert last is not None
             return last
         try:
-            rows = agreement_of(stored.study, given).document()["rows"]
-            snapshot = AgreementSnapshot(rows, len(given), self._clock())
+            rows = agreement_of(stored.study, store.given(stored.id)).document()["rows"]
+            snapshot = AgreementSnapshot(rows, answers, self._clock())
             self._snapshots[stored.id] = snapshot
             return snapshot
         finally:

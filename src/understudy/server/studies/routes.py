@@ -104,9 +104,10 @@ def _find_study(store: StudyStore, name: str) -> StoredStudy:
 
 def dashboard_of(store: StudyStore, name: str, cache: AgreementCache) -> StudyDashboard:
     stored = _find_study(store, name)
-    agreement = cache.rows_of(stored, store.given(stored.id))
-    document = {**status_of(store, stored).document(), "agreement": agreement.rows}
-    return msgspec.convert({**document, "agreement_answers": agreement.answers}, StudyDashboard)
+    status = status_of(store, stored)
+    agreement = cache.rows_of(store, stored, status.answers)
+    figures = {"agreement": agreement.rows, "agreement_answers": agreement.answers}
+    return msgspec.convert({**status.document(), **figures}, StudyDashboard)
 
 
 async def list_studies(call: Call) -> StudyList:
