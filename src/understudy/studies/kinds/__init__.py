@@ -6,11 +6,22 @@ from collections.abc import Mapping
 
 from understudy.errors import InputError
 from understudy.studies.kind import Kind
-from understudy.studies.kinds import likely
+from understudy.studies.kinds import chat, criteria, likely, personas, prefer, rate, revise
 
 __all__ = ["KINDS", "kind_of"]
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (likely.KIND,)}
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        personas.KIND,
+        revise.KIND,
+        chat.KIND,
+        rate.KIND,
+        criteria.KIND,
+        likely.KIND,
+        prefer.KIND,
+    )
+}
 
 
 def kind_of(name: str) -> Kind:
