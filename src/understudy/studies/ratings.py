@@ -11,7 +11,7 @@ from understudy.metrics.statistics import interval
 from understudy.studies.item import Item, Option, Question
 from understudy.studies.kind import GivenAnswer
 
-__all__ = ["Row", "mean_row", "scale_question", "simulated_rating", "without_checks"]
+__all__ = ["RATED_SCALES", "Row", "mean_row", "scale_question", "simulated_rating", "without_checks"]
 
 Row = dict[str, Any]
 STEPS = 5
@@ -22,6 +22,14 @@ def scale_question(name: str, label: str, least: str, most: str) -> Question:
     labels = {1: least, STEPS: most}
     options = tuple(Option(str(step), labels.get(step, "")) for step in range(1, STEPS + 1))
     return Question(name, "scale", label, options)
+
+
+RATED_SCALES = (
+    scale_question("fluency", "How fluent is what they write?", "not fluent at all", "extremely fluent"),
+    scale_question("engagingness", "How engaging are they?", "not engaging at all", "extremely engaging"),
+    scale_question("consistency", "How consistent are they with themselves?", "not at all", "extremely"),
+)
+"""What PersonaChat's people rated a partner by."""
 
 
 def simulated_rating(question: Question, agent: str, item: Item, skill: float, rng: random.Random) -> int:

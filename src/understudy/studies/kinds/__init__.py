@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from understudy.errors import InputError
 from understudy.studies.kind import Kind
-from understudy.studies.kinds import criteria, likely, personas, prefer, rate, revise
+from understudy.studies.kinds import chat, criteria, likely, personas, prefer, rate, revise
 
 __all__ = ["KINDS", "kind_of"]
 
@@ -15,6 +15,7 @@ KINDS: Mapping[str, Kind] = {
     for kind in (
         personas.KIND,
         revise.KIND,
+        chat.KIND,
         rate.KIND,
         criteria.KIND,
         likely.KIND,

@@ -22,7 +22,7 @@ from understudy.readers.volunteers import read_judged_chats
 from understudy.storyfile.toml_file import replace_text
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.ratings import Row, mean_row, scale_question, simulated_rating, without_checks
+from understudy.studies.ratings import RATED_SCALES, Row, mean_row, simulated_rating, without_checks
 from understudy.studies.study import Study
 
 __all__ = ["KIND"]
@@ -31,11 +31,6 @@ SIDES = (0, 1)
 LABELS = ("Person A", "Person B")
 PROFILE = "profile"
 RATED = ("all", "agents", "humans")
-SCALES = (
-    scale_question("fluency", "How fluent is what they write?", "not fluent at all", "extremely fluent"),
-    scale_question("engagingness", "How engaging are they?", "not engaging at all", "extremely engaging"),
-    scale_question("consistency", "How consistent are they with themselves?", "not at all", "extremely"),
-)
 DETECTED = PERSONACHAT_RATED[-1]
 TEMPLATE = """\
 kind = "rate"
@@ -102,7 +97,7 @@ def _item(record: ChatRecord, number: int, side: int, profiles: Sequence[tuple[s
         Said(names[turn.side], turn.text, is_asked=turn.side == side) for turn in record.turns if turn.text.strip()
     )
     hidden = {"chat": record.id, "side": side, "speaker": record.speakers[side], "given": record.given}
-    questions: tuple[Question, ...] = SCALES
+    questions: tuple[Question, ...] = RATED_SCALES
     other = _other_profile(record, profiles, rng)
     if record.profiles[side] and other:
         keys = ["a", "b"]
@@ -110,7 +105,7 @@ def _item(record: ChatRecord, number: int, side: int, profiles: Sequence[tuple[s
         options = sorted(zip(keys, (record.profiles[side], other)))
         label = f"Which of these is {names[side]}?"
         labels = tuple(Option(key, "\n".join(profile)) for key, profile in options)
-        questions = (*SCALES, Question(PROFILE, "choice", label, labels, is_shuffled=True))
+        questions = (*RATED_SCALES, Question(PROFILE, "choice", label, labels, is_shuffled=True))
         hidden[PROFILE] = keys[0]
     return Item(f"chat {number + 1}.{side}", (Block(f"A chat. You rate {names[side]}", said),), questions, hidden)
 
@@ -126,7 +121,7 @@ def _other_profile(
 
 def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     speaker = str(item.hidden.get("speaker"))
-    answer: dict[str, Any] = {scale.name: simulated_rating(scale, speaker, item, skill, rng) for scale in SCALES}
+    answer: dict[str, Any] = {scale.name: simulated_rating(scale, speaker, item, skill, rng) for scale in RATED_SCALES}
     if PROFILE in item.hidden:
         answer[PROFILE] = item.hidden[PROFILE] if rng.random() < skill else rng.choice("ab")
     return answer

@@ -13,14 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import InputError
 from understudy.lexical.stems import stem
 from understudy.progress import Progress
-from understudy.readers.persona_records import PersonaRecord, read_persona_records
+from understudy.readers.persona_records import PersonaRecord
 from understudy.storyfile.toml_file import replace_text
 from understudy.studies.item import Answer, Block, Item, Problem, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import open_story
+from understudy.studies.material import personas_of
 from understudy.studies.study import Study
 from understudy.text import guess_language, stop_words, words
 
@@ -76,7 +75,7 @@ def _stemmed(sentence: str, language: str) -> Iterator[tuple[str, str]]:
 
 def _items(study: Study, progress: Progress) -> list[Item]:
     study.only("story", "personas", "words", "limit")
-    personas = list(dict.fromkeys(_personas(study)))
+    personas = personas_of(study)
     limit = study.number("limit", len(personas))
     if limit < len(personas):
         chosen = random.Random(study.seed).sample(range(len(personas)), limit)  # noqa: S311
@@ -95,23 +94,6 @@ def _items(study: Study, progress: Progress) -> list[Item]:
         block = Block("What somebody says of themselves", tuple(Said(None, text) for text in sentences))
         items.append(Item(f"persona {number}", (block,), (question,)))
     return items
-
-
-def _personas(study: Study) -> Iterator[tuple[str, ...]]:
-    if ("story" in study.material) == ("personas" in study.material):
-        raise InputError("a `revise` study takes either `story` or `personas` under [material]: name one of them")
-    if "personas" in study.material:
-        path = study.path("personas")
-        found = [record.sentences for record in read_persona_records(path)]
-        if not found:
-            raise InputError("holds no persona to rewrite: write one on each line", path)
-        yield from found
-        return
-    story = open_story(study)
-    profiles = [member.character.profile for member in story.cast() if member.character.profile]
-    if not profiles:
-        raise InputError(f"nobody in '{story.title}' has a profile to rewrite: name a story with profiles in its cast")
-    yield from profiles
 
 
 def _original(item: Item) -> tuple[str, ...]:
