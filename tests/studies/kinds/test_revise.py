@@ -96,12 +96,8 @@ def test_personachats_own_revisions_pass_the_rule() -> None:
     """None shares a word, as its rule was; one in twenty shares a stem, which its rule did not look at."""
     folder = realdata.folder("personachat")
     original, revised = (_profiles(folder / f"valid_self_{wording}.txt") for wording in ("original", "revised"))
-    pairs = {
-        pair
-        for ours, theirs in zip(original, revised, strict=True)
-        if len(ours) == len(theirs)
-        for pair in zip(ours, theirs)
-    }
+    both = [(ours, theirs) for ours, theirs in zip(original, revised, strict=True) if len(ours) == len(theirs)]
+    pairs = {pair for ours, theirs in both for pair in zip(ours, theirs)}
     shared = [shared_forms(sentence, rewritten, "en") for sentence, rewritten in sorted(pairs)]
     assert len(shared) > 900
     assert not any(word == other for words in shared for word, other in words)

@@ -207,5 +207,6 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"preferences": _write_preferences},
+    unblinding=frozenset({"preferences"}),
     figures=_figures,
 )

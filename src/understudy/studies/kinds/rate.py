@@ -231,5 +231,6 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"volunteers": _write_volunteers},
+    unblinding=frozenset({"volunteers"}),
     figures=_figures,
 )
