@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,14 @@ def test_a_revised_persona_is_written_with_its_original(tmp_path: Path) -> None:
     (record,) = read_persona_records(tmp_path / "revised.jsonl")
     assert record.original == ("I ski.", "I knit.")
     assert list(record.sentences) == given.answer["sentences"]
+
+
+def test_a_persona_in_another_order_is_the_same(tmp_path: Path) -> None:
+    personas = (["I ski.", "I knit."], ["I sail."], ["I knit.", "I ski."])
+    lines = "".join(f'{{"persona": {json.dumps(persona)}}}\n' for persona in personas)
+    (tmp_path / "mine.jsonl").write_text(lines, encoding="utf-8")
+    items = items_of(KIND, study_of(KIND, tmp_path, story=None, personas="mine.jsonl"))
+    assert [[line.text for line in item.blocks[0].lines] for item in items] == [["I ski.", "I knit."], ["I sail."]]
 
 
 def test_either_a_story_or_personas(tmp_path: Path) -> None:
