@@ -82,7 +82,7 @@ def test_win_rates_by_hand(tmp_path: Path) -> None:
     given = [*_chosen(items[:3], ["two", "one"]), GivenAnswer(items[3], "p1", {"preferred": "tie"})]
     assert KIND.figures is not None
     (row,) = KIND.figures(study, given)
-    assert (row["agent"], row["over"], row["metric"], row["n"]) == ("one", "two", "win_rate", 4)
+    assert (row["agent"], row["against"], row["metric"], row["n"]) == ("one", "two", "win_rate", 4)
     assert row["value"] == 0.125
     assert row["low"] < 0.125 < row["high"]
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
+from understudy.metrics.estimates import Estimate
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.progress import Progress
 from understudy.storyfile.toml_file import replace_text
@@ -35,6 +36,7 @@ __all__ = ["KIND"]
 PREFERRED = "preferred"
 SIDES = ("a", "b")
 TIE = "tie"
+APART = "the agents fall into groups that were never compared with each other: put more `pairs`"
 TEMPLATE = """\
 kind = "prefer"
 title = "Which reply is better?"
@@ -158,12 +160,14 @@ def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
     choices = _choices(given)
     met = dict.fromkeys(tuple(sorted((choice.first, choice.second))) for choice in choices)
     rows: list[Row] = [
-        {"agent": first, "over": second, **win_rate(choices, first, second).row()} for first, second in met
+        {"agent": first, "against": second, **win_rate(choices, first, second).row()} for first, second in met
     ]
     if len({name for pair in met for name in pair}) > 2:
         fitted = bradley_terry(choices, seed=study.seed)
-        rows += [{"agent": agent, "over": None, **figure.row()} for agent, figure in fitted.strengths.items()]
-        rows += [{"agent": first, "over": second, **fitted.wins[first, second].row()}
+        if fitted.reason:  # which names agents
+            return [*rows, {"agent": None, "against": None, **Estimate.missing("strength", len(choices), APART).row()}]
+        rows += [{"agent": agent, "against": None, **figure.row()} for agent, figure in fitted.strengths.items()]
+        rows += [{"agent": first, "against": second, **fitted.wins[first, second].row()}
                  for first, second in fitted.wins if first < second]  # fmt: skip
     return rows
 
@@ -203,5 +207,6 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"preferences": _write_preferences},
+    unblinding=frozenset({"preferences"}),
     figures=_figures,
 )
