@@ -53,6 +53,7 @@ from understudy.cli.show import clean
 from understudy.cli.stats import stats
 from understudy.cli.study import study
 from understudy.cli.study_results import agree, results, simulate
+from understudy.cli.study_serve import serve_study
 from understudy.cli.train import train
 from understudy.cli.train_bob import bob
 from understudy.cli.train_causal import causal
@@ -131,7 +132,7 @@ def understudy() -> None:
 draft.add_command(review)
 for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
     train.add_command(trainer)
-for subcommand in (results, agree, simulate):
+for subcommand in (serve_study, results, agree, simulate):
     study.add_command(subcommand)
 bench.add_command(talk)
 bench.add_command(guard)

@@ -5,7 +5,6 @@ import { countWords, writeMessages } from "/static/take-texts.js";
 import { TIMEOUT_MS, untilDone } from "/static/take-saving.js";
 
 const LONG_POLL_MS = 40_000; // the server answers within 20 s; a slow line takes its time
-const MOST_WORDS = 15;
 const UNSENT = "unsent message";
 
 const NOTES = {
@@ -18,6 +17,8 @@ const NOTES = {
 
 export class ChatView {
   #seen = 0;
+  #state = ""; // what was last shown: the server answers once it is another, or something was said
+  #mostWords = 15;
   #stopped = new AbortController();
   #sending = null;
 
@@ -56,8 +57,8 @@ export class ChatView {
 
   #written() {
     const words = countWords(this.say.value);
-    this.counter.textContent = `${words}/${MOST_WORDS} words`;
-    this.counter.classList.toggle("is-over", words > MOST_WORDS);
+    this.counter.textContent = `${words}/${this.#mostWords} words`;
+    this.counter.classList.toggle("is-over", words > this.#mostWords);
     const draft = this.storage.get(UNSENT);
     if (draft?.text === this.say.value) return;
     writeMessages(this.problems, []);
@@ -71,7 +72,7 @@ export class ChatView {
     const { signal } = this.#stopped;
     try {
       for (;;) {
-        const poll = () => ask("GET", `${this.path}/chat?after=${this.#seen}`, undefined, AbortSignal.any([signal, AbortSignal.timeout(LONG_POLL_MS)]));
+        const poll = () => ask("GET", `${this.path}/chat?after=${this.#seen}&state=${this.#state}`, undefined, AbortSignal.any([signal, AbortSignal.timeout(LONG_POLL_MS)]));
         const chat = await untilDone(poll, () => this.#tell("The connection was lost: trying again. Nothing that was said is lost."), signal);
         this.#show(chat);
         if (chat.state === "over") return;
@@ -87,6 +88,8 @@ export class ChatView {
   }
 
   #show(chat) {
+    this.#state = chat.state;
+    if (chat.most_words) this.#mostWords = chat.most_words;
     for (const message of chat.messages) {
       if (message.number <= this.#seen) continue;
       this.#seen = message.number;
@@ -102,7 +105,8 @@ export class ChatView {
     this.form.hidden = chat.state !== "talking";
     this.goOn.hidden = chat.state !== "over";
     this.#offer();
-    this.#tell(NOTES[chat.state === "talking" ? chat.turn ?? "talking" : chat.state]);
+    const note = NOTES[chat.state === "talking" ? chat.turn ?? "talking" : chat.state];
+    this.#tell(chat.reason ? `${chat.reason[0].toUpperCase()}${chat.reason.slice(1)}. Thank you.` : note);
   }
 
   #offer() {

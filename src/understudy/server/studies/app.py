@@ -16,12 +16,12 @@ from understudy.server.guard.access import login_routes
 from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
 from understudy.server.problems import EXCEPTION_HANDLERS
-from understudy.server.studies import pages, routes
+from understudy.server.studies import chat_routes, pages, routes
 from understudy.server.studies.context import StudyContext
 
 __all__ = ["OPERATIONS", "TOKEN_PREFIXES", "make_study_app"]
 
-OPERATIONS: tuple[Operation, ...] = (*routes.OPERATIONS, *openapi.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (*routes.OPERATIONS, *chat_routes.OPERATIONS, *openapi.OPERATIONS)
 TOKEN_PREFIXES = ("/take/", "/api/take/")
 STATIC = Path(__file__).parents[1] / "static"
 ABOUT = "Here studies are run: people answer questions about stories and their characters."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -12,10 +13,12 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from starlette.requests import Request
 
+from understudy.dialogue import Agent
 from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
 from understudy.studies.agreement import agreement_of
+from understudy.studies.answers import answers_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
 __all__ = ["AgreementCache", "AgreementSnapshot", "StudyContext", "study_context_of", "use_store"]
@@ -33,7 +36,8 @@ class AgreementSnapshot:
 
 class AgreementCache:
     """The agreement of each study. Intervals are bootstrapped, so it is worked out at most once in `every_s` seconds
-    for each study, and by one thread at a time; meanwhile the last figures are shown."""
+    for each study, and by one thread at a time; meanwhile the last figures are shown. What a kind reports of its own is
+    left out: it names agents, and a study that still runs stays blind."""
 
     def __init__(self, every_s: float = 30.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._every_s, self._clock = every_s, clock
@@ -49,7 +53,7 @@ class AgreementCache:
             assert last is not None
             return last
         try:
-            rows = agreement_of(stored.study, store.given(stored.id)).document()["rows"]
+            rows = agreement_of(stored.study, answers_of(store, stored)).rows
             snapshot = AgreementSnapshot(rows, answers, self._clock())
             self._snapshots[stored.id] = snapshot
             return snapshot
@@ -63,6 +67,10 @@ class StudyContext:
     """Closed by its opener."""
     telemetry: Telemetry = field(default_factory=Telemetry)
     agreement: AgreementCache = field(default_factory=AgreementCache)
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    """Those that people may talk with, by the names that studies have for them."""
+    replies: set[asyncio.Task[None]] = field(default_factory=set)
+    """Of agents, being made: asyncio itself keeps only weak references to tasks."""
 
 
 def study_context_of(request: Request) -> StudyContext:

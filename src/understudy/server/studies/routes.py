@@ -14,12 +14,12 @@ from starlette.responses import Response
 from understudy import __version__
 from understudy.errors import InputError
 from understudy.server.operations import Call, Operation
-from understudy.server.problems import ProblemDetail, Refused
+from understudy.server.problems import Refused
 from understudy.server.studies.context import AgreementCache, study_context_of, use_store
+from understudy.server.studies.refusals import refusal
 from understudy.server.studies.schemas import (
     AnswerBody,
     AnswerProblems,
-    AnswerRefusal,
     CheckBody,
     ConsentBody,
     EmptyBody,
@@ -53,7 +53,7 @@ async def post_consent(call: Call) -> Any:
         arguments = call.path("token"), call.body.asked
         return _document(await use_store(call.request, participation.give_consent, *arguments))
     except AnswerRefused as refused:
-        return _refusal(refused)
+        return refusal(refused.problems)
 
 
 async def post_check(call: Call) -> AnswerProblems:
@@ -67,7 +67,7 @@ async def post_answer(call: Call) -> Any:
         arguments = call.path("token"), body.assignment, body.answer, body.comment, body.seconds
         return _document(await use_store(call.request, participation.give_answer, *arguments))
     except AnswerRefused as refused:
-        return _refusal(refused)
+        return refusal(refused.problems)
 
 
 async def post_undo(call: Call) -> ParticipantView:
@@ -77,11 +77,6 @@ async def post_undo(call: Call) -> ParticipantView:
 async def post_withdraw(call: Call) -> WithdrawalDocument:
     await use_store(call.request, participation.withdraw, call.path("token"))
     return WithdrawalDocument(True)
-
-
-def _refusal(refused: AnswerRefused) -> Response:
-    detail = ProblemDetail(str(refused), "invalid_request_error", code="answer_refused")
-    return Response(msgspec.json.encode(AnswerRefusal(detail, refused.problems)), 422, media_type="application/json")
 
 
 def summaries(store: StudyStore) -> StudyList:

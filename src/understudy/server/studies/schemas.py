@@ -13,12 +13,16 @@ __all__ = [
     "AnswerBody",
     "AnswerProblems",
     "AnswerRefusal",
+    "ChatBody",
+    "ChatDocument",
+    "ChatQuery",
     "CheckBody",
     "ConsentBody",
     "EmptyBody",
     "LinkCount",
     "LinkList",
     "ParticipantView",
+    "SaidMessage",
     "StudyDashboard",
     "StudyList",
     "StudySummary",
@@ -154,3 +158,35 @@ class LinkCount(msgspec.Struct):
 class LinkList(msgspec.Struct):
     links: list[str]
     """Each can be shown this once: the database has only hashes of the tokens."""
+
+
+class ChatQuery(msgspec.Struct):
+    after: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """The number of the last message that was seen."""
+    state: str = ""
+    """The state that was seen: the answer comes once there is another one, or a message."""
+
+
+class ChatBody(msgspec.Struct):
+    text: Annotated[str, msgspec.Meta(max_length=2_000)]
+    key: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    """Drawn for each message: the same one sent again is said once."""
+
+
+class SaidMessage(msgspec.Struct):
+    number: int
+    mine: bool
+    text: str
+
+
+class ChatDocument(msgspec.Struct):
+    """A chat as one of its two sees it: state is 'waiting', 'talking' or 'over'."""
+
+    state: str
+    messages: list[SaidMessage]
+    turn: str | None
+    """'mine' or 'theirs'."""
+    turns_left: int
+    persona: list[str]
+    most_words: int
+    reason: str
