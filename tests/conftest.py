@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,15 @@ if os.environ.get("CI"):
 def story(tmp_path: Path) -> Path:
     """A story folder: two acts of two scenes."""
     return brass_key(tmp_path / "brass-key")
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL with pgvector, on a socket in a folder of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the folder it keeps its own records in
+        from pgserver.postgres_server import get_server
+
+        server = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+    yield str(server.get_uri())
+    server.cleanup()

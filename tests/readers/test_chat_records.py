@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from understudy.readers.chat_records import ChatLine, ChatRecord, read_chats
 from understudy.errors import InputError
+from understudy.readers.chat_records import ChatLine, ChatRecord, read_chats
 
 CHAT = ChatRecord(
     "7",

@@ -8,8 +8,8 @@ import pytest
 
 from chats import chat, volunteers
 from realdata import folder
-from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE, read_judged_chats, volunteers_file
 from understudy.errors import InputError
+from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE, read_judged_chats, volunteers_file
 
 
 def test_a_person_and_a_bot(tmp_path: Path) -> None:

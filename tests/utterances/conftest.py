@@ -1,24 +1,11 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from understudy.utterances import UtteranceStore, open_store
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real PostgreSQL with pgvector, on a socket in a folder of its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the folder it keeps its own records in
-        from pgserver.postgres_server import get_server
-
-        server = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    yield str(server.get_uri())
-    server.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

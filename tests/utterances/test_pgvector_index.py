@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.utterances import APPROVED, REJECTED, Utterance, UtteranceStore, databases, open_store, postgres
-from understudy.utterances.postgres import Postgres
+from understudy.utterances import APPROVED, REJECTED, Utterance, UtteranceStore, databases, open_store, vector_index
+from understudy.utterances.databases import UtterancePostgres
 
 WIDTH = 16
 INDEXES = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('utterances_by_vector_16')"
@@ -81,7 +81,7 @@ def test_new_lines_are_found(store: UtteranceStore) -> None:
 def test_where_too_few_neighbours_match_all_that_do_are_compared(
     store: UtteranceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "LARGEST_K", 64)
+    monkeypatch.setattr(vector_index, "LARGEST_K", 64)
     vectors = clustered(300)
     for index in np.argsort(vectors @ vectors[0])[:120].tolist():  # none of them among the nearest 64
         store.decide(index + 1, REJECTED, "Mara")
@@ -105,7 +105,7 @@ def test_who_may_create_no_index_searches_without_one(store: UtteranceStore, loc
     store.database.rows("GRANT SELECT ON ALL TABLES IN SCHEMA public TO visitor")
     url = urlsplit(location)
     address = urlunsplit(url._replace(netloc=f"visitor@{url.netloc.rpartition('@')[2]}"))
-    visiting = UtteranceStore(Postgres(address))
+    visiting = UtteranceStore(UtterancePostgres(address))
     query = clustered(1, seed=3)[0]
     assert numbers(visiting, query) == exact(visiting, query)
     assert store.database.rows(INDEXES) == []

@@ -300,7 +300,7 @@ def _encoder(grounds: MetricContext, vectors: bool) -> Any:
 
 
 def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool) -> None:
-    from understudy.utterances.address import masked
+    from understudy.databases.address import masked
 
     if as_json:
         print_json(

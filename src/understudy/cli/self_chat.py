@@ -67,9 +67,9 @@ def self_chat(
         understudy self-chat --agents human,my-kv --data pc/ -o replay.jsonl
         understudy self-chat --agents auto --story demo --who Zita,Pia -o c.jsonl
     """
-    from understudy.readers.chat_records import HUMAN
     from understudy.bench.chats.seatings import personachat_seatings, story_seatings
     from understudy.bench.chats.self_chat import hold_chats
+    from understudy.readers.chat_records import HUMAN
     from understudy.scoring.request import story_digest
 
     names = listed([agents])

@@ -39,7 +39,7 @@ STORE = "UNDERSTUDY_STORE"
 
 def _warn_of_password(ctx: click.Context, option: click.Parameter, store: str | None) -> str | None:
     """Other users of a machine can read the command lines of its processes."""
-    from understudy.utterances.address import has_password
+    from understudy.databases.address import has_password
 
     is_explicit = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
     if store is not None and is_explicit and has_password(store):

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.readers.chat_records import HUMAN, ChatLine, ChatRecord, parse_profile
 from understudy.errors import InputError
+from understudy.readers.chat_records import HUMAN, ChatLine, ChatRecord, parse_profile
 
 __all__ = ["BOT_SIDE", "HUMAN_SIDE", "JudgedChat", "read_judged_chats", "volunteers_file"]
 

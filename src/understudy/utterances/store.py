@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.databases import check_location, is_postgres, is_text, migrate
 from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.story import Moment
-from understudy.utterances.address import is_address, is_postgres, masked
-from understudy.utterances.databases import Database, Sqlite, is_text, migrate
-from understudy.utterances.postgres import Postgres
+from understudy.utterances.databases import PURPOSE, UtteranceDatabase, UtterancePostgres, UtteranceSqlite
 from understudy.utterances.record import (
     APPROVED,
     DECISIONS,
@@ -33,6 +32,7 @@ from understudy.utterances.record import (
     standing_decisions,
     unpack_moment,
 )
+from understudy.utterances.tables import migrations
 from understudy.utterances.vector_index import Progress
 
 __all__ = ["FIELDS", "UtteranceStore", "open_store"]
@@ -44,20 +44,17 @@ PAGE = 500
 
 def open_store(location: str | Path) -> UtteranceStore:
     """Open a file (created if need be), or a postgresql:// address."""
-    if not str(location):
-        raise InputError("no utterance database is named: say --store FILE, or a postgresql:// address")
+    check_location(location, PURPOSE)
     if is_postgres(location):
-        return UtteranceStore(Postgres(str(location)))
-    if is_address(location):
-        raise InputError("is no place for an utterance database: say a file, or postgresql://...", masked(location))
-    return UtteranceStore(Sqlite(Path(location)))
+        return UtteranceStore(UtterancePostgres(str(location)))
+    return UtteranceStore(UtteranceSqlite(Path(location)))
 
 
 class UtteranceStore:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: UtteranceDatabase) -> None:
         self._db = self.database = database
         try:
-            migrate(database)
+            migrate(database, migrations(database))
         except BaseException:
             database.close()
             raise

@@ -12,11 +12,11 @@ from models import tiny_model
 from realdata import folder
 from understudy.bench.chats.judged import bench_judged_chats, open_language_model
 from understudy.bench.chats.measures import chat_measures
-from understudy.readers.chat_records import ChatLine, ChatRecord
 from understudy.bench.compare import compare_runs
 from understudy.dialogue import Situation, Turn
 from understudy.errors import AgentError, InputError
 from understudy.persona import Other, Persona
+from understudy.readers.chat_records import ChatLine, ChatRecord
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from chats import chat, volunteers
 from understudy.bench.chats.matching import COMBINED, match_rows, profile_wins
-from understudy.readers.volunteers import JudgedChat, read_judged_chats
 from understudy.bench.personachat.scorers import Training
+from understudy.readers.volunteers import JudgedChat, read_judged_chats
 
 TRAINING = Training(["i make things", "hello there", "what do you do ?"], ["i make things."])
 

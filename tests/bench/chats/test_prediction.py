@@ -8,9 +8,9 @@ import pytest
 
 from chats import TRADES, chat, profile, volunteers
 from understudy.bench.chats.prediction import chairs_in, direction_of
-from understudy.readers.chat_records import ChatLine, ChatRecord
 from understudy.bench.personachat.profiles import bench_profiles
 from understudy.errors import InputError
+from understudy.readers.chat_records import ChatLine, ChatRecord
 
 
 def told(own: str, other: str, name: str, speakers: tuple[str, str], **options: Any) -> ChatRecord:

@@ -8,12 +8,12 @@ import pytest
 
 from models import tiny_data, tiny_model
 from understudy.agents import agent_named
-from understudy.readers.chat_records import ChatLine, read_chats
 from understudy.bench.chats.seatings import Seating, personachat_exchanges, personachat_seatings, story_seatings
 from understudy.bench.chats.self_chat import Speakers, hold_chat, hold_chats, manifest_path
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError, InputError
 from understudy.readers import read
+from understudy.readers.chat_records import ChatLine, read_chats
 
 
 class Parrot:

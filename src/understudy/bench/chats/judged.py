@@ -22,7 +22,6 @@ from understudy.backends.transformer import open_transformer
 from understudy.bench.chats.combination import FOLDS, out_of_fold
 from understudy.bench.chats.matching import match_rows, profile_wins
 from understudy.bench.chats.measures import Measures, chat_measures
-from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.personachat.chairs import training_of
 from understudy.bench.personachat.scorers import scorers_for
@@ -37,6 +36,7 @@ from understudy.metrics.statistics import (
 )
 from understudy.model_folder import CARD, read_agent_name
 from understudy.progress import Progress, ignore_progress
+from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
 
 __all__ = ["COMBINATION", "LEAST_TURNS", "bench_judged_chats", "open_language_model"]
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from understudy.bench.chats.combination import FOLDS, folds_of
 from understudy.bench.chats.measures import SIDES
-from understudy.readers.volunteers import BOT_SIDE, JudgedChat
 from understudy.bench.personachat.chairs import linked_profiles
 from understudy.bench.personachat.scorers import Matrix, Training, scorer_named
 from understudy.bench.published import PERSONA_DETECTION
@@ -31,6 +30,7 @@ from understudy.lexical.logistic import fit_binary
 from understudy.lexical.rows import Reals
 from understudy.metrics.statistics import Interval, auc_interval, interval
 from understudy.progress import Progress, ignore_progress
+from understudy.readers.volunteers import BOT_SIDE, JudgedChat
 
 __all__ = ["CHOICE", "COMBINED", "PEOPLE", "TRUE", "Wins", "match_rows", "profile_wins"]
 

@@ -27,8 +27,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from understudy.backends.transformer import Transformer
-from understudy.readers.chat_records import ChatRecord
-from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE
 from understudy.dialogue import BatchLanguageModel, LanguageModel, Situation, Turn
 from understudy.encoding import Floats, shared_encoder, shipped_model
 from understudy.lexical.rows import Reals
@@ -38,6 +36,8 @@ from understudy.metrics.generation import distinct, repeated_share, repeats_turn
 from understudy.metrics.overlap import corpus_ranks
 from understudy.persona import Other, Persona
 from understudy.progress import Progress, ignore_progress
+from understudy.readers.chat_records import ChatRecord
+from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE
 from understudy.text import words
 
 __all__ = ["SIDES", "Measures", "chat_measures"]

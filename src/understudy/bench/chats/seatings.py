@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.readers.chat_records import GIVEN
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, StoryError
 from understudy.names import character_at
 from understudy.persona import Other, Persona
+from understudy.readers.chat_records import GIVEN
 from understudy.readers.personachat import examples
 from understudy.readers.source import SourceFile
 from understudy.story import Exchange, Line, Moment

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.readers.chat_records import ChatLine, ChatRecord, read_chats
 from understudy.bench.chats.seatings import Seating
 from understudy.bench.generation import prompt_of
 from understudy.bench.items import manifest_of
 from understudy.dialogue import USER_NAME, Agent, Example, Situation, Turn
 from understudy.errors import AgentError, InputError
 from understudy.progress import Progress, ignore_progress
+from understudy.readers.chat_records import ChatLine, ChatRecord, read_chats
 
 __all__ = ["hold_chat", "hold_chats", "manifest_path"]
 

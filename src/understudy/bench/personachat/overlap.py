@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from understudy.readers.volunteers import BOT_SIDE, read_judged_chats, volunteers_file
 from understudy.bench.items import manifest_of
 from understudy.bench.personachat.chairs import Chair, chairs_of, fields_of, training_of
 from understudy.bench.published import paper_mean
@@ -38,6 +37,7 @@ from understudy.metrics.statistics import (
     spearman_p_values,
 )
 from understudy.progress import Progress, ignore_progress
+from understudy.readers.volunteers import BOT_SIDE, read_judged_chats, volunteers_file
 
 __all__ = ["SCORERS", "bench_overlap"]
 

@@ -1,4 +1,4 @@
-"""PostgreSQL with pgvector, for teams.
+"""PostgreSQL, for teams and for several processes.
 
 Reads have a connection of their own, so that a transaction that waits for another program's does not block readers.
 Every wait has a timeout, on the client and on the server. A connection that is lost, because the server was restarted
@@ -16,17 +16,9 @@ from dataclasses import dataclass
 from threading import Lock, RLock, get_ident
 from typing import Any
 
+from understudy.databases.address import connection_arguments, masked
+from understudy.databases.database import Row, check_parameters
 from understudy.errors import InputError, MissingExtra, UnderstudyError, Unreachable
-from understudy.utterances.address import connection_arguments, masked
-from understudy.utterances.databases import (
-    APPLICATION_ID,
-    Row,
-    Vector,
-    check_parameters,
-    exceeds_exact_search,
-    search_index,
-)
-from understudy.utterances.vector_index import LARGEST_K, PgvectorIndex, Progress
 
 __all__ = ["Postgres", "Timeouts"]
 
@@ -54,38 +46,50 @@ PREPARE_TIMEOUTS = Timeouts(query_s=0)  # building an index of a large table tak
 
 class Postgres:
     id_type = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
-    vector_type = "vector"
-    vector_parameter = "CAST(? AS vector)"
+    bytes_type = "BYTEA"
 
     def __init__(
-        self, address: str, read_timeouts: Timeouts = READ_TIMEOUTS, write_timeouts: Timeouts = WRITE_TIMEOUTS
+        self,
+        address: str,
+        application_id: int,
+        purpose: str,
+        read_timeouts: Timeouts = READ_TIMEOUTS,
+        write_timeouts: Timeouts = WRITE_TIMEOUTS,
+        schema: str = "",
+        option: str = "--store",
     ) -> None:
+        """Tables are in `schema`, or, where it is blank, in the first one that PostgreSQL finds for the user.
+
+        The transactions of one application id wait for each other, and not for those of others.
+        """
         try:
             import pg8000.dbapi as driver
         except ImportError as error:
-            raise MissingExtra("an utterance database on PostgreSQL", "postgres") from error
+            raise MissingExtra(f"{purpose} on PostgreSQL", "postgres") from error
+        self.purpose = purpose
         self._driver, self._parts, self._address = driver, connection_arguments(address), masked(address)
+        self._application_id, self._schema = application_id, schema
         self._read_timeouts, self._write_timeouts = read_timeouts, write_timeouts
         self._reader_lock, self._writer_lock = Lock(), RLock()
-        self._index = PgvectorIndex(self.rows, self._run_alone)
         self._writer: Any = None  # connected at the first transaction
         self._writing_thread: int | None = None  # the thread whose transaction is open
         try:
             self._reader = self._connect(read_timeouts)
         except (driver.Error, OSError, UnicodeError) as error:
             raise InputError(
-                f"cannot be opened as an utterance database ({_reason(error)}): check --store", self._address
+                f"cannot be opened as {purpose} ({_reason(error)}): check {option}", self._address
             ) from error
 
     def prepare(self, create_tables: Callable[[], None]) -> None:
         ordinary, self._write_timeouts = self._write_timeouts, PREPARE_TIMEOUTS
         try:
             with self.transaction():
-                self.rows("CREATE EXTENSION IF NOT EXISTS vector")
+                if self._schema and self.rows("SELECT to_regnamespace(?) IS NULL", (self._schema,))[0][0]:
+                    self.rows(f"CREATE SCHEMA {self._schema}")
                 create_tables()
         except self._driver.Error as error:
             raise InputError(
-                f"the database lacks pgvector, or the right to make tables ({_reason(error)})", self._address
+                f"cannot make the tables of {self.purpose} ({_reason(error)}): ask who looks after it", self._address
             ) from error
         finally:
             self._write_timeouts = ordinary
@@ -117,7 +121,7 @@ class Postgres:
             try:
                 # One writer at a time, as with SQLite, so that ids are assigned in the order rows become visible.
                 statement = "SELECT CAST(txid_current() AS text), pg_advisory_xact_lock(?)"
-                transaction_id = str(self._execute_in_transaction(statement, (APPLICATION_ID,))[0][0])
+                transaction_id = str(self._execute_in_transaction(statement, (self._application_id,))[0][0])
                 yield
                 self._commit(transaction_id)
             except BaseException:
@@ -127,44 +131,16 @@ class Postgres:
             finally:
                 self._writing_thread = None
 
-    def vector_value(self, vector: Vector) -> str:
-        return "[" + ",".join(f"{value:.7g}" for value in vector.tolist()) + "]"
-
-    def nearest(
-        self,
-        vector: Vector,
-        where: str,
-        parameters: Sequence[Any],
-        count: int,
-        progress: Progress | None = None,  # noqa: ARG002
-    ) -> list[tuple[int, float]]:
-        where = f"vector IS NOT NULL AND {where}"
-        if exceeds_exact_search(self, where, parameters) and self._index.is_ready(len(vector)):
-            results = search_index(
-                lambda k: self._index.search(vector, self.vector_value(vector), k),
-                lambda ids: self._rank(f"id IN ({ids}) AND {where}", parameters, vector, count),
-                count,
-                LARGEST_K,
-            )
-            if len(results) == count:
-                return results
-        return self._rank(where, parameters, vector, count)
-
-    def _rank(self, where: str, parameters: Sequence[Any], vector: Vector, count: int) -> list[tuple[int, float]]:
-        """(id, cosine) of all utterances that fulfil a condition, best first, equals by id."""
-        rows = self.rows(
-            f"""SELECT id, distance FROM (SELECT id, vector <=> CAST(? AS vector) AS distance FROM utterances
-                WHERE {where}) AS measured ORDER BY distance, id LIMIT ?""",
-            (self.vector_value(vector), *parameters, count),
-        )
-        return [(number, 1 - float(distance)) for number, distance in rows]
+    def erase_deleted(self) -> None:
+        """Rows are overwritten as the server reuses their space; its own log goes with its archives."""
+        self.run_alone(["VACUUM"])
 
     def close(self) -> None:
         self._drop_writer()
         with suppress(Exception):  # it may be gone already
             self._reader.close()
 
-    def _run_alone(self, statements: Sequence[str]) -> bool | None:
+    def run_alone(self, statements: Sequence[str]) -> bool | None:
         """Run statements outside a transaction; False where the server refuses, None where one of ours is open."""
         if self._writing_thread == get_ident():
             return None  # it would wait for itself
@@ -201,10 +177,10 @@ class Postgres:
             self._raise_unless_lost(error)
             outcome, cause = self._outcome(transaction_id), error
         if outcome == "aborted":
-            raise _x() from cause
+            raise self._lost_change() from cause
         if outcome != "committed":
             raise Unreachable(
-                "the connection to the utterance database was lost while a change was being kept: it may have been "
+                f"the connection to {self.purpose} was lost while a change was being kept: it may have been "
                 "kept; look before you do it again"
             ) from cause
 
@@ -228,7 +204,7 @@ class Postgres:
         except (self._driver.Error, OSError) as error:
             self._raise_unless_lost(error)
             self._drop_writer()
-            raise _x() from error
+            raise self._lost_change() from error
 
     def _connect(self, timeouts: Timeouts) -> Any:
         connection = self._driver.connect(**self._parts, timeout=timeouts.connect_s, application_name="understudy")
@@ -242,6 +218,8 @@ class Postgres:
             "statement_timeout": query,
             "idle_in_transaction_session_timeout": query,  # a program that hangs must not block other writers
         }
+        if self._schema:
+            settings["search_path"] = self._schema
         for setting in settings.items():
             self._execute(connection, "SELECT set_config(?, ?, false)", setting)
         return connection
@@ -265,7 +243,7 @@ class Postgres:
     def _locked(self, lock: Any, timeouts: Timeouts) -> Iterator[None]:
         """Hold a connection's lock; its holder is done within the timeouts, unless others wait before us."""
         if not lock.acquire(timeout=timeouts.lock_s + timeouts.query_s if timeouts.query_s else -1):
-            raise Unreachable("the utterance database is busy, and too many wait for it: try again in a moment")
+            raise Unreachable(f"{self.purpose} is busy, and too many wait for it: try again in a moment")
         try:
             yield
         finally:
@@ -279,9 +257,14 @@ class Postgres:
             if (translated := self._translated(error)) is not None and not self._is_lost(error):
                 raise translated from error
             raise Unreachable(
-                f"the connection to the utterance database was lost and cannot be made again ({_reason(error)}): "
+                f"the connection to {self.purpose} was lost and cannot be made again ({_reason(error)}): "
                 "see to its server, then try again"
             ) from error
+
+    def _lost_change(self) -> Unreachable:
+        return Unreachable(
+            f"the connection to {self.purpose} was lost in the middle of a change, which was not kept: do it again"
+        )
 
     def _raise_unless_lost(self, error: Exception) -> None:
         """Raise the error unless the connection is lost; as an error of ours where there is one for it."""
@@ -296,11 +279,11 @@ class Postgres:
         code = str(_server_fields(error).get("C", ""))
         if code == "55P03":
             return Unreachable(
-                "somebody else is changing the utterance database and does not finish: nothing was changed; try again "
+                f"somebody else is changing {self.purpose} and does not finish: nothing was changed; try again "
                 "in a moment, or end the program that hangs"
             )
         if code == "57014":
-            return Unreachable("the utterance database took too long to answer: nothing was changed; try again")
+            return Unreachable(f"{self.purpose} took too long to answer: nothing was changed; try again")
         if code in ENCODING_CODES:
             return InputError(
                 f"cannot take or give this text ({_reason(error)}): make the database anew in UTF-8", self._address
@@ -309,16 +292,10 @@ class Postgres:
             return InputError(f"does not allow this to you ({_reason(error)}): ask who looks after it", self._address)
         if code[:2] in TRANSIENT_CLASSES:
             return Unreachable(
-                f"the utterance database cannot take this now ({_reason(error)}): nothing was changed; see to its "
+                f"{self.purpose} cannot take this now ({_reason(error)}): nothing was changed; see to its "
                 "server, then try again"
             )
         return None
-
-
-def _x() -> Unreachable:
-    return Unreachable(
-        "the connection to the utterance database was lost in the middle of a change, which was not kept: do it again"
-    )
 
 
 def _server_fields(error: BaseException) -> dict[str, Any]:

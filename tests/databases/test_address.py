@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.databases import open_database
+from understudy.databases.address import connection_arguments, has_password, masked
 from understudy.errors import InputError
-from understudy.utterances import open_store
-from understudy.utterances.address import connection_arguments, has_password, masked
 
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="*?&;"), min_size=4)
 
@@ -56,6 +56,6 @@ def test_the_password_is_the_addresses_own_or_the_environments(monkeypatch: pyte
 )
 def test_an_address_that_leads_nowhere_is_an_error_of_ours_that_keeps_the_password(address: str) -> None:
     with pytest.raises(InputError) as raised:
-        open_store(address)
+        open_database(address, 0x55444E4F, "the notebook")
     error: BaseException | None = raised.value
     assert "s3cr3t" not in str(error)

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from understudy.databases.postgres import Postgres, Timeouts
 from understudy.errors import InputError, Unreachable
 from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore, open_store
-from understudy.utterances.postgres import Postgres, Timeouts
+from understudy.utterances.databases import UtterancePostgres
 
 AHOY = Utterance("Ahoy.", "Ines")
 
@@ -22,7 +23,7 @@ AHOY = Utterance("Ahoy.", "Ines")
 @pytest.fixture
 def elsewhere(postgres: str) -> Iterator[Postgres]:
     """Somebody else who is connected to the same server."""
-    database = Postgres(postgres)
+    database = UtterancePostgres(postgres)
     yield database
     database.close()
 
@@ -94,7 +95,7 @@ def test_one_who_changes_and_does_not_finish_holds_up_no_reader_and_no_opening(
 ) -> None:
     """Somebody else has the turn to write; a change of ours waits for it, and others read meanwhile."""
     store.add([AHOY], APPROVED, FILTER)
-    stuck = Postgres(address)
+    stuck = UtterancePostgres(address)
     with stuck.transaction():
         with ThreadPoolExecutor(1) as thread:
             waiting = thread.submit(store.decide, 1, "rejected", "Mara")
@@ -111,7 +112,10 @@ def test_one_who_changes_and_does_not_finish_holds_up_no_reader_and_no_opening(
 
 
 def test_a_change_does_not_wait_for_ever(store: UtteranceStore, address: str) -> None:
-    stuck, hasty = Postgres(address), UtteranceStore(Postgres(address, write_timeouts=Timeouts(lock_s=0.2)))
+    stuck, hasty = (
+        UtterancePostgres(address),
+        UtteranceStore(UtterancePostgres(address, write_timeouts=Timeouts(lock_s=0.2))),
+    )
     with stuck.transaction(), pytest.raises(Unreachable, match="does not finish: nothing was changed"):
         hasty.add([AHOY], APPROVED, FILTER)
     assert hasty.add([AHOY], APPROVED, FILTER) == 1
@@ -120,10 +124,10 @@ def test_a_change_does_not_wait_for_ever(store: UtteranceStore, address: str) ->
 
 
 def test_a_question_does_not_wait_for_ever(store: UtteranceStore, address: str) -> None:
-    hasty = Postgres(address, read_timeouts=Timeouts(lock_s=0.2, query_s=0.5))
+    hasty = UtterancePostgres(address, read_timeouts=Timeouts(lock_s=0.2, query_s=0.5))
     with pytest.raises(Unreachable, match="took too long"):
         hasty.rows("SELECT pg_sleep(20)")
-    blocking = Postgres(address)
+    blocking = UtterancePostgres(address)
     with blocking.transaction():
         blocking.rows("LOCK TABLE utterances IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(Unreachable, match="does not finish"):
@@ -138,7 +142,9 @@ def test_a_server_that_takes_the_call_and_says_nothing_is_not_waited_for_for_eve
         silent.bind(("127.0.0.1", 0))
         silent.listen(1)
         with pytest.raises(InputError, match="cannot be opened"):
-            Postgres(f"postgresql://127.0.0.1:{silent.getsockname()[1]}/lines", read_timeouts=Timeouts(connect_s=0.3))
+            UtterancePostgres(
+                f"postgresql://127.0.0.1:{silent.getsockname()[1]}/lines", read_timeouts=Timeouts(connect_s=0.3)
+            )
 
 
 @pytest.mark.parametrize("was_kept", [True, False])
@@ -201,7 +207,7 @@ def lose_the_answer_to_commit(
 ) -> None:
     execute = Postgres._execute
 
-    def losing(self: Postgres, connection: Any, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+    def losing(self: UtterancePostgres, connection: Any, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         if statement == "COMMIT" and self is store.database:
             if was_kept:
                 execute(self, connection, statement, parameters)

@@ -1,4 +1,4 @@
-"""Where an utterance database is: a file, or a PostgreSQL address, whose password is never shown.
+"""Where a database is: a file, or a PostgreSQL address, whose password is never shown.
 
     postgresql://user:password@host:port/database        or ?host=/folder/of/socket
 

@@ -1,0 +1,106 @@
+"""SQLite, in one file. Readers have a connection of their own, so that a transaction that waits for another program's
+does not block them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock, get_ident
+from typing import Any
+
+from understudy.databases.database import Row, check_parameters
+from understudy.errors import InputError, Unreachable
+
+__all__ = ["Sqlite"]
+
+WAIT_S = 30  # for another program's transaction
+DISK_ERRORS = (
+    "SQLITE_BUSY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_LOCKED",
+    "SQLITE_READONLY",
+)
+"""Caused by the disk or by another program that uses the file, and not by our SQL."""
+
+
+class Sqlite:
+    id_type = "INTEGER PRIMARY KEY AUTOINCREMENT"
+    bytes_type = "BLOB"
+
+    def __init__(self, path: Path, application_id: int, purpose: str, option: str = "--store") -> None:
+        self.purpose = purpose
+        self._path = path
+        self._write_lock, self._read_lock = RLock(), RLock()
+        self._writing_thread: int | None = None  # the thread whose transaction is open
+        try:
+            self._connection = _connect(path)
+            # In this order: another program that creates the same database now sets the id before it creates tables.
+            (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+            if tables and application != application_id:
+                raise InputError(f"is a database of something else: choose another {option}", path)
+            if application != application_id:
+                self._connection.execute(f"PRAGMA application_id = {application_id}")
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")  # what is committed survives a power failure
+            self._connection.execute("PRAGMA foreign_keys = ON")
+            self._connection.execute("PRAGMA secure_delete = ON")
+            self._reader = _connect(path)
+        except sqlite3.Error as error:
+            raise InputError(f"cannot be opened as {purpose} ({error}): choose another {option}", path) from error
+
+    def prepare(self, create_tables: Callable[[], None]) -> None:
+        with self.transaction():
+            create_tables()
+
+    def has_table(self, name: str) -> bool:
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
+
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        check_parameters(parameters)
+        if self._writing_thread == get_ident():
+            with self._translated_errors():
+                return self._connection.execute(statement, parameters).fetchall()
+        with self._read_lock, self._translated_errors():
+            return self._reader.execute(statement, parameters).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._write_lock, self._translated_errors(), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._writing_thread = get_ident()
+            try:
+                yield
+            finally:
+                self._writing_thread = None
+
+    def erase_deleted(self) -> None:
+        """The file's pages are overwritten by `secure_delete`; older ones are still in the write-ahead log."""
+        with self._write_lock, self._translated_errors():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        self._connection.close()
+        self._reader.close()
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "").startswith(DISK_ERRORS):
+                raise Unreachable(
+                    f"{self.purpose} cannot take this now ({error}): nothing was lost; see to its file and to free "
+                    "disk space, then try again"
+                ) from error
+            if "decode to UTF-8" in str(error) or type(error) is sqlite3.DatabaseError:
+                raise InputError(f"is damaged ({error}): take a copy that is whole", self._path) from error
+            raise
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=WAIT_S)

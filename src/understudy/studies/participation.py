@@ -1,0 +1,206 @@
+"""What a participant does: agree, answer, take back, withdraw. Each step is one transaction and says what is next."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from understudy.errors import InputError, UnderstudyError
+from understudy.studies.assignment import Assignment, Completion, assign_next, progress_of
+from understudy.studies.checking import answer_problems, shaped
+from understudy.studies.item import Item, Problem
+from understudy.studies.kind import Kind
+from understudy.studies.kinds import kind_of
+from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
+
+__all__ = [
+    "AnswerRefused",
+    "View",
+    "check_answer",
+    "give_answer",
+    "give_consent",
+    "take_back",
+    "view",
+    "withdraw",
+]
+
+CONSENT, ITEM, CHAT, DONE, CLOSED = "consent", "item", "chat", "done", "closed"
+LONGEST_ASKED = 500
+LONGEST_COMMENT = 5_000
+LONGEST_S = 24 * 3600.0
+
+
+class AnswerRefused(UnderstudyError):
+    """An answer that is not accepted, with everything that is wrong with it."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problem.message for problem in problems))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a participant sees now."""
+
+    stored: StoredStudy
+    state: str
+    progress: Completion
+    can_undo: bool = False
+    assignment: int | None = None
+    item: Item | None = None
+    draft: Mapping[str, Any] | None = None
+
+    def document(self) -> dict[str, Any]:
+        study = self.stored.study
+        return {
+            "study": {
+                "kind": study.kind,
+                "title": study.title,
+                "instructions": study.instructions,
+                "example": study.example,
+                "consent": study.consent,
+                "ask": list(study.ask),
+                "comments": study.comments,
+            },
+            "state": self.state,
+            "assignment": self.assignment,
+            "item": None if self.item is None else self.item.shown(),
+            "draft": self.draft,
+            "progress": {"answered": self.progress.answered, "of": self.progress.of},
+            "can_undo": self.can_undo,
+        }
+
+
+def view(store: StudyStore, token: str) -> View:
+    """Where a person stands; gives them an item if they have none."""
+    with store.transaction():
+        person = store.person(token)
+        return _view(store, person)
+
+
+def give_consent(store: StudyStore, token: str, asked: Mapping[str, str]) -> View:
+    with store.transaction():
+        person = store.person(token)
+        study = store.study_of(person).study
+        answers = {question: str(asked.get(question, "")).strip() for question in study.ask}
+        for question, text in answers.items():
+            if not text or len(text) > LONGEST_ASKED:
+                raise AnswerRefused([Problem(question, f"write an answer of at most {LONGEST_ASKED} letters")])
+        store.activate(person, answers)
+        return _view(store, store.person(token))
+
+
+def check_answer(store: StudyStore, token: str, assignment: int, answer: Any) -> list[Problem]:
+    """What is wrong with an answer that is still being written."""
+    person = store.person(token)
+    item, kind = _item_of(store, person, assignment)
+    values, problems = shaped(item, answer)
+    return problems + answer_problems(item, values, kind, is_final=False)
+
+
+def give_answer(
+    store: StudyStore, token: str, assignment: int, answer: Any, comment: str = "", seconds: float = 0.0
+) -> View:
+    """Store an answer. The same answer sent again, because the response was lost, counts once."""
+    with store.transaction():
+        person = store.person(token)
+        stored = store.study_of(person)
+        if person.state == ENDED or stored.closed:
+            raise InputError("this study is over: no more answers are taken")
+        item, kind = _item_of(store, person, assignment)
+        values, problems = shaped(item, answer)
+        if problems := problems + answer_problems(item, values, kind):
+            raise AnswerRefused(problems)
+        document = json.dumps(values, ensure_ascii=False, sort_keys=True)
+        ((answered, before),) = store.database.rows(
+            "SELECT answered, answer FROM assignments WHERE id = ?", (assignment,)
+        )
+        if answered is None:
+            store.database.rows(
+                "UPDATE assignments SET answered = ?, answer = ?, comment = ?, seconds = ? WHERE id = ?",
+                (now(), document, comment.strip()[:LONGEST_COMMENT], min(max(seconds, 0.0), LONGEST_S), assignment),
+            )
+        elif before != document:
+            raise InputError("this item was answered already: take the answer back first to change it")
+        return _view(store, person)
+
+
+def take_back(store: StudyStore, token: str) -> View:
+    """Open a person's last answer again, filled in as it was."""
+    with store.transaction():
+        person = store.person(token)
+        stored = store.study_of(person)
+        last = _last_answered(store, person)
+        if last is None or person.state == ENDED or stored.closed:
+            raise InputError("there is no answer to take back")
+        # What was open meanwhile goes back to the others: a person has one item at a time.
+        store.database.rows("DELETE FROM assignments WHERE person = ? AND answered IS NULL", (person.id,))
+        store.database.rows("UPDATE assignments SET answered = NULL, given = ? WHERE id = ?", (now(), last))
+        return _view(store, person)
+
+
+def withdraw(store: StudyStore, token: str) -> None:
+    """Delete a person and everything they gave."""
+    store.delete_person(store.person(token))
+
+
+def _view(store: StudyStore, person: Person) -> View:
+    stored = store.study_of(person)
+    progress = progress_of(store, stored, person)
+    can_undo = _last_answered(store, person) is not None
+    if stored.closed or person.state == ENDED:
+        return View(stored, CLOSED, progress)
+    if person.state == INVITED:
+        return View(stored, CONSENT, progress)
+    store.database.rows("UPDATE people SET seen = ? WHERE id = ?", (now(), person.id))
+    if kind_of(stored.study.kind).is_live:
+        return View(stored, CHAT, progress)
+    assignment = assign_next(store, stored, person)
+    if assignment is None:
+        return View(stored, DONE, progress, can_undo)
+    item = _shown_to(store, stored, person, assignment)
+    draft = None if assignment.draft is None else json.loads(assignment.draft)
+    return View(stored, ITEM, progress, can_undo, assignment.id, item, draft)
+
+
+def _shown_to(store: StudyStore, stored: StoredStudy, person: Person, assignment: Assignment) -> Item:
+    """An item with earlier answers laid in, and its options in the person's order."""
+    item = _prepared(store, stored, assignment.item)
+    questions = []
+    for question in item.questions:
+        if question.is_shuffled:
+            options = list(question.options)
+            random.Random(f"{stored.study.seed} {person.code} {item.name} {question.name}").shuffle(options)  # noqa: S311
+            question = replace(question, options=tuple(options))
+        questions.append(question)
+    return replace(item, questions=tuple(questions))
+
+
+def _prepared(store: StudyStore, stored: StoredStudy, number: int) -> Item:
+    item = store.item(number)
+    if not item.after:
+        return item
+    given = store.given(stored.id, item.after)
+    return kind_of(stored.study.kind).prepared(
+        item, {name: [each for each in given if each.item.name == name] for name in item.after}
+    )
+
+
+def _item_of(store: StudyStore, person: Person, assignment: int) -> tuple[Item, Kind]:
+    rows = store.database.rows("SELECT item FROM assignments WHERE id = ? AND person = ?", (assignment, person.id))
+    if not rows:
+        raise InputError("this item is not yours any more: reload the page for the next one")
+    stored = store.study_of(person)
+    return _prepared(store, stored, int(rows[0][0])), kind_of(stored.study.kind)
+
+
+def _last_answered(store: StudyStore, person: Person) -> int | None:
+    rows = store.database.rows(
+        """SELECT id FROM assignments WHERE person = ? AND answered IS NOT NULL
+           ORDER BY answered DESC, id DESC LIMIT 1""",
+        (person.id,),
+    )
+    return int(rows[0][0]) if rows else None

@@ -1,0 +1,274 @@
+"""Studies, their items, the people who take part and what they answered; the same on SQLite and PostgreSQL.
+
+Every change is one transaction, and one is made at a time, in whichever process: what is read in it cannot have changed
+before it is written. So several servers can give out items of one database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from understudy.databases import Database, migrate, open_database
+from understudy.errors import InputError, UnderstudyError
+from understudy.studies.item import Answer, Item, item_from_document
+from understudy.studies.kind import GivenAnswer
+from understudy.studies.study import Study, study_from_document
+from understudy.studies.tables import APPLICATION_ID, PURPOSE, migrations
+from understudy.studies.tokens import hash_token, new_token
+
+__all__ = ["ACTIVE", "ENDED", "Event", "Person", "StoredStudy", "StudyStore", "UnknownToken", "now", "open_study_store"]
+
+INVITED, ACTIVE, ENDED = "invited", "active", "ended"
+MOST_LINKS = 10_000
+
+
+class UnknownToken(UnderstudyError):
+    """A link that was never made, or whose person has withdrawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStudy:
+    id: int
+    name: str
+    study: Study
+    closed: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    id: int
+    study: int
+    code: str
+    state: str
+    seen: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    happened: str
+    what: str
+
+
+def now() -> str:
+    """The time as it is stored: texts of it sort as the times do."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def open_study_store(location: str | Path) -> StudyStore:
+    """Open a file (created if need be), or a postgresql:// address."""
+    return StudyStore(open_database(location, APPLICATION_ID, PURPOSE))
+
+
+class StudyStore:
+    """Closed by its opener."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        try:
+            migrate(database, migrations(database))
+        except BaseException:
+            database.close()
+            raise
+
+    def close(self) -> None:
+        self.database.close()
+
+    def __enter__(self) -> StudyStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self.database.transaction()
+
+    # Studies
+
+    def add_study(self, name: str, study: Study, items: Iterable[Item]) -> StoredStudy:
+        """Store a study under a name. One that is there keeps its items; its texts and limits may change."""
+        document = json.dumps(study.document(), ensure_ascii=False)
+        with self.transaction():
+            stored = self._find_study(name)
+            if stored is None:
+                ((number,),) = self.database.rows(
+                    "INSERT INTO studies (name, document, digest, created) VALUES (?, ?, ?, ?) RETURNING id",
+                    (name, document, study.digest, now()),
+                )
+                self._add_items(number, study, items)
+            elif stored.study.digest != study.digest:
+                raise InputError(
+                    f"the study '{name}' has other items in this database: kind, material, checks and seed of a study "
+                    "that has begun stay as they are; give the changed one another name with --name"
+                )
+            else:
+                self.database.rows("UPDATE studies SET document = ? WHERE id = ?", (document, stored.id))
+                self._set_people(stored.id, study)
+        return self.study(name)
+
+    def _add_items(self, number: int, study: Study, items: Iterable[Item]) -> None:
+        names: set[str] = set()
+        for item in items:
+            if item.name in names:
+                raise InputError(f"two items are called '{item.name}': give each its own name")
+            names.add(item.name)
+            self.database.rows(
+                "INSERT INTO items (study, name, people, is_check, follows, document) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    number,
+                    item.name,
+                    _people_of(item, study),
+                    int(item.is_check),
+                    json.dumps(item.after),
+                    json.dumps(item.document(), ensure_ascii=False),
+                ),
+            )
+        if not names:
+            raise InputError("the material gives no item to ask about: see the comments under [material]")
+
+    def _set_people(self, number: int, study: Study) -> None:
+        for item, document in self.database.rows("SELECT id, document FROM items WHERE study = ?", (number,)):
+            people = _people_of(item_from_document(json.loads(document)), study)
+            self.database.rows("UPDATE items SET people = ? WHERE id = ? AND people <> ?", (people, item, people))
+
+    def studies(self) -> list[StoredStudy]:
+        return [_study(row) for row in self.database.rows("SELECT id, name, document, closed FROM studies ORDER BY id")]
+
+    def study(self, name: str) -> StoredStudy:
+        stored = self._find_study(name)
+        if stored is None:
+            names = ", ".join(f"'{each.name}'" for each in self.studies()) or "it has none yet"
+            raise InputError(f"there is no study '{name}' in this database ({names}): open one with `study serve`")
+        return stored
+
+    def study_of(self, person: Person) -> StoredStudy:
+        rows = self.database.rows("SELECT id, name, document, closed FROM studies WHERE id = ?", (person.study,))
+        return _study(rows[0])
+
+    def _find_study(self, name: str) -> StoredStudy | None:
+        rows = self.database.rows("SELECT id, name, document, closed FROM studies WHERE name = ?", (name,))
+        return _study(rows[0]) if rows else None
+
+    def close_study(self, name: str, is_closed: bool = True) -> None:
+        """A closed study gives out no items and takes no answers; it can be opened again."""
+        with self.transaction():
+            stored = self.study(name)
+            self.database.rows("UPDATE studies SET closed = ? WHERE id = ?", (now() if is_closed else None, stored.id))
+            self.log(stored.id, "closed" if is_closed else "opened again")
+
+    def delete_study(self, name: str) -> None:
+        with self.transaction():
+            self.database.rows("DELETE FROM studies WHERE id = ?", (self.study(name).id,))
+        self.database.erase_deleted()
+
+    # People
+
+    def invite(self, name: str, count: int) -> list[str]:
+        """Tokens of new participants; this is the only time they are known."""
+        if not 1 <= count <= MOST_LINKS:
+            raise InputError(f"{count} links at once: make 1 to {MOST_LINKS:,}")
+        tokens = [new_token() for _ in range(count)]
+        with self.transaction():
+            stored = self.study(name)
+            ((last,),) = self.database.rows(
+                "SELECT coalesce(max(CAST(substr(code, 2) AS BIGINT)), 0) FROM people WHERE study = ?", (stored.id,)
+            )
+            for number, token in enumerate(tokens, int(last) + 1):
+                self.database.rows(
+                    "INSERT INTO people (study, code, token, state, asked, created) VALUES (?, ?, ?, ?, ?, ?)",
+                    (stored.id, f"p{number}", hash_token(token), INVITED, "{}", now()),
+                )
+            self.log(stored.id, f"{count} links made")
+        return tokens
+
+    def person(self, token: str) -> Person:
+        rows = self.database.rows(
+            "SELECT id, study, code, state, seen FROM people WHERE token = ?", (hash_token(token),)
+        )
+        if not rows:
+            raise UnknownToken("this link is not known here: check that it is whole, or ask who sent it for a new one")
+        return Person(*rows[0])
+
+    def people(self, study: int) -> list[Person]:
+        rows = self.database.rows(
+            "SELECT id, study, code, state, seen FROM people WHERE study = ? ORDER BY id", (study,)
+        )
+        return [Person(*row) for row in rows]
+
+    def end(self, name: str, code: str) -> None:
+        """End a person's link; what they have answered stays."""
+        with self.transaction():
+            stored = self.study(name)
+            rows = self.database.rows(
+                "UPDATE people SET state = ? WHERE study = ? AND code = ? RETURNING id", (ENDED, stored.id, code)
+            )
+            if not rows:
+                raise InputError(f"'{name}' has no participant '{code}': see `study status`")
+            self.database.rows("DELETE FROM assignments WHERE person = ? AND answered IS NULL", (rows[0][0],))
+            self.log(stored.id, f"the link of {code} was ended")
+
+    def activate(self, person: Person, asked: Answer) -> None:
+        self.database.rows(
+            "UPDATE people SET state = ?, asked = ?, seen = ? WHERE id = ? AND state = ?",
+            (ACTIVE, json.dumps(asked, ensure_ascii=False), now(), person.id, INVITED),
+        )
+
+    def delete_person(self, person: Person) -> None:
+        """Delete a person and everything they gave; only that somebody withdrew is logged."""
+        with self.transaction():
+            self.database.rows("DELETE FROM people WHERE id = ?", (person.id,))
+            self.log(person.study, "somebody withdrew")
+        self.database.erase_deleted()
+
+    # Answers
+
+    def items(self, study: int) -> dict[int, Item]:
+        rows = self.database.rows("SELECT id, document FROM items WHERE study = ? ORDER BY id", (study,))
+        return {number: item_from_document(json.loads(document)) for number, document in rows}
+
+    def item(self, number: int) -> Item:
+        ((document,),) = self.database.rows("SELECT document FROM items WHERE id = ?", (number,))
+        return item_from_document(json.loads(document))
+
+    def given(self, study: int, names: Sequence[str] | None = None) -> list[GivenAnswer]:
+        """The answers that stand, in the order they came; of some items only, where `names` are given."""
+        items = self.items(study)
+        rows = self.database.rows(
+            """SELECT item, code, answer, comment, seconds, answered FROM assignments
+               JOIN people ON people.id = assignments.person
+               WHERE assignments.study = ? AND answered IS NOT NULL ORDER BY answered, assignments.id""",
+            (study,),
+        )
+        return [
+            GivenAnswer(items[item], code, json.loads(answer), comment, float(seconds), answered)
+            for item, code, answer, comment, seconds, answered in rows
+            if names is None or items[item].name in names
+        ]
+
+    def asked_of(self, study: int) -> dict[str, dict[str, str]]:
+        """What people said of themselves, by code, where the study asked."""
+        rows = self.database.rows("SELECT code, asked FROM people WHERE study = ?", (study,))
+        return {code: json.loads(asked) for code, asked in rows if asked != "{}"}
+
+    # The log
+
+    def log(self, study: int, what: str) -> None:
+        self.database.rows("INSERT INTO events (study, happened, what) VALUES (?, ?, ?)", (study, now(), what))
+
+    def events(self, study: int) -> list[Event]:
+        rows = self.database.rows("SELECT happened, what FROM events WHERE study = ? ORDER BY id", (study,))
+        return [Event(*row) for row in rows]
+
+
+def _people_of(item: Item, study: Study) -> int:
+    return item.people if item.people is not None else study.people_per_item
+
+
+def _study(row: Sequence[Any]) -> StoredStudy:
+    number, name, document, closed = row
+    return StoredStudy(number, name, study_from_document(json.loads(document)), closed)
