@@ -41,6 +41,7 @@ __all__ = [
     "paired_p",
     "precision_recall",
     "ranks",
+    "resampled_interval",
     "spearman",
     "spearman_interval",
     "spearman_p",
@@ -176,7 +177,8 @@ def totals_interval(
 ) -> Interval:
     """A statistic of the items' totals and its 95% bootstrap interval: a ratio of sums, a corpus BLEU.
 
-    `columns` has a row for each item; `statistic` takes the sums of the columns, on the last axis, to its value.
+    `columns` has a row for each item; `statistic` takes the sums of the columns, on the last axis, to its value, which
+    is NaN where there is none: such resamples are left out.
     """
     totals = _grouped(columns, groups)
     if not len(totals):
@@ -186,8 +188,7 @@ def totals_interval(
     for size in _chunks(resamples):
         drawn = rng.multinomial(len(totals), np.full(len(totals), 1 / len(totals)), size)
         drawn_values.append(statistic(drawn @ totals))
-    low, high = np.percentile(np.concatenate(drawn_values), [2.5, 97.5])
-    return Interval(float(statistic(totals.sum(axis=0))), float(low), float(high))
+    return _interval_of(float(statistic(totals.sum(axis=0))), np.concatenate(drawn_values))
 
 
 def spearman_interval(
@@ -207,7 +208,7 @@ def spearman_interval(
         lengths = np.sqrt(own * other)
         return np.where(lengths > EQUAL, together / np.where(lengths > EQUAL, lengths, 1.0), np.nan)
 
-    return _percentiles(spearman(a, b), correlation, len(a), groups, seed, resamples)
+    return resampled_interval(spearman(a, b), correlation, len(a), groups, seed, resamples)
 
 
 def auc_interval(
@@ -226,18 +227,22 @@ def auc_interval(
         above = (weights * _weighted_ranks(score, weights))[:, positive].sum(axis=1) - hits * (hits + 1) / 2
         return np.where(pairs > 0, above / np.where(pairs > 0, pairs, 1.0), np.nan)
 
-    return _percentiles(auc(score, positive), area, len(score), groups, seed, resamples)
+    return resampled_interval(auc(score, positive), area, len(score), groups, seed, resamples)
 
 
-def _percentiles(
+def resampled_interval(
     value: float,
     statistic: Callable[[Reals], Reals],
     size: int,
-    groups: Sequence[Hashable] | None,
-    seed: int,
-    resamples: int,
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Interval:
-    """The interval of a statistic of how often each item was drawn; resamples without a value are left out."""
+    """The 95% bootstrap interval of any statistic of `size` items.
+
+    `statistic` takes rows that say how often each item was drawn to a value each; resamples without one (NaN) are left
+    out.
+    """
     known: dict[Hashable, int] = {}
     group_ids = np.array([known.setdefault(group, len(known)) for group in (range(size) if groups is None else groups)])
     rng = np.random.default_rng(seed)
@@ -245,10 +250,13 @@ def _percentiles(
     for count in _chunks(resamples):
         times = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), count)
         drawn.append(statistic(times[:, group_ids].astype(np.float64)))
-    values = np.concatenate(drawn)
-    if np.isnan(values).all():
+    return _interval_of(value, np.concatenate(drawn))
+
+
+def _interval_of(value: float, drawn: Reals) -> Interval:
+    if np.isnan(drawn).all():
         return Interval(value, math.nan, math.nan)
-    low, high = np.nanpercentile(values, [2.5, 97.5])
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
     return Interval(value, float(low), float(high))
 
 

@@ -38,7 +38,7 @@ def test_a_measure_that_people_go_by_agrees_with_them(data: Path, tmp_path: Path
     assert rows["turns", "bot", "both talk"]["n"] == 16
     assert rows["combination", "both", "all"]["value"] > 0.9
     assert rows["greeting", "human", "all"]["value"] is None
-    assert rows["greeting", "human", "all"]["reason"] == "all chats have the same value"
+    assert rows["greeting", "human", "all"]["reason"] == "all items have the same value"
     assert {row["scorer"] for row in document["rows"] if "scorer" in row} == {"people", "words"}
     assert document["manifest"]["settings"]["rated"] == 40
     assert json.loads(json.dumps(document)) == document

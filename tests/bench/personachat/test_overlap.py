@@ -41,7 +41,7 @@ def test_words_tell_whose_they_are_until_the_profile_is_reworded(data: Path) -> 
     agreement = rows["p_f1", "original", "own profile", "spearman"]
     assert agreement["value"] > 0.5 and agreement["paper"] == pytest.approx(0.002) and agreement["p_adjusted"] < 0.05
     assert rows["p_cover", "revised", "own profile", "spearman"]["value"] is None
-    assert rows["p_cover", "revised", "own profile", "spearman"]["reason"] == "all scores are equal"
+    assert rows["p_cover", "revised", "own profile", "spearman"]["reason"] == "all items have the same value"
     assert rows["p_f1", "original", "p_cover", "spearman"]["value"] > 0.9
     assert json.loads(json.dumps(document)) == document
 

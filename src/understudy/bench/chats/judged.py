@@ -27,13 +27,8 @@ from understudy.bench.personachat.chairs import training_of
 from understudy.bench.personachat.scorers import scorers_for
 from understudy.dialogue import LanguageModel
 from understudy.errors import AgentError, InputError
-from understudy.lexical.rows import Reals
-from understudy.metrics.statistics import (
-    RESAMPLES,
-    holm,
-    spearman_interval,
-    spearman_p_values,
-)
+from understudy.metrics.correlation import correlations
+from understudy.metrics.statistics import RESAMPLES
 from understudy.model_folder import CARD, read_agent_name
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
@@ -45,7 +40,6 @@ ALL, BOTH_TALK = "all", "both talk"
 LEAST_TURNS = 4  # of each side, where both talk
 COMBINATION = "combination"
 SHUFFLES = 100_000
-FEWEST = 10  # chats that a correlation is taken of
 
 
 def bench_judged_chats(
@@ -131,39 +125,12 @@ def _score_rows(chats: Sequence[JudgedChat], measures: Measures, seed: int) -> l
             columns = [column for (_, whose), column in of_set.items() if of in (whose, "both")]
             if columns and len(set(people)) > FOLDS:
                 combined[COMBINATION, of] = out_of_fold(np.stack(columns, axis=1), scores, people, seed)
-        rows += _spearman_rows(of_set | combined, scores, people, which, seed)
+        by_measure = correlations(of_set | combined, scores, people, seed, SHUFFLES)
+        rows += [
+            {"measure": name, "of": of, "chats": which, **correlation.row()}
+            for (name, of), correlation in by_measure.items()
+        ]
     return rows
-
-
-def _spearman_rows(measures: Measures, scores: Reals, people: Sequence[str], which: str, seed: int) -> list[Row]:
-    rows = [
-        {"measure": name, "of": of, "chats": which, "metric": "spearman", **_agreement(column, scores, people, seed)}
-        for (name, of), column in measures.items()
-    ]
-    tested = [(row, column) for row, column in zip(rows, measures.values()) if row["value"] is not None]
-    by_missing: dict[bytes, list[tuple[Row, Reals]]] = {}
-    for row, column in tested:  # measures that the same chats have are shuffled together
-        by_missing.setdefault(np.isnan(column).tobytes(), []).append((row, column))
-    for some in by_missing.values():
-        there = ~np.isnan(some[0][1])
-        p_values = spearman_p_values([column[there] for _, column in some], scores[there], seed, SHUFFLES)
-        for (row, _), p in zip(some, p_values):
-            row["p"] = p
-    for (row, _), adjusted in zip(tested, holm([row["p"] for row, _ in tested])):
-        row["p_adjusted"] = adjusted
-    return rows
-
-
-def _agreement(column: Reals, scores: Reals, people: Sequence[str], seed: int) -> Row:
-    there = np.flatnonzero(~np.isnan(column))
-    row: Row = {"value": None, "low": None, "high": None, "n": len(there), "paper": None}
-    if len(there) < FEWEST:
-        return {**row, "reason": f"fewer than {FEWEST} chats have it"}
-    ours, theirs = column[there], scores[there]
-    figure = spearman_interval(ours, theirs, [people[int(index)] for index in there], seed)
-    if np.isnan(figure.value):
-        return {**row, "reason": "all chats have the same value"}
-    return {**row, "value": figure.value, "low": figure.low, "high": figure.high}
 
 
 def _score_items(chats: Sequence[JudgedChat], measures: Measures) -> list[Items]:

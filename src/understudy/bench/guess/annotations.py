@@ -30,7 +30,9 @@ from understudy.guessing.analysis import Grouping, GuessedSpeaker
 from understudy.guessing.encoded import TextEncoder
 from understudy.lexical import TfIdf
 from understudy.lexical.rows import Reals
-from understudy.metrics.statistics import RESAMPLES, cohens_kappa, holm, interval, paired_p
+from understudy.metrics.agreement import kappa_interval
+from understudy.metrics.estimates import Estimate
+from understudy.metrics.statistics import holm, interval, paired_p
 from understudy.readers.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation, Instance
 from understudy.story import Scene
 
@@ -142,15 +144,10 @@ def annotation_agreement(ours: Sequence[Annotation], theirs: Sequence[Annotation
         tables = _tables(
             [(annotation.instance[:2], said(annotation), said(counterpart)) for annotation, counterpart in pairs]
         )
-        value = float(cohens_kappa(tables.sum(axis=0)))
-        row: Row = {"annotation": name, "metric": "kappa", "value": None, "low": None, "high": None}
-        row |= {"n": len(pairs), "paper": PAPER_AGREEMENT[name]}
-        if np.isnan(value):
-            row["reason"] = "both say one and the same throughout"
-        else:
-            low, high = np.nanpercentile(_drawn(tables, seed), [2.5, 97.5])
-            row |= {"value": value, "low": float(low), "high": float(high)}
-        rows.append(row)
+        kappa = Estimate.of(
+            "kappa", kappa_interval(tables, seed=seed), len(pairs), "both say one and the same throughout"
+        )
+        rows.append({"annotation": name, **kappa.row(), "paper": PAPER_AGREEMENT[name]})
     return rows
 
 
@@ -165,13 +162,6 @@ def _tables(labelled: Sequence[tuple[Hashable, Hashable, Hashable]]) -> np.ndarr
     counts = np.zeros((len(scenes), len(answers), len(answers)))
     np.add.at(counts, tuple(np.array(cells).T), 1.0)
     return counts
-
-
-def _drawn(tables: np.ndarray[Any, np.dtype[np.float64]], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Kappa of scenes drawn with replacement."""
-    scenes = len(tables)
-    times = np.random.default_rng(seed).multinomial(scenes, np.full(scenes, 1 / scenes), RESAMPLES)
-    return cohens_kappa(np.tensordot(times, tables, axes=1))
 
 
 def history_gain(

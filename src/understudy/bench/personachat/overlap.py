@@ -28,14 +28,9 @@ from understudy.bench.published import paper_mean
 from understudy.errors import InputError
 from understudy.lexical.rows import Reals
 from understudy.metrics import Samples, copying, p_cover, p_f1
+from understudy.metrics.correlation import correlations
 from understudy.metrics.overlap import corpus_ranks
-from understudy.metrics.statistics import (
-    RESAMPLES,
-    auc_interval,
-    holm,
-    spearman_interval,
-    spearman_p_values,
-)
+from understudy.metrics.statistics import RESAMPLES, auc_interval, holm
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.volunteers import BOT_SIDE, read_judged_chats, volunteers_file
 
@@ -172,12 +167,7 @@ def _agreement_rows(
 def _spearman_rows(
     columns: Mapping[str, Reals], reference: Reals, groups: Sequence[Any], what: Row, seed: int, paper: bool
 ) -> Iterator[Row]:
-    p_values = spearman_p_values(list(columns.values()), reference, seed, SHUFFLES)
-    for (name, column), p in zip(columns.items(), p_values):
-        figure = spearman_interval(column, reference, groups, seed)
-        row = {"scorer": name, **what, "metric": "spearman", "value": figure.value, "low": figure.low}
-        row |= {"high": figure.high, "n": len(column), "paper": paper_mean("spearman", name) if paper else None, "p": p}
-        if np.isnan(figure.value):
-            row |= {"value": None, "low": None, "high": None, "reason": "all scores are equal"}
-            del row["p"]
+    for name, correlation in correlations(columns, reference, groups, seed, SHUFFLES, fewest=2).items():
+        row = {"scorer": name, **what, **correlation.row(), "paper": paper_mean("spearman", name) if paper else None}
+        row.pop("p_adjusted", None)  # over all rows of the bench, in the end
         yield row
