@@ -82,6 +82,8 @@ class Item:
     people: int | None = None
     after: tuple[str, ...] = ()
     """Items whose answers must be complete before this one is given to somebody, who answered none of them."""
+    default: Answer | None = None
+    """What is filled in when the item is first shown."""
 
     @property
     def is_check(self) -> bool:
@@ -117,6 +119,7 @@ def item_from_document(document: Mapping[str, Any]) -> Item:
         document["expected"],
         document["people"],
         tuple(document["after"]),
+        document.get("default"),
     )
 
 
