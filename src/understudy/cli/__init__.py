@@ -51,6 +51,8 @@ from understudy.cli.self_chat import self_chat
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
 from understudy.cli.stats import stats
+from understudy.cli.study import study
+from understudy.cli.study_results import agree, results, simulate
 from understudy.cli.train import train
 from understudy.cli.train_bob import bob
 from understudy.cli.train_causal import causal
@@ -129,6 +131,8 @@ def understudy() -> None:
 draft.add_command(review)
 for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
     train.add_command(trainer)
+for subcommand in (results, agree, simulate):
+    study.add_command(subcommand)
 bench.add_command(talk)
 bench.add_command(guard)
 bench.add_command(people)
@@ -148,6 +152,7 @@ for command in (
     memory,
     prompt,
     serve,
+    study,
     score,
     filter_,
     utterances,

@@ -21,7 +21,7 @@ resemble each other, so whole groups of items (dialogues) are resampled; by defa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ __all__ = [
     "paired_p",
     "precision_recall",
     "ranks",
+    "resampled_counts",
     "resampled_interval",
     "spearman",
     "spearman_interval",
@@ -183,12 +184,8 @@ def totals_interval(
     totals = _grouped(columns, groups)
     if not len(totals):
         raise ValueError("no values: there is no mean of nothing")
-    rng = np.random.default_rng(seed)
-    drawn_values = []
-    for size in _chunks(resamples):
-        drawn = rng.multinomial(len(totals), np.full(len(totals), 1 / len(totals)), size)
-        drawn_values.append(statistic(drawn @ totals))
-    return _interval_of(float(statistic(totals.sum(axis=0))), np.concatenate(drawn_values))
+    drawn = [statistic(times @ totals) for times in resampled_counts(len(totals), seed, resamples)]
+    return _interval_of(float(statistic(totals.sum(axis=0))), np.concatenate(drawn))
 
 
 def spearman_interval(
@@ -245,12 +242,17 @@ def resampled_interval(
     """
     known: dict[Hashable, int] = {}
     group_ids = np.array([known.setdefault(group, len(known)) for group in (range(size) if groups is None else groups)])
-    rng = np.random.default_rng(seed)
-    drawn = []
-    for count in _chunks(resamples):
-        times = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), count)
-        drawn.append(statistic(times[:, group_ids].astype(np.float64)))
+    drawn = [
+        statistic(times[:, group_ids].astype(np.float64)) for times in resampled_counts(len(known), seed, resamples)
+    ]
     return _interval_of(value, np.concatenate(drawn))
+
+
+def resampled_counts(size: int, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[NDArray[np.int64]]:
+    """How often each of `size` items is drawn in each resample, some hundred resamples (rows) at a time."""
+    rng = np.random.default_rng(seed)
+    for count in _chunks(resamples):
+        yield rng.multinomial(size, np.full(size, 1 / size), count)
 
 
 def _interval_of(value: float, drawn: Reals) -> Interval:

@@ -260,6 +260,10 @@ class StudyStore:
     def log(self, study: int, what: str) -> None:
         self.database.rows("INSERT INTO events (study, happened, what) VALUES (?, ?, ?)", (study, now(), what))
 
+    def log_unblinding(self, stored: StoredStudy, by: str) -> None:
+        with self.transaction():
+            self.log(stored.id, f"unblinded by {by}")
+
     def events(self, study: int) -> list[Event]:
         rows = self.database.rows("SELECT happened, what FROM events WHERE study = ? ORDER BY id", (study,))
         return [Event(*row) for row in rows]

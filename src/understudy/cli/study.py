@@ -1,0 +1,181 @@
+"""`understudy study`: questions put to people, from the study's file to their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from understudy.cli.options import existing_refused, force_option, json_option
+from understudy.cli.progress import watching
+from understudy.cli.show import Column, bar, clean, heading, print_json, print_table, screen, shows_letters
+from understudy.errors import InputError
+
+if TYPE_CHECKING:
+    from understudy.studies.store import StoredStudy, StudyStore
+
+__all__ = ["name_option", "opened_study", "store_option", "study", "study_argument"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+STORE = "UNDERSTUDY_STUDIES"
+RIGHT: dict[str, Any] = {"justify": "right", "no_wrap": True}
+BAR = 30
+SHOWN_COMMENTS = 10
+
+study_argument = click.argument("path", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
+store_option = click.option(
+    "--store", metavar="DB", envvar=STORE, show_envvar=True,
+    help="Database: a file, or postgresql://... (default: studies.db beside the study).",
+)  # fmt: skip
+name_option = click.option("--name", metavar="NAME", help="What the study is called there (default: its file's name).")
+
+
+@click.group()
+def study() -> None:
+    """Put questions to people: collect, rate, annotate, judge.
+
+    A study is one file. Its people need nothing but a link, see only their own items, can take back what they said, and
+    can have all of it deleted. Answers carry a code, not a name.
+
+    \b
+    Examples:
+        understudy study new likely -o zita.toml
+        understudy study simulate zita.toml --people 20
+        understudy study serve zita.toml --links 10
+        understudy study status zita.toml
+        understudy study agree zita.toml
+        understudy study results zita.toml -o answers.jsonl
+    """
+
+
+@contextmanager
+def opened_study(path: Path, store: str | None, name: str | None) -> Iterator[tuple[StudyStore, StoredStudy]]:
+    """The database and the study in it, which must have been opened there before."""
+    from understudy.studies.opening import study_name
+    from understudy.studies.store import open_study_store
+
+    location = location_of(path, store)
+    if "://" not in location and not Path(location).exists():
+        raise InputError(f"is not there: open the study first with `understudy study serve {path}`", location)
+    with open_study_store(location) as opened:
+        yield opened, opened.study(name or study_name(path))
+
+
+def location_of(path: Path, store: str | None) -> str:
+    return store or str(path.parent / "studies.db")
+
+
+@study.command(short_help="Write the file of a new study.")
+@click.argument("kind", metavar="KIND")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE.toml")
+@force_option
+def new(kind: str, output: Path, force: bool) -> None:
+    """Write the file of a new study, with every key it may have, for you to edit.
+
+    \b
+    KIND is one of
+        personas     writes a persona                      revise      rewrites one in other words
+        chat         talks with a person or an agent       rate        rates a chat
+        criteria     rates a reply in its scene            likely      says whether a character would say a line
+        annotate     notes scenes, attributes and ties     candidates  picks replies that would do
+        guess        names the masked speakers             prefer      chooses between two agents' replies
+    """
+    from understudy.storyfile.toml_file import replace_text
+    from understudy.studies.kinds import kind_of
+
+    template = kind_of(kind).template
+    existing_refused(output, force)
+    replace_text(output, template)
+    click.echo(f"Wrote {output}: edit it, try it with `understudy study simulate {output}`, then serve it.")
+
+
+@study.command(short_help="Make links for participants.")
+@study_argument
+@click.option("-n", "--links", type=click.IntRange(1, 10_000), required=True, metavar="N", help="How many.")
+@click.option("--address", metavar="URL", default="http://127.0.0.1:7860", show_default=True, help="Of the server.")
+@store_option
+@name_option
+@json_option
+def invite(path: Path, links: int, address: str, store: str | None, name: str | None, as_json: bool) -> None:
+    """Make links for participants, one each. They are shown once: only their hashes are stored.
+
+    \b
+    Example:
+        understudy study invite zita.toml --links 20 --address https://studies.example.org
+    """
+    from understudy.studies.opening import open_study
+    from understudy.studies.store import open_study_store
+
+    with open_study_store(location_of(path, store)) as opened:
+        with watching() as progress:
+            stored = open_study(opened, path, name, progress)
+        made = [link_to(address, token) for token in opened.invite(stored.name, links)]
+    if as_json:
+        print_json({"study": stored.name, "links": made})
+    else:
+        click.echo("\n".join(made))
+
+
+def link_to(address: str, token: str) -> str:
+    return f"{address.rstrip('/')}/take/{token}"
+
+
+@study.command(short_help="Show how far a study is.")
+@study_argument
+@store_option
+@name_option
+@json_option
+def status(path: Path, store: str | None, name: str | None, as_json: bool) -> None:
+    """Show how far a study is: answers, pace, people and comments; never who wrote what."""
+    from understudy.studies.status import status_of
+
+    with opened_study(path, store, name) as (opened, stored):
+        state = status_of(opened, stored)
+        events = opened.events(stored.id)
+    if as_json:
+        log = [{"happened": event.happened, "what": event.what} for event in events]
+        print_json({**state.document(), "log": log})
+        return
+    out = screen()
+    out.print(heading(f"{clean(state.title)} ({state.kind})"))
+    share = min(1.0, state.answers / state.wanted) if state.wanted else 0.0
+    drawn = bar(share, BAR, ascii_only=not shows_letters())
+    out.print(f"  {drawn} {state.answers} of {state.wanted} answers; {state.complete} of {state.items} items complete")
+    if state.seconds is not None:
+        out.print(f"  {state.seconds:.0f} s an answer (median)")
+    if state.closed:
+        out.print(f"  closed since {state.closed}")
+    columns: list[Column] = ["person", "state", ("answers", RIGHT), ("failed checks", RIGHT), "last seen"]
+    people = [
+        (person.code, person.state, str(person.answered), str(person.failed_checks), person.last_seen or "")
+        for person in state.people
+    ]
+    if people:
+        print_table(out, columns, people)
+    for item, comment in state.comments[:SHOWN_COMMENTS]:
+        out.print(f"  {clean(item)}: {clean(comment)}")
+
+
+@study.command(short_help="End a person's link, or close a study.")
+@study_argument
+@click.option("--person", "codes", metavar="CODE", multiple=True, help="End the link of p7, say; may be repeated.")
+@click.option("--close", "closing", is_flag=True, help="Close the study: nothing is given out or taken any more.")
+@click.option("--reopen", is_flag=True, help="Open a closed study again.")
+@store_option
+@name_option
+def end(
+    path: Path, codes: tuple[str, ...], closing: bool, reopen: bool, store: str | None, name: str | None
+) -> None:  # fmt: skip
+    """End a person's link, or close a study. What was answered stays."""
+    if not codes and closing == reopen:
+        raise click.UsageError("say what to end: --person CODE, --close or --reopen")
+    with opened_study(path, store, name) as (opened, stored):
+        for code in codes:
+            opened.end(stored.name, code)
+            click.echo(f"The link of {code} is ended.")
+        if closing or reopen:
+            opened.close_study(stored.name, is_closed=closing)
+            click.echo(f"'{stored.name}' is {'closed' if closing else 'open again'}.")

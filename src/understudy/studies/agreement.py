@@ -1,0 +1,169 @@
+"""How far the people of a study agree: by question, item, person and pair, with what the kind reports of its own.
+
+Scales are ordinal and choices nominal; written answers have no agreement of this sort. Attention checks are left out,
+and so are, on demand, the people who failed one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_uppercase
+from typing import Any
+
+from understudy.metrics.agreement import agreement_rows
+from understudy.metrics.disagreement import item_disagreement, pairwise_agreement, person_agreement
+from understudy.metrics.ratings import Rating, RatingTable, Scale, rating_tables
+from understudy.metrics.sample_size import people_needed, variance_components
+from understudy.studies.item import Question
+from understudy.studies.kind import GivenAnswer
+from understudy.studies.kinds import kind_of
+from understudy.studies.study import Study
+
+__all__ = ["Agreement", "agreement_of", "answers_that_count", "failed_checks", "tables_of"]
+
+MOST_ITEMS = 10
+RESAMPLES_SHOWN = 1000
+AGENT_KEYS = ("agent", "against", "speaker")
+"""Keys of rows whose value says who wrote what was judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Rows as benches have them, and what to look at again."""
+
+    rows: list[dict[str, Any]]
+    figures: list[dict[str, Any]]
+    """The kind's own."""
+    people: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    items: list[dict[str, Any]]
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows + self.figures,
+            "people": self.people,
+            "pairs": self.pairs,
+            "items": self.items,
+        }
+
+
+def failed_checks(given: Iterable[GivenAnswer]) -> dict[str, int]:
+    """Person -> how many attention checks they answered otherwise than asked."""
+    failed: dict[str, int] = {}
+    for each in given:
+        if each.item.expected is not None:
+            is_failed = any(each.answer.get(name) != value for name, value in each.item.expected.items())
+            failed[each.person] = failed.get(each.person, 0) + is_failed
+    return failed
+
+
+def answers_that_count(given: Sequence[GivenAnswer], attentive_only: bool = False) -> list[GivenAnswer]:
+    """All but the attention checks; on demand without the people who failed one."""
+    failed = failed_checks(given) if attentive_only else {}
+    return [each for each in given if not each.item.is_check and not failed.get(each.person)]
+
+
+def tables_of(given: Sequence[GivenAnswer]) -> dict[str, RatingTable]:
+    """The answers to each question that is a scale or a choice."""
+    ratings, scales = [], dict[str, Scale]()
+    for each in given:
+        for question in each.item.questions:
+            if question.type in ("scale", "choice"):
+                scales.setdefault(question.name, _scale(question, given))
+                ratings.append(Rating(each.item.name, each.person, question.name, each.answer.get(question.name)))
+    return rating_tables(ratings, scales)
+
+
+def agreement_of(
+    study: Study,
+    given: Sequence[GivenAnswer],
+    attentive_only: bool = False,
+    unblinded: bool = False,
+    width: float = 0.1,
+) -> Agreement:
+    """Agents stand under letters unless `unblinded`. `width` is that of the interval for which people are counted, as a
+    share of the scale."""
+    counted = answers_that_count(given, attentive_only)
+    tables = tables_of(counted)
+    groups = {each.item.name: each.item.name.partition(".")[0] for each in counted}
+    kind = kind_of(study.kind)
+    figures = kind.figures(study, counted) if kind.figures is not None and counted else []
+    return Agreement(
+        agreement_rows(tables, groups, study.seed, RESAMPLES_SHOWN) + _people_needed(tables, width),
+        figures if unblinded else _blinded(figures, study.seed),
+        [
+            {"question": question, "person": person, **estimate.row()}
+            for question, table in tables.items()
+            for person, estimate in person_agreement(table, study.seed, RESAMPLES_SHOWN).items()
+        ],
+        [
+            {"question": question, "people": [first, second], "agreement": value, "items": shared}
+            for question, table in tables.items()
+            for first, second, value, shared in pairwise_agreement(table).pairs()
+        ],
+        [
+            {"question": question, "item": score.name, "disagreement": score.value, "answers": score.reason}
+            for question, table in tables.items()
+            for score in item_disagreement(table)[:MOST_ITEMS]
+            if score.value
+        ],
+    )
+
+
+def _blinded(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
+    """Rows with letters for the agents they are about, and without the paper's figures, which would tell them."""
+    names = sorted({row[key] for row in rows for key in AGENT_KEYS if isinstance(row.get(key), str)})
+    random.Random(f"{seed} letters").shuffle(names)  # noqa: S311
+    letters = {name: f"agent {_letters(number)}" for number, name in enumerate(names)}
+    return [
+        {
+            key: letters.get(value, value) if key in AGENT_KEYS else None if key == "paper" and names else value
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def _letters(number: int) -> str:
+    """A, B, ..., Z, AA, AB, ..."""
+    head, last = divmod(number, len(ascii_uppercase))
+    return (_letters(head - 1) if head else "") + ascii_uppercase[last]
+
+
+def _scale(question: Question, given: Sequence[GivenAnswer]) -> Scale:
+    keys = [option.key for option in question.options]
+    if question.type == "scale":
+        return Scale("ordinal", tuple(sorted(int(key) for key in keys)))
+    # Items may have options of their own (the speakers of a scene): the scale has those of all of them.
+    others = [
+        option.key
+        for each in given
+        for other in each.item.questions
+        if other.name == question.name
+        for option in other.options
+    ]
+    return Scale("nominal", tuple(dict.fromkeys([*keys, *others])))
+
+
+def _people_needed(tables: dict[str, RatingTable], width: float) -> list[dict[str, Any]]:
+    """How many people an item needs for a mean (of two choices: a share) whose 95% interval is `width` of the scale."""
+    rows = []
+    for question, table in tables.items():
+        measured = _as_numbers(table)
+        if measured is None or len(table.items) < 2 or len(table.people) < 2:
+            continue
+        values = [float(value) for value in measured.scale.values]
+        wanted = (max(values) - min(values)) * width
+        score = people_needed(variance_components(measured), len(table.items), wanted)
+        row = {"question": question, "metric": "people_needed", "value": score.value, "low": None, "high": None}
+        rows.append({**row, "n": len(table.items), "paper": None, "width": wanted, "reason": score.reason})
+    return rows
+
+
+def _as_numbers(table: RatingTable) -> RatingTable | None:
+    """A table whose answers have a mean; of two choices the share of the second."""
+    if table.scale.level == "ordinal":
+        return table
+    return replace(table, scale=Scale("interval", (0.0, 1.0))) if len(table.scale.values) == 2 else None

@@ -1,0 +1,69 @@
+"""Answers as files, which other programs read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from studies.studies import items, study
+from understudy.errors import InputError
+from understudy.studies.item import Item, Option, Question
+from understudy.studies.kind import GivenAnswer
+from understudy.studies.results import format_for, write_results
+from understudy.studies.store import StoredStudy
+
+STORED = StoredStudy(1, "first", study(), None)
+SCALE = Question("fluency", "scale", "How fluent?", tuple(Option(str(n), "") for n in range(1, 6)))
+TEXT = Question("own", "text", "What would you say?")
+ITEM = Item("line 9", items(1)[0].blocks, (SCALE, TEXT), {"agent": "tfidf"})
+
+
+def answers() -> list[GivenAnswer]:
+    first = GivenAnswer(items(1)[0], "p1", {"likely": "likely"}, "hm, =1", 4.5, "2026-01-01T07:00:00.000Z")
+    return [first, GivenAnswer(ITEM, "p2", {"fluency": 4, "own": "=SUM(A1)"}, "", 2.0, "2026-01-01T08:00:00.000Z")]
+
+
+def test_json_lines_are_blind_unless_unblinded(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    write_results(path, "jsonl", STORED, answers())
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(row["item"], row["person"], row["answer"]) for row in rows] == [
+        ("line 1", "p1", {"likely": "likely"}),
+        ("line 9", "p2", {"fluency": 4, "own": "=SUM(A1)"}),
+    ]
+    assert "tfidf" not in path.read_text()
+    write_results(path, "jsonl", STORED, answers(), unblinded=True)
+    assert json.loads(path.read_text().splitlines()[1])["hidden"] == {"agent": "tfidf"}
+
+
+def test_a_table_has_a_column_a_question_and_no_formulas(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    write_results(path, "csv", STORED, answers())
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["likely"], row["fluency"], row["own"]) for row in rows] == [
+        ("likely", "", ""),
+        ("", "4", "'=SUM(A1)"),
+    ]
+
+
+def test_label_studio_tasks_have_their_annotations(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    write_results(path, "label-studio", STORED, answers())
+    first, second = json.loads(path.read_text())
+    assert first["data"]["text"].endswith("Zita: words 1")
+    assert first["annotations"][0]["result"] == [
+        {"from_name": "likely", "to_name": "text", "type": "choices", "value": {"choices": ["likely"]}}
+    ]
+    assert second["annotations"][0]["result"][0]["value"] == {"rating": 4}
+    assert second["annotations"][0]["lead_time"] == 2.0
+
+
+def test_the_format_follows_the_ending_or_is_named() -> None:
+    assert format_for(Path("a.csv"), None, "likely") == "csv"
+    assert format_for(Path("a"), "voice", "likely") == "voice"
+    with pytest.raises(InputError, match="--format"):
+        format_for(Path("a.txt"), None, "likely")
