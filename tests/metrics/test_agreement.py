@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rated import FLEISS, KRIPPENDORFF, Answers, answers, bounds, counted, table
+from understudy.errors import InputError
 from understudy.metrics.agreement import agreement_rows, cohen_kappa, fleiss_kappa, kappa_interval, krippendorff_alpha
 from understudy.metrics.estimates import Estimate
 from understudy.metrics.ratings import Level, RatingTable, Scale
@@ -65,6 +66,17 @@ def test_cohens_kappa_of_his_own_table() -> None:
     _, low, high = bounds(estimate)
     # the standard error that he gives, sqrt(.70 * .30 / 200) / (1 - .41)
     assert high - low == pytest.approx(2 * 1.96 * math.sqrt(0.7 * 0.3 / 200) / 0.59, rel=0.1)
+
+
+@given(answers)
+def test_cohens_kappa_is_the_same_from_both_sides(rows: Answers) -> None:
+    ahead, back = (cohen_kappa(table(rows), *pair, resamples=1).value for pair in (("p0", "p2"), ("p2", "p0")))
+    assert back == (None if ahead is None else pytest.approx(ahead))
+
+
+def test_kappa_is_of_people_who_answered() -> None:
+    with pytest.raises(InputError, match="nobody called 'Zoe' answered 'q'"):
+        cohen_kappa(table([[1, 2]]), "p0", "Zoe")
 
 
 def by_pairs(rows: Answers, level: Level) -> float:

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -70,3 +75,12 @@ def test_without_agreement_there_is_a_reason_for_each() -> None:
     assert item_disagreement(table([[None, None]]))[0].reason == "nobody has answered"
     alone = person_agreement(table([[1, 2, None], [None, None, 3]], "ordinal"))
     assert (alone["p2"].value, alone["p2"].reason) == (None, "shares no item with anybody")
+
+
+def test_the_example_of_the_docs_prints_what_it_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    section = page[page.index("## Agreement between people") :]
+    shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", section, re.DOTALL)
+    assert shown is not None
+    done = subprocess.run([sys.executable, "-W", "error", "-c", shown[1]], capture_output=True, text=True)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", shown[2])

@@ -22,6 +22,7 @@ from understudy.metrics.statistics import (
     spearman_interval,
     spearman_p,
     spearman_p_values,
+    totals_interval,
     wilson,
 )
 
@@ -112,6 +113,14 @@ def test_items_that_always_agree_with_their_group_are_not_counted_as_many() -> N
     assert interval(tenfold, groups) == pytest.approx(interval(once), abs=1e-9)
     alone = interval(tenfold)
     assert alone.high - alone.low < 0.5 * (interval(once).high - interval(once).low)
+
+
+def test_resamples_without_a_value_are_left_out() -> None:
+    """One item in three has a denominator: a resample without it (8 of 27) has no ratio, all others have 2."""
+    columns = [[2.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+    with np.errstate(invalid="ignore"):
+        result = totals_interval(columns, lambda totals: totals[..., 0] / totals[..., 1])
+    assert result == (2.0, 2.0, 2.0)
 
 
 def test_a_mean_of_nothing_is_refused() -> None:

@@ -22,16 +22,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from understudy.metrics.human_ratings import HPD_CRITERIA, HPD_RATINGS
+
 __all__ = [
     "CONDITIONS",
-    "HPD_HUMAN",
     "HPD_SIZE",
     "PAPER_HPD",
     "PAPER_IS",
     "PAPER_RECALL",
     "PAPER_SCORERS",
     "PEOPLE",
-    "PERSONA_DETECTION",
     "add_paper",
     "hpd_generation_figure",
     "hpd_paper_rows",
@@ -100,15 +100,6 @@ PROFILE_ERRORS_BY_LENGTH = {
     "model -> model": (0.81, 0.58, 0.48, 0.47, 0.45, 0.44, 0.43, 0.43),
 }
 """Of the Key-Value Profile Memory's chats, by the number of utterances heard, 1 to 8."""
-
-PERSONA_DETECTION = {
-    "human": 0.95,
-    "Seq2Seq": 0.51,
-    "Profile Memory": 0.72,
-    "KV Memory": 0.59,
-    "KV Profile Memory": 0.81,
-}
-"""How often a person who had chatted with it told its profile from another one."""
 
 
 def profile_error(direction: str, unit: str, length: int | None = None, with_profile: bool = True) -> float | None:
@@ -330,14 +321,6 @@ HPD_GENERATION: Mapping[str, Mapping[str, float]] = {
 HPD_GIVEN = {"GPT-2": "scene", "Ori-BOB": "dialogue", "Per-BOB": "dialogue+relations", "Dialog-GPT": "dialogue"}
 """What the paper's models read; GPT-2 the scene and 'Harry says:'."""
 
-HUMAN = ("fluency", "relevance_scene", "relevance_attributes", "relevance_relations")
-HPD_HUMAN: Mapping[str, tuple[float, ...]] = {
-    "GPT-2": (3.34, 1.68, 1.9, 1.5),
-    "Ori-BOB": (4.01, 1.93, 1.78, 1.9),
-    "Per-BOB": (4.2, 2.01, 2.16, 2.15),
-    "Dialog-GPT": (4.27, 2.38, 2.5, 2.04),
-}
-"""What people gave, from 1 to 5, in the order of HUMAN."""
 CHATGPT = (0.98, 0.86, 0.80, 0.62)
 """The share of 50 replies that people found fluent, and consistent with scene, attributes and relations."""
 
@@ -380,8 +363,8 @@ def hpd_paper_rows() -> list[Row]:
     ]
     printed += [
         (model, HPD_GIVEN[model], metric, value)
-        for model, values in HPD_HUMAN.items()
-        for metric, value in zip(HUMAN, values)
+        for model, values in HPD_RATINGS.items()
+        for metric, value in zip(HPD_CRITERIA, values)
     ]
     printed += [("ChatGPT", "dialogue+scene+attributes+relations", f"consistent_{name}", value)
              for name, value in zip(("fluency", "scene", "attributes", "relations"), CHATGPT)]  # fmt: skip

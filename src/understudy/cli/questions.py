@@ -77,8 +77,8 @@ def questions(
         understudy questions demo -o zita.json --as Zita --until 2.3
         understudy questions my-story/ -o set.json --agents encoder,llm
     """
+    from understudy.agents.reply_lines import characters_asked, reply_lines, sampled
     from understudy.bench.hpd.questions import write_questions
-    from understudy.bench.hpd.reply_lines import characters_asked, reply_lines, sampled
 
     existing_refused(output, force, sources_of(story)[0])
     if not output.absolute().parent.is_dir():

@@ -56,12 +56,13 @@ def results(
         understudy study results zita.toml -o judged/ --format voice
     """
     from understudy.studies.agreement import failed_checks
+    from understudy.studies.answers import answers_of
     from understudy.studies.results import format_for, write_results
 
     existing_refused(output, force or output.is_dir())
     with opened_study(path, store, name) as (opened, stored):
         chosen = format_for(output, format_name, stored.study.kind)
-        given = opened.given(stored.id)
+        given = answers_of(opened, stored)
         if attentive:
             failed = failed_checks(given)
             given = [each for each in given if not failed.get(each.person)]
@@ -88,11 +89,12 @@ def agree(
     disagrees with whom; items to look at again; and what the kind reports of its own, with agents under letters.
     """
     from understudy.studies.agreement import agreement_of
+    from understudy.studies.answers import answers_of
 
     with opened_study(path, store, name) as (opened, stored):
         if unblind:
             opened.log_unblinding(stored, by or getpass.getuser())
-        agreement = agreement_of(stored.study, opened.given(stored.id), attentive, unblind, width)
+        agreement = agreement_of(stored.study, answers_of(opened, stored), attentive, unblind, width)
     document = {"study": stored.name, **agreement.document()}
     if as_json:
         print_json(document)
@@ -117,6 +119,7 @@ def simulate(path: Path, people: int, skill: float, width: float, as_json: bool)
     from tempfile import TemporaryDirectory
 
     from understudy.studies.agreement import agreement_of
+    from understudy.studies.answers import answers_of
     from understudy.studies.crowd import simulate_crowd
     from understudy.studies.opening import make_items, study_name
     from understudy.studies.status import status_of
@@ -128,7 +131,7 @@ def simulate(path: Path, people: int, skill: float, width: float, as_json: bool)
         simulate_crowd(store, study_name(path), loaded, make_items(loaded, progress), people, skill, progress)
         stored = store.study(study_name(path))
         state = status_of(store, stored)
-        agreement = agreement_of(loaded, store.given(stored.id), width=width)
+        agreement = agreement_of(loaded, answers_of(store, stored), width=width)
     document: dict[str, Any] = {
         "study": stored.name, "people": people, "skill": skill, "answers": state.answers, "wanted": state.wanted,
         "items": state.items, "complete": state.complete, "rows": agreement.rows + agreement.figures,

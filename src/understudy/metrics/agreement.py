@@ -30,7 +30,8 @@ generalisation; alpha, in which each answer counts alike, is then the better cho
 
 **Cohen's kappa** is for two people: see `statistics.cohens_kappa`.
 
-Intervals are bootstraps over items, or over groups of items (replies of one dialogue) where those are named.
+Intervals are bootstraps over items, or over groups of items (replies of one dialogue) where those are named; an item
+without a group stands alone.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from understudy.errors import InputError
 from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.estimates import Estimate
 from understudy.metrics.ratings import MISSING, RatingTable, Scale
@@ -110,16 +112,20 @@ def cohen_kappa(
 ) -> Estimate:
     """Of two people of the table, over the items that both have answered; answers as names."""
     name = "cohen_kappa"
+    for person in (first, second):
+        if person not in table.people:
+            raise InputError(f"nobody called '{person}' answered '{table.question}': name two of those who did")
     a, b = (table.codes[:, table.people.index(person)] for person in (first, second))
     both = np.flatnonzero((a != MISSING) & (b != MISSING))
+    items = [table.items[index] for index in both]
     if not len(both):
         return Estimate.missing(name, 0, f"no item was answered by both {first} and {second}")
     used, cells = np.unique(np.stack([a[both], b[both]]), return_inverse=True)
     pairs = np.zeros((len(both), len(used), len(used)))
     pairs[np.arange(len(both)), *cells.reshape(2, -1)] = 1.0
-    own_groups = None if groups is None else [groups[table.items[index]] for index in both]
+    own_groups = None if groups is None else [groups.get(item, item) for item in items]
     figure = kappa_interval(pairs, own_groups, seed, resamples)
-    if len(set(own_groups or both)) < 2:
+    if len(set(own_groups or items)) < 2:
         figure = Interval(figure.value, math.nan, math.nan)
     return Estimate.of(name, figure, len(both), "both gave one and the same answer throughout")
 
@@ -239,6 +245,7 @@ def _positions(marginals: Reals, scale: Scale) -> Reals:
 
 
 def _ratio_differences(values: Sequence[str | float]) -> Reals:
+    """Every answer against every other: meant for scales of some thousand answers at most."""
     numbers = np.array(values, dtype=np.float64)
     sums = numbers[:, None] + numbers[None]
     differences: Reals = (numbers[:, None] - numbers[None]) / np.where(sums > 0, sums, 1.0)
@@ -254,7 +261,7 @@ def _estimate(
     resamples: int,
 ) -> Estimate:
     value = float(statistic(np.ones((1, len(items))))[0])
-    own_groups = list(items) if groups is None else [groups[item] for item in items]
+    own_groups = list(items) if groups is None else [groups.get(item, item) for item in items]
     if len(set(own_groups)) < 2:
         return Estimate(name, value, None, None, len(items))
     return Estimate.of(

@@ -75,7 +75,7 @@ def correlations_with_people(
         for key, values in measures.items()
     }
     scores = np.array(list(means.values()), dtype=np.float64)
-    own_groups = None if groups is None else [groups[item] for item in means]
+    own_groups = None if groups is None else [groups.get(item, item) for item in means]
     return correlations(columns, scores, own_groups, seed, shuffles, fewest)
 
 

@@ -22,7 +22,7 @@ from understudy.dialogue import Score
 from understudy.lexical.rows import Reals
 from understudy.metrics.agreement import expected_disagreement, no_agreement, squared_differences
 from understudy.metrics.estimates import Estimate
-from understudy.metrics.ratings import MISSING, RatingTable
+from understudy.metrics.ratings import MISSING, Answered, RatingTable
 from understudy.metrics.statistics import RESAMPLES, Interval, interval
 
 __all__ = ["PairwiseAgreement", "item_disagreement", "pairwise_agreement", "person_agreement"]
@@ -58,7 +58,7 @@ def item_disagreement(table: RatingTable) -> list[Score]:
     answered = table.codes != MISSING
     scores = []
     for index, (item, counts) in enumerate(zip(table.items, table.counts)):
-        given = ", ".join(f"{value}: {int(count)}" for value, count in zip(table.scale.values, counts) if count)
+        given = ", ".join(f"{_shown(value)}: {count:g}" for value, count in zip(table.scale.values, counts) if count)
         if nothing or answered[index].sum() < 2:
             scores.append(Score(item, None, nothing or "fewer than two people have answered"))
         else:
@@ -88,6 +88,10 @@ def pairwise_agreement(table: RatingTable) -> PairwiseAgreement:
     _, sums, shared = _taken_apart(table)
     agreement = np.where(shared > 0, 1 - sums / np.where(shared > 0, shared, 1.0), np.nan)
     return PairwiseAgreement(table.people, agreement, shared, no_agreement(table))
+
+
+def _shown(value: Answered) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _taken_apart(table: RatingTable) -> tuple[Reals, Reals, Reals]:

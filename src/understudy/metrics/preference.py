@@ -11,8 +11,8 @@ This iteration (Newman 2023) ends where the MM algorithm does (Zermelo 1929, Hun
 
     s_i <- (sum over j of w_ij) / (sum over j of (w_ij + w_ji) / (s_i + s_j))
 
-after far fewer steps where wins are one-sided: 59 instead of 14,679 for seven agents in a chain, each of which beats the
-next 20 times.
+after far fewer steps where wins are one-sided: 59 instead of 14,679 for seven agents in a chain, each of which beats
+the next 20 times.
 
 A tie is half a win for each. **Strengths are finite only where wins lead from every agent to every other** (Ford 1957):
 somebody who always won would be infinitely strong. So each two agents that were compared are given `prior` comparisons

@@ -152,7 +152,7 @@ def _people_needed(tables: dict[str, RatingTable], width: float) -> list[dict[st
     rows = []
     for question, table in tables.items():
         measured = _as_numbers(table)
-        if measured is None or len(table.items) < 2 or len(table.people) < 2:
+        if measured is None or len(table.items) < 2 or table.counts.sum(axis=1).max() < 2:
             continue
         values = [float(value) for value in measured.scale.values]
         wanted = (max(values) - min(values)) * width

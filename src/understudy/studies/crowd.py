@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from understudy.progress import Progress, ignore_progress
+from understudy.studies.chatting import chat_view, say
 from understudy.studies.item import Item
 from understudy.studies.kinds import kind_of
-from understudy.studies.participation import View, give_answer, give_consent, view
+from understudy.studies.participation import give_answer, give_consent, view
 from understudy.studies.store import StudyStore
 from understudy.studies.study import Study
 
 __all__ = ["simulate_crowd"]
+
+SAID = ("Hello, how are you?", "That sounds nice.", "What do you do all day?", "I have never tried.", "Tell me more.")
+MOST_WAITS = 50
+"""Times that a made-up person looks for a partner's message in vain before they leave: nobody else is there."""
 
 
 def simulate_crowd(
@@ -30,27 +36,54 @@ def simulate_crowd(
 ) -> None:
     """Open the study in an empty store and let `people` of one skill answer it."""
     store.add_study(name, study, items)
-    kind = kind_of(study.kind)
-    for number, token in enumerate(store.invite(name, people)):
-        progress("People", number, people)
-        rng = random.Random(f"{study.seed} {number}")  # noqa: S311
-        shown = give_consent(store, token, dict.fromkeys(study.ask, "made up"))
-        while shown.item is not None:
-            answer = _answer(shown, skill, rng) if shown.item.is_check else kind.simulate(shown.item, skill, rng)
-            assert shown.assignment is not None
-            give_answer(store, token, shown.assignment, answer, seconds=rng.uniform(5, 60))
-            shown = view(store, token)
-    progress("People", people, people)
+    tokens = store.invite(name, people)
+    for token in tokens:
+        give_consent(store, token, dict.fromkeys(study.ask, "made up"))
+    crowd = [_MadeUp(store, study, token, skill, f"{study.seed} {number}") for number, token in enumerate(tokens)]
+    left = list(crowd)
+    while left:  # in turns, since those of a chat wait for each other
+        left = [person for person in left if person.step()]
+        progress("People", people - len(left), people)
 
 
-def _answer(shown: View, skill: float, rng: random.Random) -> dict[str, object]:
-    """To an attention check: as asked, or anything."""
-    assert shown.item is not None
-    assert shown.item.expected is not None
-    if rng.random() < skill:
-        return dict(shown.item.expected)
+class _MadeUp:
+    """One made-up participant."""
+
+    def __init__(self, store: StudyStore, study: Study, token: str, skill: float, seed: str) -> None:
+        self._store, self._token, self._skill = store, token, skill
+        self._kind = kind_of(study.kind)
+        self._rng = random.Random(seed)  # noqa: S311
+        self._waits = 0
+
+    def step(self) -> bool:
+        """Do one thing; False where nothing is left to do."""
+        shown = view(self._store, self._token)
+        if shown.state == "chat":
+            return self._talk()
+        if shown.item is None or shown.assignment is None:
+            return False
+        simulate = _to_check if shown.item.is_check else self._kind.simulate
+        answer = simulate(shown.item, self._skill, self._rng)
+        give_answer(self._store, self._token, shown.assignment, answer, seconds=self._rng.uniform(5, 60))
+        return True
+
+    def _talk(self) -> bool:
+        chat = chat_view(self._store, self._token)
+        if chat.item is None:
+            return False
+        self._waits = self._waits + 1 if chat.turn != "mine" else 0
+        if chat.turn == "mine":
+            text = self._rng.choice(SAID)
+            say(self._store, self._token, text, f"{len(chat.messages)}")
+        return self._waits < MOST_WAITS
+
+
+def _to_check(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+    """The answer to an attention check: as asked, or anything."""
+    if item.expected is not None and rng.random() < skill:
+        return dict(item.expected)
     return {
         question.name: int(chosen.key) if question.type == "scale" else chosen.key
-        for question in shown.item.questions
+        for question in item.questions
         for chosen in [rng.choice(question.options)]
     }

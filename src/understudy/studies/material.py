@@ -1,4 +1,4 @@
-"""What items are made of: stories and agents that a study's [material] names."""
+"""What items are made of: stories, personas and agents that a study's [material] names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from understudy.dialogue import Agent
-from understudy.errors import AgentError
+from understudy.errors import AgentError, InputError
 from understudy.readers import read
+from understudy.readers.persona_records import read_persona_records
 from understudy.storyfile import Story
 from understudy.studies.study import Study
 
-__all__ = ["load_agents", "open_story"]
+__all__ = ["load_agents", "open_story", "personas_of"]
 
 
 def open_story(study: Study, key: str = "story") -> Story:
@@ -19,6 +20,25 @@ def open_story(study: Study, key: str = "story") -> Story:
     name = study.text(key)
     path = study.folder / Path(name).expanduser()
     return read(path if path.exists() else name)
+
+
+def personas_of(study: Study) -> list[tuple[str, ...]]:
+    """The personas that the material names, each once: those of a file, or the profiles of a story's cast."""
+    if ("story" in study.material) == ("personas" in study.material):
+        raise InputError(
+            f"a `{study.kind}` study takes either `story` or `personas` under [material]: name one of them"
+        )
+    if "personas" in study.material:
+        path = study.path("personas")
+        personas = [record.sentences for record in read_persona_records(path)]
+        if not personas:
+            raise InputError("holds no persona: write one on each line", path)
+    else:
+        story = open_story(study)
+        personas = [member.character.profile for member in story.cast() if member.character.profile]
+        if not personas:
+            raise InputError(f"nobody in '{story.title}' has a profile: name a story with profiles in its cast")
+    return list(dict.fromkeys(personas))
 
 
 def load_agents(names: Sequence[str], story: Story | None = None) -> dict[str, Agent]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
 from understudy.studies.assignment import Assignment, Completion, assign_next, progress_of
+from understudy.studies.chatting import asked_after, finished_chat
 from understudy.studies.checking import answer_problems, shaped
 from understudy.studies.item import Item, Problem
 from understudy.studies.kind import Kind
@@ -157,7 +158,7 @@ def _view(store: StudyStore, person: Person) -> View:
         return View(stored, CONSENT, progress)
     store.database.rows("UPDATE people SET seen = ? WHERE id = ?", (now(), person.id))
     if kind_of(stored.study.kind).is_live:
-        return View(stored, CHAT, progress)
+        return _view_of_chat(store, stored, person, progress)
     assignment = assign_next(store, stored, person)
     if assignment is None:
         return View(stored, DONE, progress, can_undo)
@@ -166,9 +167,22 @@ def _view(store: StudyStore, person: Person) -> View:
     return View(stored, ITEM, progress, can_undo, assignment.id, item, draft)
 
 
+def _view_of_chat(store: StudyStore, stored: StoredStudy, person: Person, progress: Completion) -> View:
+    """The chat page, or what is asked after a chat that is over."""
+    if (finished := finished_chat(store, person)) is None:
+        state = DONE if progress.answered >= stored.study.items_per_person else CHAT
+        return View(stored, state, progress)
+    assignment, chat = finished
+    item = asked_after(store.item(assignment.item), chat)
+    return View(stored, ITEM, progress, False, assignment.id, _in_order(item, stored, person))
+
+
 def _shown_to(store: StudyStore, stored: StoredStudy, person: Person, assignment: Assignment) -> Item:
     """An item with earlier answers laid in, and its options in the person's order."""
-    item = _prepared(store, stored, assignment.item)
+    return _in_order(_prepared(store, stored, assignment.item), stored, person)
+
+
+def _in_order(item: Item, stored: StoredStudy, person: Person) -> Item:
     questions = []
     for question in item.questions:
         if question.is_shuffled:

@@ -87,6 +87,19 @@ class Study:
             raise self._wrong(key, f"a whole number of at least {least}", value)
         return value
 
+    def flag(self, key: str, default: bool = False) -> bool:
+        value = self.material.get(key, default)
+        if not isinstance(value, bool):
+            raise self._wrong(key, "true or false", value)
+        return value
+
+    def choice(self, key: str, options: tuple[str, ...]) -> str:
+        """One of several words, the first by default."""
+        value = self.text(key, options[0])
+        if value not in options:
+            raise self._wrong(key, f"one of {', '.join(options)}", value)
+        return value
+
     def path(self, key: str) -> Path:
         """A file or folder of the material, which must be there."""
         path = self.folder / Path(self.text(key)).expanduser()

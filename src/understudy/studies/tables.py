@@ -2,6 +2,9 @@
 
 A person is known by a code ('p7') and by the hash of their token. An assignment is an item given to a person; it is
 answered when `answered` is set, and an answer that was taken back stays as a draft until the item is answered again.
+A chat is an item with two seats. An agent sits where `agent` is set; whoever makes its reply holds the seat's `lease`,
+and another process may do so once that is old. What a person who withdraws had said goes with them.
+
 `events` is the log of what the one who runs a study did: links made and ended, answers unblinded, and by whom.
 """
 
@@ -42,6 +45,21 @@ def migrations(database: Database) -> tuple[Migration, ...]:
                 f"""CREATE TABLE events (
                     id {number}, study BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE, happened TEXT NOT NULL,
                     what TEXT NOT NULL)""",
+            ),
+        ),
+        (
+            "chats",
+            (
+                f"""CREATE TABLE seats (
+                    id {number}, item BIGINT NOT NULL REFERENCES items ON DELETE CASCADE, side BIGINT NOT NULL,
+                    person BIGINT REFERENCES people ON DELETE CASCADE, agent TEXT, joined TEXT NOT NULL,
+                    seen TEXT NOT NULL, lease TEXT, UNIQUE (item, side))""",
+                f"""CREATE TABLE messages (
+                    id {number}, item BIGINT NOT NULL REFERENCES items ON DELETE CASCADE, number BIGINT NOT NULL,
+                    side BIGINT NOT NULL, person BIGINT REFERENCES people ON DELETE CASCADE, text TEXT NOT NULL,
+                    sent TEXT NOT NULL, message_key TEXT NOT NULL, UNIQUE (item, number),
+                    UNIQUE (item, side, message_key))""",
+                "CREATE INDEX seats_of_person ON seats (person)",
             ),
         ),
     )

@@ -11,6 +11,7 @@ from judged import Clock
 from realdata import folder as real_data
 from understudy.agents import agent_named
 from understudy.agents.recall import Recall
+from understudy.agents.reply_lines import characters_asked, reply_lines, sampled
 from understudy.agents.writer import llm_agent
 from understudy.backends.scripted import ScriptedBackend
 from understudy.bench.compare import compare_runs
@@ -19,7 +20,6 @@ from understudy.bench.hpd.bench import bench_hpd
 from understudy.bench.hpd.features import Feature, TextFeatures
 from understudy.bench.hpd.own_text import OWN_TEXT
 from understudy.bench.hpd.questions import write_questions
-from understudy.bench.hpd.reply_lines import characters_asked, reply_lines, sampled
 from understudy.bench.hpd.sessions import GIVEN
 from understudy.bench.hpd.shared_words import SHARED_WORDS
 from understudy.bench.judged_agents import JudgedAgent

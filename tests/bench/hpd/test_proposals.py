@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.agents.reply_lines import StoryQuestion, question_at, reply_lines
 from understudy.bench.hpd.proposals import are_nearly_equal, negatives_of, propose, usable_proposals
-from understudy.bench.hpd.reply_lines import StoryQuestion, question_at, reply_lines
 from understudy.dialogue import DEFAULT_SAMPLING, Candidate, Draft, Reply, Sampling, Situation, Turn, Usage
 from understudy.readers import read
 

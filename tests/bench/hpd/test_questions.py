@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from understudy.agents.reply_lines import ReplyLine, characters_asked, reply_lines, sampled
 from understudy.bench.hpd.proposals import are_nearly_equal
 from understudy.bench.hpd.questions import write_questions
-from understudy.bench.hpd.reply_lines import ReplyLine, characters_asked, reply_lines, sampled
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import InputError
 from understudy.readers import examples, read

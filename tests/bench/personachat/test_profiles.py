@@ -17,7 +17,6 @@ from understudy.bench.personachat.scorers import (
     learn_links,
     resemblance_named,
     scorer_named,
-    stems,
 )
 from understudy.errors import InputError
 
@@ -108,12 +107,6 @@ def test_both_chairs_of_a_dialogue(data: Path) -> None:
     assert second.said == ("hello to you .", "and i bread .")
     assert (first.profile, first.partner) == (second.partner, second.profile)
     assert (first.letter, second.letter) == ("A", "B")
-
-
-def test_stems_meet() -> None:
-    for item, another in (("remodeling", "remodel"), ("hobbies", "hobby"), ("running", "run"), ("dog's", "dogs")):
-        assert stems(item) == stems(another)
-    assert stems("bus glass is") == ["bus", "glass", "is"]
 
 
 def test_links_are_learnt_from_pairs() -> None:

@@ -25,9 +25,9 @@ from understudy.bench.chats.combination import FOLDS, folds_of
 from understudy.bench.chats.measures import SIDES
 from understudy.bench.personachat.chairs import linked_profiles
 from understudy.bench.personachat.scorers import Matrix, Training, scorer_named
-from understudy.bench.published import PERSONA_DETECTION
 from understudy.lexical.logistic import fit_binary
 from understudy.lexical.rows import Reals
+from understudy.metrics.human_ratings import personachat_rating
 from understudy.metrics.statistics import Interval, auc_interval, interval
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.volunteers import BOT_SIDE, JudgedChat
@@ -123,7 +123,7 @@ def match_rows(
     groups = [chats[index].person for index in selected]
     what = {"chats": which, "told_from": "both"}
     rows = [_row({"scorer": PEOPLE, **what, "target": TRUE}, "accuracy", interval(people, groups, seed), len(selected))]
-    rows[0]["paper"] = PERSONA_DETECTION["KV Profile Memory"]
+    rows[0]["paper"] = personachat_rating("KV Profile Memory", "persona_detection")
     for (scorer, of), every in wins.items():
         shares = every[list(selected)]
         what = {"scorer": scorer, "chats": which, "told_from": of}

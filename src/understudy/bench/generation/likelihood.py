@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.generation.answer_log import AnswerLog, Record
+from understudy.bench.generation.answer_log import answer_log
 from understudy.bench.generation.rows import Figure, PaperFigure, Row, figure_row, no_paper
 from understudy.bench.items import groups_of
 from understudy.bench.judged_agents import JudgedAgent
@@ -30,6 +30,7 @@ from understudy.metrics.perplexity import SetLikelihood, delta_p_by_item, delta_
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import interval
 from understudy.progress import Progress, ignore_progress
+from understudy.record_log import Record
 
 __all__ = ["NO_LOG_PROBS", "CandidateLikelihoods", "likelihood_items", "likelihood_marks", "likelihood_rows"]
 
@@ -71,7 +72,7 @@ def likelihood_marks(
     agent = judged.agent
     if not isinstance(agent, LanguageModel):
         return None
-    log = AnswerLog(cache, "likelihood", judged, examples, data)
+    log = answer_log(cache, "likelihood", judged, examples, data)
     missing = [example for example in examples if example.name not in log.records]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]

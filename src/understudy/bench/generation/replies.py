@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from understudy.agents.writer import WriterAgent
-from understudy.bench.generation.answer_log import AnswerLog
+from understudy.bench.generation.answer_log import answer_log
 from understudy.bench.judged_agents import JudgedAgent
 from understudy.dialogue import Agent, BatchAgent, Example
 from understudy.errors import AgentError
@@ -50,7 +50,7 @@ def replies_of(
     agent = judged.agent
     if not isinstance(agent, Agent):
         return None
-    log = AnswerLog(cache, "replies", judged, examples, data)
+    log = answer_log(cache, "replies", judged, examples, data)
     missing = [example for example in examples if example.name not in log.records]
     failed: dict[str, str] = {}
     in_a_row, reason = 0, ""

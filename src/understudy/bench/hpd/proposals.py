@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from understudy.agents.bank import bank_lines, register_of
 from understudy.agents.passages import plain_line
-from understudy.bench.hpd.reply_lines import StoryQuestion
+from understudy.agents.reply_lines import StoryQuestion
 from understudy.dialogue import Agent, Drafter, Ranker, Sampling
 from understudy.metrics.overlap import unigram_f1
 from understudy.text import words

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy import __version__
+from understudy.agents.reply_lines import ReplyLine, StoryQuestion, question_at
 from understudy.bench.hpd.proposals import Proposal, negatives_of, propose, usable_proposals
-from understudy.bench.hpd.reply_lines import ReplyLine, StoryQuestion, question_at
 from understudy.errors import Dead, InputError, StoryError, Unborn
 from understudy.export.hpd import Positions, session_document
 from understudy.people.draft import story_fingerprint

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.bench.personachat.chairs import chairs_of, training_of
-from understudy.bench.personachat.scorers import Training, resemblance_named, stems
+from understudy.bench.personachat.scorers import Training, resemblance_named
 from understudy.errors import InputError
+from understudy.lexical.stems import stems
 from understudy.readers import reader_of
 from understudy.readers.personachat import READER as PERSONACHAT
 from understudy.readers.source import SourceFile

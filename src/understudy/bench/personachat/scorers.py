@@ -25,7 +25,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.agents import agent_named
 from understudy.errors import AgentError, InputError
 from understudy.lexical import TfIdf
-from understudy.text import words
+from understudy.lexical.stems import stems
 
 __all__ = [
     "SCORERS",
@@ -48,7 +47,6 @@ __all__ = [
     "resemblance_named",
     "scorer_named",
     "scorers_for",
-    "stems",
 ]
 
 Matrix = NDArray[np.float32]
@@ -61,8 +59,6 @@ TALKED_OF = 0.1
 SAME_STEM = 0.3
 ROUNDS = 5
 LEAST_LINK = 0.004
-ENDINGS = (("ies", 5, "y"), ("sses", 6, "ss"), ("ing", 6, ""), ("ed", 5, ""), ("es", 5, "e"), ("s", 4, ""))
-CLITICS = ("'s", "'re", "'ve", "'m", "'ll", "'d")
 NULL = ""  # what an utterance's words come from when they come from no word of the sentence
 
 BEST = "links+encoder"  # what words tell and what meaning tells, together
@@ -76,25 +72,6 @@ class Training:
     utterances: Sequence[str]
     sentences: Sequence[str]
     pairs: Sequence[tuple[str, str]] = ()
-
-
-def stems(text: str) -> list[str]:
-    return [_stem(word) for word in words(text)]
-
-
-@cache
-def _stem(word: str) -> str:
-    for clitic in CLITICS:
-        word = word.removesuffix(clitic)
-    for ending, least, instead in ENDINGS:
-        if word.endswith(ending) and len(word) >= least and not word.endswith(("ss", "us", "is")):
-            word = word.removesuffix(ending) + instead
-            break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lse":
-        word = word[:-1]  # 'running', 'run'
-    if len(word) > 3:
-        word = word.removesuffix("e")
-    return f"{word[:-1]}i" if len(word) > 3 and word.endswith("y") else word
 
 
 def by_words(sentences: Sequence[str], training: Training) -> Resemblance:

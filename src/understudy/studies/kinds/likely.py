@@ -1,7 +1,11 @@
 """Would this character say this? Several people judge each line.
 
-NoL (number of likelies) of a line is how many of its judges said 'likely'; the paper asked five. `--format voice`
-writes the folder that `bench voice --judge` reads.
+NoL (number of likelies) of a line is how many of its judges said 'likely'; the paper asked five. Lines come from a
+file, or are what agents reply to questions (`studies.questions`).
+
+`--format voice` writes the folder that `bench voice --judge` reads: a file of judged lines for each character and
+names.json, which says where the character's own lines are. Where the material names no `novel`, these are the story's,
+written beside them, so that the folder is its own `--data`.
 """
 
 from __future__ import annotations
@@ -13,12 +17,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from understudy.dialogue import Situation
 from understudy.errors import InputError
-from understudy.persona import persona_at
+from understudy.persona import Persona, persona_at
 from understudy.progress import Progress
+from understudy.storyfile import Story
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import open_story
+from understudy.studies.questions import OWN, QUESTION_KEYS, questions_of
+from understudy.studies.ratings import Row, mean_row, without_checks
+from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study
 
 __all__ = ["KIND", "number_of_likelies"]
@@ -31,6 +40,9 @@ QUESTION = Question(
     (Option(LIKELY, "Likely"), Option("unlikely", "Unlikely")),
 )
 SAMPLE_LINES = 10
+LINES_KEYS = ("story", "character", "at", "lines")
+SOMEBODY = "Somebody"
+NAMES = "names.json"
 TEMPLATE = """\
 kind = "likely"
 title = "Would Zita say this?"
@@ -49,6 +61,16 @@ story = "demo"              # a story file or folder, or demo
 character = "Zita"
 at = "end"                  # the moment of the story
 lines = "lines.txt"         # a line each, or: what was said to them<TAB>their reply
+# novel = "12.json"         # for `bench voice --data DIR`: the file of DIR that has the character's own lines
+#                             (default: the story's lines, written beside the results)
+# Or, instead of `character` and `lines`, what agents reply:
+# characters = ["Zita", "Benedek"]
+# questions = "probes.toml"   # or "story" (its own lines), messages.txt (a message a line)
+# agents = ["encoder", "tfidf"]
+# own = true                # the story's own replies are judged too (questions = "story")
+# limit = 30                # a sample of so many questions
+# turns = 2                 # questions = "story": at least so much was said before
+# facing = "Benedek"        # of messages: who puts them
 """
 
 
@@ -60,23 +82,55 @@ def number_of_likelies(given: Sequence[GivenAnswer]) -> Counter[str]:
 
 
 def _items(study: Study, progress: Progress) -> list[Item]:
-    study.only("story", "character", "at", "lines")
-    story = open_story(study)
-    persona = persona_at(story, study.text("character"), study.text("at", "end"))
-    rng = random.Random(study.seed)  # noqa: S311
-    own = [line.text for line in persona.past.lines()]
-    sample = rng.sample(own, min(SAMPLE_LINES, len(own)))
-    about = [Block(f"Who {persona.name} is", tuple(Said(None, text) for text in persona.profile))]
-    if sample:
-        about.append(Block(f"What {persona.name} has said", tuple(Said(persona.name, text) for text in sample)))
+    if "agents" in study.material:
+        study.only(*QUESTION_KEYS, "agents", "own", "novel")
+        return _reply_items(study, progress)
+    study.only(*LINES_KEYS, "novel")
+    persona = persona_at(open_story(study), study.text("character"), study.text("at", "end"))
+    about = _about(persona, study.seed)
     rows = _rows(study.path("lines"))
     items = []
-    for number, (context, reply) in enumerate(rows):
+    for number, (context, reply) in enumerate(rows, 1):
         progress("Items", number, len(rows))
-        said = [Said("Somebody", context)] if context else []
+        said = [Said(SOMEBODY, context)] if context else []
         asked = Block("The line", (*said, Said(persona.name, reply, is_asked=True)))
-        items.append(Item(f"line {number + 1}", (*about, asked), (QUESTION,), {"context": context, "reply": reply}))
+        items.append(Item(f"line {number}", (*about, asked), (QUESTION,)))
     return items
+
+
+def _reply_items(study: Study, progress: Progress) -> list[Item]:
+    """An item for each different reply to a question; what several agents say alike is judged once."""
+    story, asked = questions_of(study)
+    names = [*dict.fromkeys(study.texts("agents")), *([OWN] if study.flag("own") else [])]
+    replies = AgentReplies(study, story)
+    items: list[Item] = []
+    for number, question in enumerate(asked):
+        progress("Replies", number, len(asked))
+        persona, heard = question.situation.persona, question.history[-1]
+        about = (*_scene(question.situation), *_about(persona, study.seed))
+        for nth, (text, agents) in enumerate(replies.different(names, question), 1):
+            said = (Said(heard.speaker, heard.text), Said(persona.name, text, is_asked=True))
+            blocks = (*about, Block("The line", said))
+            items.append(Item(f"{question.name}.{nth}", blocks, (QUESTION,), {"agents": agents}))
+    progress("Replies", len(asked), len(asked))
+    if not items:
+        raise InputError("no question has a reply to judge: name `agents` that reply, or set `own = true`")
+    return items
+
+
+def _scene(situation: Situation) -> list[Block]:
+    return [Block("The scene", (Said(None, situation.setting),))] if situation.setting else []
+
+
+def _about(persona: Persona, seed: int) -> list[Block]:
+    """Who the character is, and a sample of what it has said."""
+    own = [line.text for line in persona.past.lines()]
+    sample = random.Random(seed).sample(own, min(SAMPLE_LINES, len(own)))  # noqa: S311
+    blocks = [
+        Block(f"Who {persona.name} is", tuple(Said(None, text) for text in persona.profile)),
+        Block(f"What {persona.name} has said", tuple(Said(persona.name, text) for text in sample)),
+    ]
+    return [block for block in blocks if block.lines]
 
 
 def _rows(path: Path) -> list[tuple[str, str]]:
@@ -97,14 +151,64 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     return {QUESTION.name: chosen}
 
 
+def _judged_line(item: Item) -> tuple[str, str, str]:
+    """(who, what was said to them, the line that was judged)."""
+    *said, line = item.blocks[-1].lines
+    return line.speaker or "", said[-1].text if said else "", line.text
+
+
+def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+    """By character and, where agents wrote the lines, by agent: the share of 'likely' and the mean NoL of a line."""
+    judged: dict[tuple[str, str], list[GivenAnswer]] = {}
+    for each in without_checks(given):
+        for agent in each.item.hidden.get("agents", ("",)):
+            judged.setdefault((_judged_line(each.item)[0], agent), []).append(each)
+    rows = []
+    for (character, agent), answers in judged.items():
+        about = {"character": character, "agent": agent or None}
+        counts = number_of_likelies(answers)
+        lines = {each.item.name: each for each in answers}.values()
+        rows.append(mean_row(about, "likely", answers, _is_likely, seed=study.seed))
+        rows.append(mean_row(about, "nol", lines, lambda each, nol=counts: nol[each.item.name], seed=study.seed))  # type: ignore[misc]
+    return rows
+
+
+def _is_likely(each: GivenAnswer) -> float:
+    return float(each.answer.get(QUESTION.name) == LIKELY)
+
+
 def _write_voice(study: Study, given: Sequence[GivenAnswer], folder: Path) -> None:
-    """The judged file of the character; names.json, which says whose lines it is beside, is the bench's user's."""
-    counts = number_of_likelies(given)
-    hidden = {each.item.name: each.item.hidden for each in given}
-    judged = {f"{hidden[name]['context']}\t{hidden[name]['reply']}": count for name, count in counts.items()}
+    answers = without_checks(given)
+    items = {each.item.name: each.item for each in answers}
+    judged: dict[str, dict[str, int]] = {}
+    for name, count in number_of_likelies(answers).items():
+        who, context, reply = _judged_line(items[name])
+        judged.setdefault(who, {})[f"{context}\t{reply}"] = count
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{study.text('character')}.json"
-    path.write_text(json.dumps(judged, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    novel = study.text("novel") if "novel" in study.material else _write_novel(open_story(study), folder)
+    for who, counts in judged.items():
+        _write(folder / _file(who), counts)
+    _write(folder / NAMES, {_file(who): [novel, who] for who in judged})
+
+
+def _write_novel(story: Story, folder: Path) -> str:
+    """Everybody's lines of a story as `bench voice` takes sample lines; the file's name."""
+    lines: dict[str, list[str]] = {}
+    for scene in story.scenes():
+        for line in scene.lines:
+            if line.speaker is not None:
+                lines.setdefault(line.speaker, []).append(line.text)
+    name = "lines of the story.json"
+    _write(folder / name, lines)
+    return name
+
+
+def _file(who: str) -> str:
+    return f"{''.join(letter if letter.isalnum() or letter in ' -' else '_' for letter in who)}.json"
+
+
+def _write(path: Path, document: object) -> None:
+    path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 KIND = Kind(
@@ -114,4 +218,5 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"voice": _write_voice},
+    figures=_figures,
 )

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from generated import NAMES, Plan, plans, plans_with_found
 from reaching import reachable
-from understudy.bench.hpd.reply_lines import ReplyLine, characters_asked, question_at, reply_lines, sampled
+from understudy.agents.reply_lines import ReplyLine, characters_asked, question_at, reply_lines, sampled
 from understudy.errors import UnknownCharacter
 from understudy.readers import read
 from understudy.story import Moment

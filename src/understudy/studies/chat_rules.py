@@ -1,0 +1,61 @@
+"""What may be said in a chat of a study: short messages in one's own words.
+
+A message has at most `most_words` words, and repeats neither a run of RUN words of the speaker's profile nor a whole
+sentence of it, however short. PersonaChat refused messages that match the profile letter by letter; taking runs of
+words, a copy with another ending is refused as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from understudy.studies.item import Problem
+from understudy.text import words
+
+__all__ = ["copied_words", "message_problems", "shortened"]
+
+RUN = 4
+SHORTEST = 2
+MESSAGE = "message"
+SENTENCE_ENDS = ".!?。！？"
+
+
+def message_problems(text: str, profile: Sequence[str], most_words: int, language: str) -> list[Problem]:
+    count = len(text.split()) if language == "en" else len(words(text, language))
+    if not text.strip():
+        return [Problem(MESSAGE, "write something")]
+    problems = []
+    if count > most_words:
+        problems.append(Problem(MESSAGE, f"{count} words, and {most_words} are allowed: make it shorter"))
+    if copied := copied_words(text, profile, language):
+        problems.append(Problem(MESSAGE, f"'{copied}' is copied from your character: say it in your own words"))
+    return problems
+
+
+def copied_words(text: str, profile: Sequence[str], language: str) -> str:
+    """The first run of words that a text has from a profile; blank if there is none."""
+    said = words(text, language)
+    for sentence in profile:
+        own = words(sentence, language)
+        length = min(len(own), RUN)
+        if length < SHORTEST:
+            continue
+        runs = {tuple(own[at : at + length]) for at in range(len(own) - length + 1)}
+        for at in range(len(said) - length + 1):
+            if tuple(said[at : at + length]) in runs:
+                return " ".join(said[at : at + length])
+    return ""
+
+
+def shortened(text: str, most_words: int) -> str:
+    """An agent's reply within the rules: the sentences of it that fit, or else its first words."""
+    taken: list[str] = []
+    end = 0
+    for word in text.split():
+        if len(taken) == most_words:
+            break
+        taken.append(word)
+        if word[-1] in SENTENCE_ENDS:
+            end = len(taken)
+    whole = len(taken) == len(text.split())
+    return " ".join(taken if whole or not end else taken[:end])

@@ -1,0 +1,275 @@
+"""A chat as one of its people sees it: wait, talk in turns, and stop when both have said enough.
+
+Side 0 begins, and sides take turns. A chat is over when each side has had its turns, or when the other has left.
+Nothing of it is kept in memory: any process can take the next message, show the chat, or make an agent's reply.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from understudy.dialogue import Agent, Situation, Turn
+from understudy.errors import InputError
+from understudy.persona import Other, Persona
+from understudy.studies.assignment import Assignment, open_assignment
+from understudy.studies.chat_rules import message_problems, shortened
+from understudy.studies.item import Block, Item, Option, Problem, Said
+from understudy.studies.kind import GivenAnswer
+from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
+from understudy.studies.store import ENDED, INVITED, Person, StudyStore, now
+
+__all__ = [
+    "ChatMessage",
+    "ChatView",
+    "asked_after",
+    "chat_view",
+    "finished_chat",
+    "owed_reply",
+    "reply_as_agent",
+    "say",
+    "with_transcripts",
+]
+
+PROFILE = "profile"
+WAITING, TALKING, OVER = "waiting", "talking", "over"
+GONE_S = 300
+"""Somebody who has not been heard of for so long has left the chat."""
+LEASE_S = 60
+LONGEST_MESSAGE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    number: int
+    side: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatView:
+    """The chat at which a person sits; without an item where there is none for them."""
+
+    state: str
+    item: int | None = None
+    side: int = 0
+    messages: tuple[ChatMessage, ...] = ()
+    turns_left: int = 0
+    persona: tuple[str, ...] = ()
+    most_words: int = 0
+    reason: str = ""
+    """Why the chat is over before its end."""
+
+    @property
+    def turn(self) -> str | None:
+        if self.state != TALKING:
+            return None
+        return "mine" if len(self.messages) % 2 == self.side else "theirs"
+
+    def document(self, after: int = 0) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "messages": [
+                {"number": message.number, "mine": message.side == self.side, "text": message.text}
+                for message in self.messages
+                if message.number > after
+            ],
+            "turn": self.turn,
+            "turns_left": self.turns_left,
+            "persona": list(self.persona),
+            "most_words": self.most_words,
+            "reason": self.reason,
+        }
+
+
+def chat_view(store: StudyStore, token: str) -> ChatView:
+    """Sit down if need be, say that one is there, and look."""
+    with store.transaction():
+        person = store.person(token)
+        stored = store.study_of(person)
+        if stored.closed or person.state in (ENDED, INVITED):
+            return ChatView(OVER, reason="this study is over")
+        seat = sit_down(store, stored, person)
+        if seat is None:
+            return ChatView(OVER, reason="there is no chat left for you")
+        store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
+        view = _view(store, seat)
+        if view.state == OVER:
+            _finish(store, seat)
+        return view
+
+
+def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[Problem]:
+    """Say something in one's turn; what breaks the rules is not said. The same `key` again is the same message."""
+    with store.transaction():
+        person = store.person(token)
+        stored = store.study_of(person)
+        seat = sit_down(store, stored, person)
+        if seat is None or stored.closed or person.state == ENDED:
+            raise InputError("this chat is over: reload the page")
+        known = store.database.rows(
+            "SELECT 1 FROM messages WHERE item = ? AND side = ? AND message_key = ?", (seat.item, seat.side, key)
+        )
+        view = _view(store, seat)
+        if known:
+            return view
+        if view.turn != "mine":
+            raise InputError("it is not your turn: wait for your partner's answer")
+        item = store.item(seat.item)
+        text = " ".join(text.split())[:LONGEST_MESSAGE]
+        if problems := message_problems(text, view.persona, view.most_words, item.hidden["language"]):
+            return problems
+        _add(store, seat, person.id, len(view.messages) + 1, text, key, now())
+        store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
+        view = _view(store, seat)
+        if view.state == OVER:
+            _finish(store, seat)
+        return view
+
+
+def owed_reply(store: StudyStore, token: str) -> tuple[int, str] | None:
+    """(chat, agent) where it is an agent's turn and nobody is making its reply; whoever gets this must make it."""
+    with store.transaction():
+        person = store.person(token)
+        rows = store.database.rows(
+            """SELECT theirs.item, theirs.agent FROM seats AS own JOIN seats AS theirs ON theirs.item = own.item
+               JOIN assignments ON assignments.item = own.item AND assignments.person = own.person
+               WHERE own.person = ? AND answered IS NULL AND theirs.agent IS NOT NULL AND theirs.joined <= ?
+                 AND (theirs.lease IS NULL OR theirs.lease < ?)""",
+            (person.id, now(), time_ago(LEASE_S)),
+        )
+        for item, agent in rows:
+            seats = seats_at(store, item)
+            (theirs,) = [seat for seat in seats if seat.agent]
+            view = _view(store, theirs)
+            if view.turn == "mine" and not _is_late(store, item):
+                store.database.rows(
+                    "UPDATE seats SET lease = ? WHERE item = ? AND side = ?", (now(), item, theirs.side)
+                )
+                return int(item), str(agent)
+        return None
+
+
+def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
+    """Make the reply that `owed_reply` gave out; it is seen after as long as a person would take to write it."""
+    (seat,) = [each for each in seats_at(store, item) if each.agent]
+    view = _view(store, seat)
+    asked = store.item(item)
+    reply = agent.reply(*_situation(asked, view)).text
+    text = shortened(" ".join(reply.split()), view.most_words) or "..."
+    rng = random.Random(f"{asked.name} {len(view.messages)}")  # noqa: S311
+    delay = rng.uniform(*asked.hidden["writes_s"])
+    with store.transaction():
+        current = _view(store, seat)
+        if current.turn == "mine" and len(current.messages) == len(view.messages):
+            number = len(current.messages) + 1
+            _add(store, seat, None, number, text, f"reply {number}", time_ahead(delay))
+        store.database.rows("UPDATE seats SET lease = NULL WHERE item = ? AND side = ?", (item, seat.side))
+
+
+def with_transcripts(store: StudyStore, study: int, given: Sequence[GivenAnswer]) -> list[GivenAnswer]:
+    """Answers of a chat study with what was said laid into each item's `hidden`.
+
+    `chat` is [[side, text], ...]; `seated` has the code of the person or the name of the agent on each side, blank
+    where a person has withdrawn.
+    """
+    numbers: dict[str, int] = dict(store.database.rows("SELECT name, id FROM items WHERE study = ?", (study,)))
+    codes: dict[int | None, str] = dict(store.database.rows("SELECT id, code FROM people WHERE study = ?", (study,)))
+    laid_in = []
+    for each in given:
+        number = numbers[each.item.name]
+        seated = ["", ""]
+        for seat in seats_at(store, number):
+            seated[seat.side] = seat.agent or codes.get(seat.person, "")
+        said = [[message.side, message.text] for message in _messages(store, number)]
+        hidden = {**each.item.hidden, "chat": said, "seated": seated}
+        laid_in.append(replace(each, item=replace(each.item, hidden=hidden)))
+    return laid_in
+
+
+def finished_chat(store: StudyStore, person: Person) -> tuple[Assignment, ChatView] | None:
+    """The chat of a person that is over and has questions to answer."""
+    assignment = open_assignment(store, person)
+    if assignment is None:
+        return None
+    view = _view(store, seat_of(store, assignment.item, person.id))
+    return (assignment, view) if view.state == OVER else None
+
+
+def asked_after(item: Item, view: ChatView) -> Item:
+    """What a person is asked of a chat that is over: the chat, and in `profile` the two profiles to choose from."""
+    said = tuple(Said("You" if message.side == view.side else "Partner", message.text) for message in view.messages)
+    profiles = {"a": item.hidden["foil"], "b": item.hidden["foil"]}
+    profiles[item.hidden["right"][view.side]] = item.hidden["personas"][1 - view.side]
+    questions = tuple(
+        replace(question, options=tuple(Option(key, " ".join(profiles[key])) for key in ("a", "b")))
+        if question.name == PROFILE
+        else question
+        for question in item.questions
+    )
+    return replace(item, blocks=(Block("Your chat", said),), questions=questions)
+
+
+def _view(store: StudyStore, seat: Seat) -> ChatView:
+    item = store.item(seat.item)
+    messages = tuple(_messages(store, seat.item))
+    turns: int = item.hidden["turns"]
+    others = [each for each in seats_at(store, seat.item) if each.side != seat.side]
+    state, reason = TALKING, ""
+    if len(messages) >= 2 * turns:
+        state = OVER
+    elif _has_left(seat, others, bool(messages)):
+        state, reason = OVER, "your partner has left"
+    elif not others or others[0].joined > now():
+        state = WAITING
+    own = sum(message.side == seat.side for message in messages)
+    persona = tuple(item.hidden["personas"][seat.side])
+    return ChatView(
+        state, seat.item, seat.side, messages, max(0, turns - own), persona, item.hidden["most_words"], reason
+    )
+
+
+def _has_left(seat: Seat, others: Sequence[Seat], has_begun: bool) -> bool:
+    """Whether the partner has withdrawn, or has not been heard of for long; side 1 always had one."""
+    if not others:
+        return has_begun or seat.side == 1
+    return has_begun and others[0].agent is None and others[0].seen < time_ago(GONE_S)
+
+
+def _messages(store: StudyStore, item: int) -> list[ChatMessage]:
+    """What both can see now: an agent's reply is stored before it would have been written."""
+    rows = store.database.rows(
+        "SELECT number, side, text FROM messages WHERE item = ? AND sent <= ? ORDER BY number", (item, now())
+    )
+    return [ChatMessage(*row) for row in rows]
+
+
+def _is_late(store: StudyStore, item: int) -> bool:
+    """Whether a reply is made already, and only not to be seen yet."""
+    return bool(store.database.rows("SELECT 1 FROM messages WHERE item = ? AND sent > ?", (item, now())))
+
+
+def _add(store: StudyStore, seat: Seat, person: int | None, number: int, text: str, key: str, sent: str) -> None:
+    store.database.rows(
+        "INSERT INTO messages (item, number, side, person, text, sent, message_key) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (seat.item, number, seat.side, person, text, sent, key),
+    )
+
+
+def _finish(store: StudyStore, seat: Seat) -> None:
+    """A chat that is over and asks nothing afterwards is answered, for both at once."""
+    if not store.item(seat.item).questions:
+        store.database.rows(
+            "UPDATE assignments SET answered = ?, answer = ? WHERE item = ? AND answered IS NULL",
+            (now(), "{}", seat.item),
+        )
+
+
+def _situation(item: Item, view: ChatView) -> tuple[Situation, list[Turn]]:
+    """What an agent is given: its own persona, and what was said as a talk with a stranger."""
+    me, you = "Me", "Partner"
+    persona = Persona(me, profile=view.persona, language=item.hidden["language"])
+    history = [Turn(me if message.side == view.side else you, message.text) for message in view.messages]
+    return Situation(persona, faced=Other(you)), history

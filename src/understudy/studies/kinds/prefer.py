@@ -1,0 +1,202 @@
+"""Choose between the replies of two agents to the same question, side by side.
+
+Which pair of agents a question is put to, and which of the two is 'a', is drawn so that every pair comes as often as
+any other and each agent is as often 'a' as 'b'; the order in which the two are shown is drawn again for each person.
+Replies that are equal are not put to anybody.
+
+    win rate of A over B   (wins of A + ties / 2) / answers, with Wilson's interval
+    Bradley-Terry          P(A over B) = s_A / (s_A + s_B), over all pairs, where there are more than two agents
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import InputError
+from understudy.progress import Progress
+from understudy.storyfile.toml_file import replace_text
+from understudy.studies.item import Block, Item, Option, Question
+from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.questions import OWN, QUESTION_KEYS, AskedQuestion, dialogue_block, persona_blocks, questions_of
+from understudy.studies.ratings import Row, without_checks
+from understudy.studies.replies import AgentReplies
+from understudy.studies.study import Study
+
+__all__ = ["KIND"]
+
+PREFERRED = "preferred"
+SIDES = ("a", "b")
+TIE = "tie"
+TEMPLATE = """\
+kind = "prefer"
+title = "Which reply is better?"
+instructions = \"\"\"
+You see who somebody is, where they are and what was said to them, then two replies. Choose the one they would rather
+give: that fits who they are, what they know and how they talk.
+\"\"\"
+consent = "I am at least 18 and take part of my own will. I can stop at any time and have my answers deleted."
+people_per_item = 3
+items_per_person = 20
+checks = 1
+seed = 0
+
+[material]
+story = "demo"              # a story file or folder, or demo
+# characters = ["Zita"]     # who is asked (default: the main characters)
+questions = "probes.toml"   # the story's probes; or "story" (its own lines), messages.txt (a message a line), set.json
+# at = "2.1"                # of the story's lines those before it; of messages, the moment they are put
+# facing = "Benedek"        # of messages: who puts them
+turns = 2                   # of the story's lines: at least so much was said before
+limit = 20                  # a sample of so many questions
+agents = ["encoder", "tfidf"]   # two or more
+own = false                 # with true the story's own reply competes too (questions = "story" or set.json)
+ties = false                # with true people may say that neither is better
+pairs = 1                   # pairs of agents that each question is put to
+"""
+
+
+def _items(study: Study, progress: Progress) -> list[Item]:
+    study.only(*QUESTION_KEYS, "agents", "own", "ties", "pairs")
+    names = [*dict.fromkeys(study.texts("agents")), *([OWN] if study.flag("own") else [])]
+    if len(names) < 2:
+        raise InputError("`agents` names one alone: a `prefer` study needs two or more, or one and `own = true`")
+    story, asked = questions_of(study)
+    replies = AgentReplies(study, story)
+    rng = random.Random(study.seed)  # noqa: S311
+    drawn = _PairDraw(names, rng)
+    wanted = min(study.number("pairs", 1), len(drawn.pairs))
+    items: list[Item] = []
+    for number, question in enumerate(asked):
+        progress("Replies", number, len(asked))
+        items += _put(question, drawn, wanted, replies, study.flag("ties"))
+    progress("Replies", len(asked), len(asked))
+    if not items:
+        raise InputError("all replies are equal: choose other agents, or other questions")
+    return items
+
+
+class _PairDraw:
+    """Pairs of agents, those that were put least first; the first of a pair is 'a'."""
+
+    def __init__(self, names: Sequence[str], rng: random.Random) -> None:
+        self.pairs = list(combinations(names, 2))
+        rng.shuffle(self.pairs)
+        self._rng = rng
+        self._put: Counter[tuple[str, str]] = Counter()
+        self._first: Counter[str] = Counter()
+
+    def in_turn(self) -> list[tuple[str, str]]:
+        return sorted(self.pairs, key=lambda pair: self._put[pair])
+
+    def take(self, pair: tuple[str, str]) -> tuple[str, str]:
+        """Counts a pair as put, and says which of the two is 'a': who was less often."""
+        self._put[pair] += 1
+        turned = self._rng.sample(pair, 2)
+        first, second = sorted(turned, key=lambda name: self._first[name])
+        self._first[first] += 1
+        return first, second
+
+
+def _put(question: AskedQuestion, drawn: _PairDraw, wanted: int, replies: AgentReplies, ties: bool) -> Iterator[Item]:
+    given = 0
+    for pair in drawn.in_turn():
+        if given == wanted:
+            return
+        texts = {name: replies.reply(name, question) for name in pair}
+        if None in texts.values() or len(set(texts.values())) < 2:
+            continue
+        given += 1
+        yield _item(question, given, dict(zip(SIDES, drawn.take(pair))), texts, ties)
+
+
+def _item(
+    question: AskedQuestion, number: int, agents: Mapping[str, str], texts: Mapping[str, str | None], ties: bool
+) -> Item:
+    options = [Option(side, texts[agent] or "") for side, agent in agents.items()]
+    who = question.situation.persona.name
+    asked = Question(
+        PREFERRED,
+        "choice",
+        f"What would {who} rather say?",
+        (*options, *([Option(TIE, "Neither is better")] if ties else [])),
+        is_shuffled=True,
+    )
+    blocks = (*persona_blocks(question.situation), dialogue_block(question))
+    return Item(f"{question.name}.{number}", blocks, (asked,), agents)
+
+
+def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+    """Everybody of skill 1 prefers the agent that comes first in an order that is the same for all items."""
+    keys = [option.key for option in item.questions[0].options]
+    better = min(SIDES, key=lambda side: random.Random(f"leaning {item.hidden.get(side)}").random())  # noqa: S311
+    return {PREFERRED: better if rng.random() < skill else rng.choice(keys)}
+
+
+def _wins(given: Sequence[GivenAnswer]) -> Counter[tuple[str, str]]:
+    """(winner, loser) -> how often, a tie being half a win of each."""
+    wins: Counter[tuple[str, str]] = Counter()
+    for each in without_checks(given):
+        first, second = (each.item.hidden[side] for side in SIDES)
+        chosen = each.answer[PREFERRED]
+        shares = {"a": (1.0, 0.0), "b": (0.0, 1.0), TIE: (0.5, 0.5)}[chosen]
+        wins[first, second] += shares[0]  # type: ignore[assignment]
+        wins[second, first] += shares[1]  # type: ignore[assignment]
+    return wins
+
+
+def _figures(_: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+    from understudy.metrics.statistics import wilson
+
+    wins = _wins(given)
+    rows: list[Row] = []
+    for first, second in dict.fromkeys(tuple(sorted(pair)) for pair in wins):
+        answers = round(wins[first, second] + wins[second, first])
+        figure = wilson(wins[first, second] / answers, answers)
+        row = {"agent": first, "over": second, "metric": "win_rate", "value": figure.value}
+        rows.append(row | {"low": figure.low, "high": figure.high, "n": answers, "paper": None})
+    return rows
+
+
+def _write_preferences(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+    """JSON lines with `chosen` and `rejected`, as those who train on preferences take them; ties are left out."""
+    lines = []
+    for each in without_checks(given):
+        if (chosen := each.answer[PREFERRED]) == TIE:
+            continue
+        rejected = next(side for side in SIDES if side != chosen)
+        texts = {option.key: option.label for option in each.item.questions[0].options}
+        about, dialogue = each.item.blocks[:-1], each.item.blocks[-1]
+        lines.append(
+            {
+                "item": each.item.name,
+                "about": {block.title: _texts(block) for block in about},
+                "dialogue": [{"speaker": line.speaker, "text": line.text} for line in dialogue.lines],
+                "chosen": texts[chosen],
+                "rejected": texts[rejected],
+                "chosen_agent": each.item.hidden[chosen],
+                "rejected_agent": each.item.hidden[rejected],
+                "person": each.person,
+            }
+        )
+    replace_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+
+
+def _texts(block: Block) -> list[str]:
+    return [line.text for line in block.lines]
+
+
+KIND = Kind(
+    "prefer",
+    "chooses between two agents' replies",
+    TEMPLATE,
+    _items,
+    _simulated,
+    outputs={"preferences": _write_preferences},
+    figures=_figures,
+)

@@ -1,0 +1,187 @@
+"""Questions put to characters, whose answers people then judge: what `questions` under [material] names.
+
+    questions = "story"          lines of the story with which a character answers others (`agents.reply_lines`)
+    questions = "probes.toml"    the probes of a story, those that ask once; beside the study's file, or the story's own
+    questions = "messages.txt"   a message on each line, put to each character at the moment `at`, by `facing`
+    questions = "set.json"       sessions in HPD's form, as `understudy questions` writes them; needs no story
+
+A question is named by its scene or source, a dot, and a number: what belongs together is resampled together.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from understudy.agents.reply_lines import characters_asked, question_at, reply_lines
+from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
+from understudy.errors import InputError, StoryError
+from understudy.persona import Other
+from understudy.readers import embedded
+from understudy.readers.hpd import question_of, sessions
+from understudy.readers.probes import read_probes
+from understudy.readers.source import SourceFile
+from understudy.story import Moment
+from understudy.storyfile import Story
+from understudy.studies.item import Block, Said
+from understudy.studies.material import open_story
+from understudy.studies.study import Study
+from understudy.wording import tie_sentence
+
+__all__ = ["OWN", "QUESTION_KEYS", "AskedQuestion", "dialogue_block", "persona_blocks", "questions_of"]
+
+OWN = "story"
+"""In the place of an agent: whoever wrote the story."""
+QUESTION_KEYS = ("story", "characters", "questions", "at", "facing", "turns", "limit")
+SUFFIXES = {".toml": "probes", ".txt": "messages", ".json": "sessions"}
+LIMIT = 30
+TURNS = 2
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """What a character is asked, in which situation and after what was said."""
+
+    name: str
+    situation: Situation
+    history: tuple[Turn, ...]
+    own: str | None = None
+    """The story's own reply, where it has one."""
+    proposed: Mapping[str, str] = field(default_factory=dict)
+    """By agent: the first reply that it proposed, where the question comes with proposals."""
+
+
+def questions_of(study: Study) -> tuple[Story | None, list[AskedQuestion]]:
+    """The questions, and the story they are of; at most `limit`, a sample."""
+    source = study.text("questions", OWN)
+    if source == OWN:
+        story = open_story(study)
+        return story, _own_lines(study, story)
+    form = SUFFIXES.get(Path(source).suffix.lower())
+    if form is None:
+        raise InputError(
+            f"`questions` is '{source}': write \"{OWN}\", or name a file of probes (.toml), messages (.txt) or "
+            "sessions (.json)"
+        )
+    opened = None if form == "sessions" else open_story(study)
+    if opened is None:
+        asked = _sampled(list(_sessions(study.path("questions"))), study)
+    else:
+        asked = list(_probes(study, opened) if form == "probes" else _messages(study, opened))
+    if not asked:
+        raise InputError(f"'{source}' gives no question: look at `questions` under [material]")
+    return opened, asked
+
+
+def _sampled(entries: Sequence[Entry], study: Study) -> list[Entry]:
+    """At most `limit` of them, in their order."""
+    limit = min(study.number("limit", LIMIT), len(entries))
+    return [entries[index] for index in sorted(random.Random(study.seed).sample(range(len(entries)), limit))]  # noqa: S311
+
+
+def _own_lines(study: Study, story: Story) -> list[AskedQuestion]:
+    """In story order; lines whose situation cannot be had, as before somebody who is dead, are passed over."""
+    until = story.moment(study.text("at")) if "at" in study.material else None
+    who = characters_asked(story, _characters(study))
+    lines = list(reply_lines(story, who, study.number("turns", TURNS), until=until))
+    asked: dict[Moment, AskedQuestion] = {}
+    for line in random.Random(study.seed).sample(lines, len(lines)):  # noqa: S311
+        if len(asked) == study.number("limit", LIMIT):
+            break
+        try:
+            question = question_at(story, line)
+        except StoryError:
+            continue
+        asked[line.moment] = AskedQuestion(line.name, question.situation, question.history, question.reply)
+    if not asked:
+        raise InputError(f"no line of {', '.join(who)} answers others there: take other `characters`, or `turns = 1`")
+    return [asked[moment] for moment in sorted(asked)]
+
+
+def _characters(study: Study) -> tuple[str, ...]:
+    return study.texts("characters") if "characters" in study.material else ()
+
+
+def _probes(study: Study, story: Story) -> Iterator[AskedQuestion]:
+    name = study.text("questions")
+    path = study.folder / name
+    if not path.exists():
+        path = (embedded(study.text("story")) or study.folder / study.text("story")) / name
+    wanted = {story.character(each).name for each in _characters(study)}
+    probes = [
+        (number, probe)
+        for number, probe in enumerate(read_probes(path, story), 1)
+        if not probe.before and (not wanted or probe.who in wanted)
+    ]
+    for number, probe in _sampled(probes, study):
+        situation = situation_at(story, probe.who, probe.at, probe.facing)
+        yield AskedQuestion(f"probe {number}", situation, (Turn(_asker(situation), probe.ask),))
+
+
+def _messages(study: Study, story: Story) -> Iterator[AskedQuestion]:
+    path = study.path("questions")
+    facing = study.text("facing") if "facing" in study.material else None
+    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    situations = [situation_at(story, who, study.text("at", "end"), facing) for who in study.texts("characters")]
+    asked = [(number, message, each) for number, message in enumerate(lines, 1) for each in situations]
+    for number, message, situation in _sampled(asked, study):
+        name = f"message {number}.{situation.persona.name.replace('.', '')}"
+        yield AskedQuestion(name, situation, (Turn(_asker(situation), message),))
+
+
+def _sessions(path: Path) -> Iterator[AskedQuestion]:
+    source = SourceFile(path)
+    members = json.loads(path.read_text(encoding="utf-8-sig"))
+    for session in sessions(source):
+        if not session.replies:
+            continue
+        example = question_of(source, session)
+        proposals = members[session.key].get("proposed", [])
+        yield AskedQuestion(
+            example.name,
+            example.situation,
+            example.history,
+            example.candidates[min(example.gold)],
+            {each["agent"]: each["text"] for each in reversed(proposals)},
+        )
+
+
+def _asker(situation: Situation) -> str:
+    return situation.faced.name if situation.faced else USER_NAME
+
+
+def persona_blocks(situation: Situation) -> list[Block]:
+    """The scene, who those in it are and how the character stands to them: what a judge must know."""
+    persona, company = situation.persona, _company(situation)
+    there = {other.name for other in company} or {tie.to for tie in persona.relations}
+    ties = [tie_sentence(tie, persona.language) for tie in persona.relations if tie.to in there]
+    blocks = [
+        Block("The scene", _lines([situation.setting] if situation.setting else [])),
+        Block(f"Who {persona.name} is", _lines(persona.profile)),
+        *(Block(f"What {persona.name} knows of {other.name}", _lines(other.profile)) for other in company),
+        Block(f"How {persona.name} stands to others", _lines(ties)),
+    ]
+    return [block for block in blocks if block.lines]
+
+
+def _lines(texts: Iterable[str]) -> tuple[Said, ...]:
+    return tuple(Said(None, text) for text in texts)
+
+
+def _company(situation: Situation) -> list[Other]:
+    there = [*([situation.faced] if situation.faced else []), *situation.present]
+    return list({other.name: other for other in there}.values())
+
+
+def dialogue_block(question: AskedQuestion, reply: str | None = None) -> Block:
+    """What was said, and the reply that is judged where there is one to be marked."""
+    said = [Said(turn.speaker, turn.text) for turn in question.history]
+    if reply is not None:
+        said.append(Said(question.situation.persona.name, reply, is_asked=True))
+    return Block("The dialogue", tuple(said))
