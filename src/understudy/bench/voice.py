@@ -274,12 +274,21 @@ def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], scorers: Sequen
             known = [value for value in values if value is not None]
             mean = float(np.mean(known)) if known else None
             total = sum(len(judged.scores) for judged, _ in scored)
-            rows.append(_row(scorer, MEAN, metric, mean, np.nanmean(np.stack(all_drawn), axis=0), total))
+            rows.append(_row(scorer, MEAN, metric, mean, _mean_of_known(np.stack(all_drawn)), total))
             rows[-1]["paper"] = paper_mean(metric, scorer)
     tested = [row for row in rows if "p" in row]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
         row["p_adjusted"] = adjusted
     return rows
+
+
+def _mean_of_known(drawn: Reals) -> Reals:
+    """Of each column; NaN where no row has a value, as where one character alone was judged."""
+    known = ~np.isnan(drawn)
+    counts = known.sum(axis=0)
+    sums = np.where(known, drawn, 0.0).sum(axis=0)
+    means: Reals = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means
 
 
 def _spearman(scores: Reals, judged: JudgedReplies, indices: np.ndarray[Any, np.dtype[np.int64]]) -> float:

@@ -142,14 +142,11 @@ def _sessions(path: Path) -> Iterator[AskedQuestion]:
         if not session.replies:
             continue
         example = question_of(source, session)
-        proposals = members[session.key].get("proposed", [])
-        yield AskedQuestion(
-            example.name,
-            example.situation,
-            example.history,
-            example.candidates[min(example.gold)],
-            {each["agent"]: each["text"] for each in reversed(proposals)},
-        )
+        proposed: dict[str, str] = {}
+        for proposal in members[session.key].get("proposed", ()):
+            proposed.setdefault(proposal["agent"], proposal["text"])
+        own = example.candidates[min(example.gold)]
+        yield AskedQuestion(example.name, example.situation, example.history, own, proposed)
 
 
 def _asker(situation: Situation) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from understudy.metrics.estimates import Estimate
+from understudy.metrics.statistics import interval
 from understudy.studies.item import Item, Option, Question
 from understudy.studies.kind import GivenAnswer
 
@@ -56,13 +58,8 @@ def mean_row(
 
     Bootstrapped is what stands before the first dot of an item's name: whole chats, whole scenes.
     """
-    from understudy.metrics.statistics import interval
-
-    values: Sequence[tuple[float, str]] = [
-        (number, each.item.name.partition(".")[0]) for each in given if (number := value(each)) is not None
-    ]
-    row: Row = {**about, "metric": metric, "value": None, "low": None, "high": None, "n": len(values), "paper": paper}
+    values = [(number, each.item.name.partition(".")[0]) for each in given if (number := value(each)) is not None]
     if not values:
-        return row | {"reason": "nobody has answered this"}
+        return {**about, **Estimate.missing(metric, 0, "nobody has answered this").row(), "paper": paper}
     figure = interval([number for number, _ in values], [group for _, group in values], seed)
-    return row | {"value": figure.value, "low": figure.low, "high": figure.high}
+    return {**about, **Estimate.of(metric, figure, len(values), "").row(), "paper": paper}

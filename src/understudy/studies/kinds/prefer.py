@@ -4,8 +4,9 @@ Which pair of agents a question is put to, and which of the two is 'a', is drawn
 any other and each agent is as often 'a' as 'b'; the order in which the two are shown is drawn again for each person.
 Replies that are equal are not put to anybody.
 
-    win rate of A over B   (wins of A + ties / 2) / answers, with Wilson's interval
-    Bradley-Terry          P(A over B) = s_A / (s_A + s_B), over all pairs, where there are more than two agents
+    win_rate            (wins of A over B + ties / 2) / answers, for each pair, with Wilson's interval
+    strength            log s of each of more than two agents, where P(A over B) = s_A / (s_A + s_B) (Bradley-Terry)
+    win_probability     P(A over B) by these strengths, for all pairs, also those that were seldom put
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
+from understudy.metrics.estimates import Estimate
+from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.progress import Progress
 from understudy.storyfile.toml_file import replace_text
 from understudy.studies.item import Block, Item, Option, Question
@@ -33,6 +36,7 @@ __all__ = ["KIND"]
 PREFERRED = "preferred"
 SIDES = ("a", "b")
 TIE = "tie"
+APART = "the agents fall into groups that were never compared with each other: put more `pairs`"
 TEMPLATE = """\
 kind = "prefer"
 title = "Which reply is better?"
@@ -138,28 +142,33 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     return {PREFERRED: better if rng.random() < skill else rng.choice(keys)}
 
 
-def _wins(given: Sequence[GivenAnswer]) -> Counter[tuple[str, str]]:
-    """(winner, loser) -> how often, a tie being half a win of each."""
-    wins: Counter[tuple[str, str]] = Counter()
-    for each in without_checks(given):
-        first, second = (each.item.hidden[side] for side in SIDES)
-        chosen = each.answer[PREFERRED]
-        shares = {"a": (1.0, 0.0), "b": (0.0, 1.0), TIE: (0.5, 0.5)}[chosen]
-        wins[first, second] += shares[0]  # type: ignore[assignment]
-        wins[second, first] += shares[1]  # type: ignore[assignment]
-    return wins
+def _choices(given: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
+    """What was chosen; questions of one scene resemble each other, so they are drawn together in a bootstrap."""
+    return [
+        PairwiseChoice(
+            each.item.name.partition(".")[0],
+            each.person,
+            each.item.hidden["a"],
+            each.item.hidden["b"],
+            each.item.hidden.get(each.answer[PREFERRED]),
+        )
+        for each in without_checks(given)
+    ]
 
 
-def _figures(_: Study, given: Sequence[GivenAnswer]) -> list[Row]:
-    from understudy.metrics.statistics import wilson
-
-    wins = _wins(given)
-    rows: list[Row] = []
-    for first, second in dict.fromkeys(tuple(sorted(pair)) for pair in wins):
-        answers = round(wins[first, second] + wins[second, first])
-        figure = wilson(wins[first, second] / answers, answers)
-        row = {"agent": first, "over": second, "metric": "win_rate", "value": figure.value}
-        rows.append(row | {"low": figure.low, "high": figure.high, "n": answers, "paper": None})
+def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+    choices = _choices(given)
+    met = dict.fromkeys(tuple(sorted((choice.first, choice.second))) for choice in choices)
+    rows: list[Row] = [
+        {"agent": first, "against": second, **win_rate(choices, first, second).row()} for first, second in met
+    ]
+    if len({name for pair in met for name in pair}) > 2:
+        fitted = bradley_terry(choices, seed=study.seed)
+        if fitted.reason:  # which names agents
+            return [*rows, {"agent": None, "against": None, **Estimate.missing("strength", len(choices), APART).row()}]
+        rows += [{"agent": agent, "against": None, **figure.row()} for agent, figure in fitted.strengths.items()]
+        rows += [{"agent": first, "against": second, **fitted.wins[first, second].row()}
+                 for first, second in fitted.wins if first < second]  # fmt: skip
     return rows
 
 
@@ -198,5 +207,6 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"preferences": _write_preferences},
+    unblinding=frozenset({"preferences"}),
     figures=_figures,
 )

@@ -1,0 +1,76 @@
+"""Studies for tests: each kind's template with its small material, and people who answer."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from understudy.progress import ignore_progress
+from understudy.studies.item import Item
+from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.study import Study, load_study
+
+__all__ = ["chat", "crowd", "items_of", "study_of", "write_chats"]
+
+TRADES = "clocks bread boats roses wine glass".split()
+
+
+def chat(name: str, speakers: Sequence[str] = ("kv-memory", "human"), about: int = 0) -> dict[str, Any]:
+    first, second = TRADES[about % len(TRADES)], TRADES[(about + 1) % len(TRADES)]
+    return {
+        "id": name,
+        "speakers": list(speakers),
+        "profiles": [[f"i make {first}.", f"{first} pay."], [f"i sell {second}.", f"{second} sell."]],
+        "turns": [
+            {"speaker": 0, "text": "hello there"},
+            {"speaker": 1, "text": "hi, what do you do?"},
+            {"speaker": 0, "text": f"i like to make {first}"},
+        ],
+    }
+
+
+def write_chats(path: Path, chats: Sequence[Mapping[str, Any]] | None = None) -> Path:
+    rows = chats or [chat(f"chat-{number}", about=number) for number in range(4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def _write_lines(folder: Path) -> None:
+    (folder / "lines.txt").write_text("I count what I burn.\nGood morning.\tYo, what is up?\n", encoding="utf-8")
+
+
+MATERIAL: Mapping[str, Callable[[Path], object]] = {
+    "rate": lambda folder: write_chats(folder / "chats.jsonl"),
+    "likely": _write_lines,
+}
+"""What a kind's template names beside the story that comes with the program."""
+
+
+def study_of(kind: Kind, folder: Path, **material: Any) -> Study:
+    """The study of a kind's template, with other material where it is given; None leaves a key out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind.name in MATERIAL:
+        MATERIAL[kind.name](folder)
+    path = folder / "study.toml"
+    path.write_text(kind.template, encoding="utf-8")
+    study = load_study(path)
+    merged = {key: value for key, value in {**study.material, **material}.items() if value is not None}
+    return replace(study, material=merged)
+
+
+def items_of(kind: Kind, study: Study) -> list[Item]:
+    return kind.items(study, ignore_progress)
+
+
+def crowd(kind: Kind, items: Sequence[Item], people: int = 3, skill: float = 1.0, seed: int = 0) -> list[GivenAnswer]:
+    """Everybody answers everything."""
+    rng = random.Random(seed)
+    return [
+        GivenAnswer(item, f"p{person}", kind.simulate(item, skill, rng))
+        for item in items
+        for person in range(1, people + 1)
+    ]
