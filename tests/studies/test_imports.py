@@ -13,6 +13,7 @@ from understudy.guessing.annotation_agreement import annotation_agreement
 from understudy.readers.annotations import read_annotations
 from understudy.studies.imports import add_finished, import_tvshowguess, import_volunteers
 from understudy.studies.item import Said
+from understudy.studies.kinds import kind_of
 from understudy.studies.kinds.guess import KIND
 from understudy.studies.speaker_annotations import annotations_of
 from understudy.studies.store import open_study_store
@@ -106,12 +107,12 @@ def test_volunteers_scores_lie_in_a_database_like_any_study(tmp_path: Path) -> N
 
         assert stored.closed is not None
         assert [(each.item.name, each.person, each.answer) for each in given] == [
-            ("ann.1", "p1", {"score": 4, "profile": "a"}),
-            ("ann.2", "p1", {"score": 2}),
+            ("ann.1", "p1", {"engagingness": 4, "profile": "a"}),
+            ("ann.2", "p1", {"engagingness": 2}),
             ("bea.3", "p2", {"profile": "b"}),
         ]
         assert "bot 3" not in json.dumps(given[0].item.shown())
-        assert given[0].item.hidden == {"agent": "bot 3", "profile": "a"}
+        assert given[0].item.hidden["speaker"] == "bot 3"
         with pytest.raises(InputError, match="another name"):
             add_finished(store, "volunteers", finished)
 
@@ -152,6 +153,12 @@ def test_the_published_annotations() -> None:
 def test_the_published_chats() -> None:
     finished = import_volunteers(realdata.folder("personachat"))
 
-    scores = [each.answer["score"] for each in finished.given if "score" in each.answer]
+    scores = [each.answer["engagingness"] for each in finished.given if "engagingness" in each.answer]
     matched = [each.answer["profile"] for each in finished.given if "profile" in each.answer]
     assert (len(scores), len(matched)) == (593, 483)
+    figures = kind_of("rate").figures
+    assert figures is not None
+    rows = [row for row in figures(finished.study, finished.given) if row["value"] is not None]
+    assert sum(row["n"] for row in rows if row["metric"] == "engagingness") == 593
+    right = sum(row["value"] * row["n"] for row in rows if row["metric"] == "persona_detection")
+    assert round(right) == matched.count("a")

@@ -3,7 +3,8 @@
     tvshowguess   human_annotation/ of TVShowGuess: tables of what telling masked speakers took (`readers.annotations`),
                   with the scenes as they were shown beside them (.raw); a table is one person's, and a `guess` study
     volunteers    ConvAI2's chats of volunteers with bots (`readers.volunteers`): the score, 1 to 5, that somebody gave
-                  to their chat, and whether they chose the bot's profile of two; a `rate` study
+                  to their chat, and whether they chose the bot's profile of two; a `rate` study, in which the score
+                  stands for engagingness, as in that kind's own `--format volunteers`
 
 A finished study lies in a database like any other: status, results, agreement and outputs are the same.
 """
@@ -14,7 +15,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from understudy.errors import InputError
@@ -26,6 +27,7 @@ from understudy.story import Line, Moment, Scene
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.guess import masked_item
+from understudy.studies.ratings import RATED_SCALES
 from understudy.studies.store import ENDED, StoredStudy, StudyStore, now
 from understudy.studies.study import Study
 from understudy.studies.tokens import hash_token, new_token
@@ -114,7 +116,7 @@ def _answer_of(item: Item, told: Sequence[Annotation]) -> dict[str, object]:
     return answer
 
 
-SCORE = Question("score", "scale", "How did you like the chat?", tuple(Option(str(step), "") for step in range(1, 6)))
+SCORE = replace(next(scale for scale in RATED_SCALES if scale.name == "engagingness"), is_required=False)
 OWN, OTHER = "a", "b"
 MATCH = Question(
     "profile",
@@ -149,7 +151,13 @@ def _chat_item(chat: JudgedChat) -> Item:
     names = ["You", "Your partner"]
     lines = tuple(Said(names[turn.side], turn.text) for turn in chat.record.turns)
     profile = Block("Profile A", tuple(Said(None, text) for text in chat.record.profiles[BOT_SIDE]))
-    hidden = {"agent": chat.record.speakers[BOT_SIDE], "profile": OWN}
+    hidden = {
+        "chat": chat.record.id,
+        "side": BOT_SIDE,
+        "speaker": chat.record.speakers[BOT_SIDE],
+        "given": chat.record.given,
+        "profile": OWN,
+    }
     return Item(chat.name, (Block("The chat", lines), profile), (SCORE, MATCH), hidden)
 
 

@@ -15,7 +15,7 @@ __all__ = ["annotation_problems"]
 
 
 def annotation_problems(item: Item, answer: Answer) -> list[Problem]:
-    chapter = Chapter.from_document(item.hidden["chapter"])
+    chapter = Chapter.from_document(item.context["chapter"])
     problems: list[Problem] = []
     for question in item.questions:
         stated: list[tuple[int, Claim]] = []

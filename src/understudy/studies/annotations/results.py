@@ -21,7 +21,7 @@ __all__ = ["annotated_claims", "annotation_figures", "write_scenes"]
 def annotated_claims(given: Sequence[GivenAnswer], table: str) -> Iterator[Claim]:
     """What was integrated of each chapter or, where nobody has integrated it, what most annotators say."""
     for chapter_answers in _by_chapter(given).values():
-        chapter = Chapter.from_document(chapter_answers[0].item.hidden["chapter"])
+        chapter = Chapter.from_document(chapter_answers[0].item.context["chapter"])
         integrated = [each.answer for each in chapter_answers if each.item.after]
         annotated = [each.answer for each in chapter_answers if not each.item.after]
         yield from majority(table, integrated or annotated, chapter)
@@ -43,14 +43,14 @@ def annotation_figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[
     by_table: dict[str, list[ChapterClaims]] = {}
     for answers in _by_chapter(given).values():
         item = answers[0].item
-        chapter = Chapter.from_document(item.hidden["chapter"])
+        chapter = Chapter.from_document(item.context["chapter"])
         for question in item.questions:
             table = question.name
             annotators = {
                 each.person: claims_of(table, each.answer, chapter) for each in answers if not each.item.after
             }
             integrated = [claims_of(table, each.answer, chapter) for each in answers if each.item.after]
-            author = claims_of(table, item.hidden["author"], chapter)
+            author = claims_of(table, item.context["author"], chapter)
             claims = ChapterClaims(chapter, annotators, integrated[0] if integrated else None, author)
             by_table.setdefault(table, []).append(claims)
     return annotation_rows(by_table, study.seed)

@@ -158,7 +158,7 @@ def _chapter_item(material: _Material, moment: Moment, scenes: Sequence[Scene]) 
     )
     written = {table: [claim.row() for claim in _author(material.story, table, chapter, scenes)] for table in TABLES}
     name = "-".join(map(str, moment.numbers))  # a dot would make chapters of one part a group
-    return Item(name, blocks, questions, {"chapter": chapter.document(), "author": written})
+    return Item(name, blocks, questions, context={"chapter": chapter.document(), "author": written})
 
 
 def _question(table: str, chapter: Chapter) -> Question:
@@ -195,7 +195,7 @@ def _author(story: Story, table: str, chapter: Chapter, scenes: Sequence[Scene])
 
 def _prepared(item: Item, answers: Mapping[str, Sequence[GivenAnswer]]) -> Item:
     """The integrator's item: the chapter, where its annotators differ, and their rows with who said them."""
-    chapter = Chapter.from_document(item.hidden["chapter"])
+    chapter = Chapter.from_document(item.context["chapter"])
     given = [each.answer for name in item.after for each in sorted(answers[name], key=lambda each: each.person)]
     tables = [question.name for question in item.questions]
     differing = (differences(table, given, chapter) for table in tables)
@@ -220,9 +220,9 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
             for table, rows in item.default.items()
         }
     answer: dict[str, Any] = {}
-    chapter = Chapter.from_document(item.hidden["chapter"])
+    chapter = Chapter.from_document(item.context["chapter"])
     for question in item.questions:
-        rows = [row for row in item.hidden["author"][question.name] if rng.random() < skill]
+        rows = [row for row in item.context["author"][question.name] if rng.random() < skill]
         if question.name == FACTS and rng.random() >= skill:
             guessed = {"who": rng.choice(chapter.people), "attribute": "character", "value": "quiet", "from": ""}
             rows = [*rows, guessed]

@@ -2,7 +2,7 @@
 
 The material is what `understudy questions` writes: agents' proposals that nobody has looked at. People tick those that
 would do, or write one; who proposed what is hidden. `--format hpd` writes the set with "reviewed": true, as
-`bench hpd --data` reads it:
+`bench hpd --data` reads it, and without who proposed what:
 
     positives   the story's own reply, what more than half of a question's judges picked, and what they wrote
     negatives   of the others the ten that the fewest picked, at least nine
@@ -55,32 +55,36 @@ own_reply = "shown"         # the story's own reply stands among the others, unm
 """
 
 
-def reviewed_sessions(given: Sequence[GivenAnswer]) -> dict[str, Any]:
-    """HPD's sessions by name, with the replies as people picked them over."""
+def reviewed_sessions(documents: Mapping[str, Any], given: Sequence[GivenAnswer]) -> dict[str, Any]:
+    """HPD's sessions by name, those that were judged, with the replies as people picked them over."""
     by_item: dict[str, list[GivenAnswer]] = {}
     for each in given:
         by_item.setdefault(each.item.name, []).append(each)
-    return {name: _reviewed(answers) for name, answers in by_item.items()}
+    reviewed = {name: documents[name] | _reviewed(documents[name], answers) for name, answers in by_item.items()}
+    for session in reviewed.values():
+        del session["proposed"]  # it says which agent wrote what
+    return reviewed
 
 
-def _reviewed(answers: Sequence[GivenAnswer]) -> dict[str, Any]:
-    hidden = answers[0].item.hidden
+def _reviewed(document: Mapping[str, Any], answers: Sequence[GivenAnswer]) -> dict[str, Any]:
+    """What of a session changes."""
+    own = answers[0].item.hidden["own"]
     texts = _texts(answers[0].item)
     picks = Counter(dict.fromkeys(texts, 0))
     picks.update(key for each in answers for key in each.answer.get(PICKED, ()))
-    proposed = [key for key in texts if key != hidden["own"]]
+    proposed = [key for key in texts if key != own]
     proposed.sort(key=lambda key: -picks[key])  # those picked by the same number stay in their order
     picked = [key for key in proposed if 2 * picks[key] > len(answers)][: max(len(proposed) - LEAST_NEGATIVES, 0)]
     wrong = [key for key in reversed(proposed) if key not in picked][:MOST_NEGATIVES]
     written = [str(each.answer.get(WRITTEN) or "").strip() for each in answers]
-    session = dict(hidden["session"])
-    right = [session["positive_response"], *(texts[key] for key in picked), *filter(None, written)]
-    session["positive_response"] = list(dict.fromkeys(right))
-    session["negative_response"] = [texts[key] for key in wrong]
-    session["picked"] = {texts[key]: picks[key] for key in texts}
-    session["judges"] = len(answers)
-    session["reviewed"] = True
-    return session
+    right = [document["positive_response"], *(texts[key] for key in picked), *filter(None, written)]
+    return {
+        "positive_response": list(dict.fromkeys(right)),
+        "negative_response": [texts[key] for key in wrong],
+        "picked": {texts[key]: picks[key] for key in texts},
+        "judges": len(answers),
+        "reviewed": True,
+    }
 
 
 def _texts(item: Item) -> dict[str, str]:
@@ -103,9 +107,9 @@ def _items(study: Study, progress: Progress) -> list[Item]:
         progress("Items", number, len(members))
         session = session_of(source, location, document)
         proposed = {entry["text"]: entry["agent"] for entry in _proposed(document, session.key, path)}
-        if shows_own == "shown":
-            proposed[document["positive_response"]] = STORY
-        items.append(_item(session.key, question_of(source, session), document, proposed, study.seed))
+        if shows_own:
+            proposed[document["positive_response"]] = ""
+        items.append(_item(session.key, question_of(source, session), proposed, study.seed))
     return items
 
 
@@ -130,16 +134,13 @@ def _is_proposal(entry: object) -> bool:
             return False
 
 
-def _item(name: str, example: Example, document: Mapping[str, Any], proposed: Mapping[str, str], seed: int) -> Item:
+def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -> Item:
+    """`proposed`: each reply's agent; blank for the story's own."""
     order = random.Random(f"{seed} {name}").sample(list(proposed), len(proposed))  # noqa: S311
     options = tuple(Option(f"r{number}", text) for number, text in enumerate(order, 1))
     who = example.situation.persona.name
-    own = next((option.key for option in options if proposed[option.label] == STORY), None)
-    hidden = {
-        "session": dict(document),
-        "agents": {option.key: proposed[option.label] for option in options},
-        "own": own,
-    }
+    own = next((option.key for option in options if not proposed[option.label]), None)
+    agents = {option.key: proposed[option.label] for option in options if option.key != own}
     questions = (
         Question(
             PICKED,
@@ -158,7 +159,7 @@ def _item(name: str, example: Example, document: Mapping[str, Any], proposed: Ma
             most_words=LONGEST,
         ),
     )
-    return Item(name, tuple(_blocks(example)), questions, hidden)
+    return Item(name, tuple(_blocks(example)), questions, {"agents": agents, "own": own})
 
 
 def _blocks(example: Example) -> Iterator[Block]:
@@ -194,7 +195,10 @@ def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str, Any]]
     """picked: how often a judge ticked a reply of each agent, and the story's own; intervals draw whole questions."""
     marks: dict[str, list[tuple[str, bool]]] = {}
     for each in given:
-        for key, agent in each.item.hidden["agents"].items():
+        authors = dict(each.item.hidden["agents"])
+        if each.item.hidden["own"] is not None:
+            authors[each.item.hidden["own"]] = STORY
+        for key, agent in authors.items():
             marks.setdefault(agent, []).append((each.item.name, key in (each.answer.get(PICKED) or ())))
     rows = []
     for agent, ours in marks.items():
@@ -217,8 +221,13 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     return {PICKED: picked, WRITTEN: "" if picked else "Let me think about it."}
 
 
-def _write_hpd(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
-    replace_text(path, json.dumps(reviewed_sessions(given), ensure_ascii=False, indent=1) + "\n")
+def _write_hpd(study: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+    questions = study.path("questions")
+    documents = {location.key: document for location, document in json_members(SourceFile(questions))}
+    for each in given:
+        if each.item.name not in documents:
+            raise InputError(f"has no question '{each.item.name}' any more, which people have judged", questions)
+    replace_text(path, json.dumps(reviewed_sessions(documents, given), ensure_ascii=False, indent=1) + "\n")
 
 
 KIND = Kind(

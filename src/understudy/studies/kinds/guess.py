@@ -95,9 +95,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
 
 def _show_of_story(study: Study) -> _Show:
     story = open_story(study)
-    names = study.text("names", NAMES[0])
-    if names not in NAMES:
-        raise InputError(f"`names` under [material] is '{names}': write {', '.join(NAMES)}")
+    names = study.choice("names", NAMES)
     masking = GuessSettings(most=study.number("main", 6, least=2), names=names, seed=study.seed).masking(story)
     scenes = list(split_long_scenes(story.scenes()))
     since = story.moment(study.text("since", "start"))
