@@ -82,6 +82,10 @@ class Item:
     people: int | None = None
     after: tuple[str, ...] = ()
     """Items whose answers must be complete before this one is given to somebody, who answered none of them."""
+    default: Answer | None = None
+    """What is filled in when the item is first shown."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """What the kind needs to check and read answers: no secret, but nothing to show either."""
 
     @property
     def is_check(self) -> bool:
@@ -117,6 +121,8 @@ def item_from_document(document: Mapping[str, Any]) -> Item:
         document["expected"],
         document["people"],
         tuple(document["after"]),
+        document.get("default"),
+        document.get("context", {}),
     )
 
 

@@ -172,13 +172,19 @@ def _fits(question: Question, value: Any) -> bool:
 
 
 def _parsed(text: str) -> None:
-    for parse in (json.loads, _json_lines, tomllib.loads):
+    for parse in (json.loads, _json_lines, tomllib.loads, _table):
         try:
             parse(text)
         except ValueError:
             continue
         return
-    raise AssertionError(f"neither JSON, JSON lines nor TOML: {text[:200]}")
+    raise AssertionError(f"neither JSON, JSON lines, TOML nor a table: {text[:200]}")
+
+
+def _table(text: str) -> None:
+    widths = {line.count("\t") for line in text.splitlines()}
+    if len(widths) != 1 or widths == {0}:
+        raise ValueError("lines of different widths")
 
 
 def _json_lines(text: str) -> None:
