@@ -81,7 +81,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
         items += _put(question, drawn, wanted, replies, study.flag("ties"))
     progress("Replies", len(asked), len(asked))
     if not items:
-        raise InputError("all replies are equal: choose other agents, or other questions")
+        raise InputError("no question has two replies that differ: choose other agents, or other questions")
     return items
 
 
