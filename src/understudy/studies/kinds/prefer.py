@@ -81,7 +81,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
         items += _put(question, drawn, wanted, replies, study.flag("ties"))
     progress("Replies", len(asked), len(asked))
     if not items:
-        raise InputError("all replies are equal: choose other agents, or other questions")
+        raise InputError("no question has two replies that differ: choose other agents, or other questions")
     return items
 
 
@@ -157,19 +157,34 @@ def _choices(given: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
 
 
 def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+    """Of two agents the one that won more stands first: an order by name would tell who is who."""
     choices = _choices(given)
-    met = dict.fromkeys(tuple(sorted((choice.first, choice.second))) for choice in choices)
-    rows: list[Row] = [
-        {"agent": first, "against": second, **win_rate(choices, first, second).row()} for first, second in met
-    ]
-    if len({name for pair in met for name in pair}) > 2:
-        fitted = bradley_terry(choices, seed=study.seed)
-        if fitted.reason:  # which names agents
-            return [*rows, {"agent": None, "against": None, **Estimate.missing("strength", len(choices), APART).row()}]
-        rows += [{"agent": agent, "against": None, **figure.row()} for agent, figure in fitted.strengths.items()]
-        rows += [{"agent": first, "against": second, **fitted.wins[first, second].row()}
-                 for first, second in fitted.wins if first < second]  # fmt: skip
+    pairs = dict.fromkeys(_both(choice) for choice in choices)
+    rows: list[Row] = []
+    for pair in pairs:
+        rates = {name: win_rate(choices, name, *(pair - {name})) for name in pair}
+        first, second = sorted(pair, key=lambda name: (-(rates[name].value or 0), name))
+        rows.append({"agent": first, "against": second, **rates[first].row()})
+    if len(frozenset().union(*pairs)) > 2:
+        rows += _strengths(choices, study.seed)
     return rows
+
+
+def _both(choice: PairwiseChoice) -> frozenset[str]:
+    return frozenset((choice.first, choice.second))
+
+
+def _strengths(choices: Sequence[PairwiseChoice], seed: int) -> list[Row]:
+    fitted = bradley_terry(choices, seed=seed)
+    if fitted.reason:  # which names agents
+        return [{"agent": None, "against": None, **Estimate.missing("strength", len(choices), APART).row()}]
+    return [
+        *({"agent": agent, "against": None, **figure.row()} for agent, figure in fitted.strengths.items()),
+        *(
+            {"agent": first, "against": second, **fitted.wins[first, second].row()}
+            for first, second in combinations(fitted.strengths, 2)
+        ),
+    ]
 
 
 def _write_preferences(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
