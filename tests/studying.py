@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import hpdsessions
 from understudy.progress import ignore_progress
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer, Kind
@@ -43,9 +44,19 @@ def _write_lines(folder: Path) -> None:
     (folder / "lines.txt").write_text("I count what I burn.\nGood morning.\tYo, what is up?\n", encoding="utf-8")
 
 
+def _write_sessions(folder: Path) -> None:
+    sessions = hpdsessions.sessions(3)
+    for session in sessions.values():
+        session["proposed"] = [
+            {"text": text, "agent": f"agent-{number % 2}"} for number, text in enumerate(session["negative_response"])
+        ]
+    hpdsessions.write(folder / "set.json", sessions)
+
+
 MATERIAL: Mapping[str, Callable[[Path], object]] = {
     "rate": lambda folder: write_chats(folder / "chats.jsonl"),
     "likely": _write_lines,
+    "candidates": _write_sessions,
 }
 """What a kind's template names beside the story that comes with the program."""
 
