@@ -65,7 +65,7 @@ def answers_that_count(given: Sequence[GivenAnswer], attentive_only: bool = Fals
 
 
 def tables_of(given: Sequence[GivenAnswer]) -> dict[str, RatingTable]:
-    """The answers to each question that is a scale or a choice; each thing within an item that it is asked of counts."""
+    """The answers to each scale or choice; what it is asked of within an item counts by itself."""
     ratings = []
     options: dict[str, dict[str, None]] = {}
     types: dict[str, str] = {}
