@@ -184,23 +184,14 @@ def _parsed(text: str) -> None:
             continue
         return
     raise AssertionError(f"neither JSON, JSON lines, TOML nor a table: {text[:200]}")
-<<<<<<< HEAD
 
 
 def _table(text: str) -> None:
     widths = {line.count("\t") for line in text.splitlines()}
     if len(widths) != 1 or widths == {0}:
         raise ValueError("lines of different widths")
-=======
->>>>>>> w/forms
 
 
 def _json_lines(text: str) -> None:
     for line in text.splitlines():
         json.loads(line)
-
-
-def _table(text: str) -> None:
-    columns = {line.count("\t") for line in text.splitlines()}
-    if len(columns) != 1 or columns == {0}:
-        raise ValueError("rows of different lengths")
