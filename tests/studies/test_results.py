@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from understudy.studies.store import StoredStudy
 
 STORED = StoredStudy(1, "first", study(), None)
 SCALE = Question("fluency", "scale", "How fluent?", tuple(Option(str(n), "") for n in range(1, 6)))
+PREFERRED = Question("preferred", "choice", "Which?", (Option("a", "Go."), Option("b", "Stay.")))
 TEXT = Question("own", "text", "What would you say?")
 ITEM = Item("line 9", items(1)[0].blocks, (SCALE, TEXT), {"agent": "tfidf"})
 
@@ -67,3 +69,15 @@ def test_the_format_follows_the_ending_or_is_named() -> None:
     assert format_for(Path("a"), "voice", "likely") == "voice"
     with pytest.raises(InputError, match="--format"):
         format_for(Path("a.txt"), None, "likely")
+
+
+def test_a_format_that_names_agents_is_written_only_unblinded(tmp_path: Path) -> None:
+    item = Item("scene 1.1", items(1)[0].blocks, (PREFERRED,), {"a": "encoder", "b": "tfidf"})
+    stored = StoredStudy(1, "first", replace(study(), kind="prefer"), None)
+    given = [GivenAnswer(item, "p1", {"preferred": "b"})]
+    path = tmp_path / "pairs.jsonl"
+    with pytest.raises(InputError, match="--unblind"):
+        write_results(path, "preferences", stored, given)
+    assert not path.exists()
+    write_results(path, "preferences", stored, given, unblinded=True)
+    assert json.loads(path.read_text())["chosen_agent"] == "tfidf"

@@ -56,6 +56,8 @@ class Kind:
     """An item with `after` as it is shown, with the answers to those items laid into it."""
     outputs: Mapping[str, Callable[[Study, Sequence[GivenAnswer], Path], None]] = field(default_factory=dict)
     """Formats of this kind's own for `study results --format NAME`, such as what a bench reads; writes the file."""
+    unblinding: frozenset[str] = frozenset()
+    """Those of `outputs` that say which agent wrote what: they are written only with `--unblind`, which is logged."""
     figures: Callable[[Study, Sequence[GivenAnswer]], list[dict[str, Any]]] | None = None
     """Rows ({..., "metric", "value", "low", "high", "n", "paper"}) of this kind's own for `study agree`, such as a
     paper's table; agreement between people is worked out for every kind alike."""

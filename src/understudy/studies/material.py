@@ -23,7 +23,10 @@ def open_story(study: Study, key: str = "story") -> Story:
 
 
 def personas_of(study: Study) -> list[tuple[str, ...]]:
-    """The personas that the material names, each once: those of a file, or the profiles of a story's cast."""
+    """The personas that the material names, each once, whatever the order of its sentences.
+
+    They are those of a file, or the profiles of a story's cast.
+    """
     if ("story" in study.material) == ("personas" in study.material):
         raise InputError(
             f"a `{study.kind}` study takes either `story` or `personas` under [material]: name one of them"
@@ -38,7 +41,10 @@ def personas_of(study: Study) -> list[tuple[str, ...]]:
         personas = [member.character.profile for member in story.cast() if member.character.profile]
         if not personas:
             raise InputError(f"nobody in '{story.title}' has a profile: name a story with profiles in its cast")
-    return list(dict.fromkeys(personas))
+    different: dict[frozenset[str], tuple[str, ...]] = {}
+    for sentences in personas:
+        different.setdefault(frozenset(sentences), sentences)
+    return list(different.values())
 
 
 def load_agents(names: Sequence[str], story: Story | None = None) -> dict[str, Agent]:

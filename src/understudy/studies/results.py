@@ -60,9 +60,11 @@ def format_for(path: Path, name: str | None, kind: str) -> str:
 def write_results(
     path: Path, format_name: str, stored: StoredStudy, given: Sequence[GivenAnswer], unblinded: bool = False
 ) -> None:
-    outputs = kind_of(stored.study.kind).outputs
-    if format_name in outputs:
-        outputs[format_name](stored.study, [each for each in given if not each.item.is_check], path)
+    kind = kind_of(stored.study.kind)
+    if format_name in kind.unblinding and not unblinded:
+        raise InputError(f"the format {format_name} says which agent wrote what: add --unblind, which is logged", path)
+    if format_name in kind.outputs:
+        kind.outputs[format_name](stored.study, [each for each in given if not each.item.is_check], path)
     else:
         replace_text(path, FORMATS[format_name](stored, given, unblinded))
 

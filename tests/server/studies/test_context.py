@@ -9,19 +9,22 @@ import pytest
 from studied import RATED, study_of
 from understudy.server.studies import context
 from understudy.server.studies.context import AgreementCache
+from understudy.studies import participation
 from understudy.studies.agreement import Agreement, agreement_of
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.store import StoredStudy
+from understudy.studies.store import StudyStore
 from understudy.studies.study import Study
 
-STORED = StoredStudy(1, "mara", study_of(), None)
+
+def answer(store: StudyStore, name: str) -> None:
+    (token,) = store.invite(name, 1)
+    view = participation.give_consent(store, token, {})
+    participation.give_answer(store, token, view.assignment or 0, {"fluency": 4, "fits": "yes"})
 
 
-def given(count: int) -> list[GivenAnswer]:
-    return [GivenAnswer(RATED, f"p{number}", {"fluency": 4, "fits": "yes"}) for number in range(count)]
-
-
-def test_figures_stay_until_answers_come_and_a_while_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_stay_until_answers_come_and_a_while_has_passed(
+    store: StudyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worked_out: list[int] = []
 
     def counted(study: Study, answers: Sequence[GivenAnswer]) -> Agreement:
@@ -29,18 +32,18 @@ def test_figures_stay_until_answers_come_and_a_while_has_passed(monkeypatch: pyt
         return agreement_of(study, answers)
 
     monkeypatch.setattr(context, "agreement_of", counted)
+    stored = store.add_study("rated", study_of(people_per_item=9), [RATED])
     now = [0.0]
     cache = AgreementCache(every_s=30, clock=lambda: now[0])
-    assert cache.rows_of(STORED, given(2)).answers == 2
-    assert cache.rows_of(STORED, given(2)).answers == 2 and len(worked_out) == 1
-    now[0] = 10
-    assert cache.rows_of(STORED, given(3)).answers == 2 and len(worked_out) == 1
-    now[0] = 31
-    assert cache.rows_of(STORED, given(3)).answers == 3 and len(worked_out) == 2
-    now[0] = 100
-    assert cache.rows_of(STORED, given(3)).answers == 3 and len(worked_out) == 2
 
+    def rows_at(time: float) -> int:
+        now[0] = time
+        return cache.rows_of(store, stored, len(store.given(stored.id))).answers
 
-def test_rows_are_those_of_the_study() -> None:
-    rows = AgreementCache().rows_of(STORED, given(3)).rows
+    answer(store, "rated")
+    answer(store, "rated")
+    assert (rows_at(0), rows_at(1), worked_out) == (2, 2, [2])
+    answer(store, "rated")
+    assert (rows_at(10), rows_at(31), rows_at(100), worked_out) == (2, 3, 3, [2, 3])
+    rows = cache.rows_of(store, stored, 3).rows
     assert {row["question"] for row in rows} == {"fluency", "fits"}

@@ -40,7 +40,7 @@ export class ChatView {
     this.goOn.hidden = true;
     this.root = make("div", { class: "chat" },
       make("section", { class: "card stack talk", "aria-label": "Conversation" }, this.note, this.messages, this.form, this.goOn),
-      make("aside", { class: "card stack tight", "aria-label": "Who you are" }, make("h2", {}, "Who you are"), this.persona, this.left));
+      make("aside", { class: "card", "aria-label": "Who you are" }, make("details", { class: "folded", open: true }, make("summary", { class: "title" }, "Who you are"), this.persona), this.left));
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#speak();
@@ -60,7 +60,9 @@ export class ChatView {
     this.counter.textContent = `${words}/${this.#mostWords} words`;
     this.counter.classList.toggle("is-over", words > this.#mostWords);
     const draft = this.storage.get(UNSENT);
-    if (draft?.text !== this.say.value) this.storage.set(UNSENT, { text: this.say.value, key: crypto.randomUUID() });
+    if (draft?.text === this.say.value) return;
+    writeMessages(this.problems, []);
+    this.storage.set(UNSENT, { text: this.say.value, key: crypto.randomUUID() });
   }
 
   set busy(_) {} // messages have their own way of waiting
@@ -70,8 +72,8 @@ export class ChatView {
     const { signal } = this.#stopped;
     try {
       for (;;) {
-        const ask_ = () => ask("GET", `${this.path}/chat?after=${this.#seen}&state=${this.#state}`, undefined, AbortSignal.any([signal, AbortSignal.timeout(LONG_POLL_MS)]));
-        const chat = await untilDone(ask_, () => this.#tell("The connection was lost: trying again. Nothing that was said is lost."), signal);
+        const poll = () => ask("GET", `${this.path}/chat?after=${this.#seen}&state=${this.#state}`, undefined, AbortSignal.any([signal, AbortSignal.timeout(LONG_POLL_MS)]));
+        const chat = await untilDone(poll, () => this.#tell("The connection was lost: trying again. Nothing that was said is lost."), signal);
         this.#show(chat);
         if (chat.state === "over") return;
       }
@@ -98,7 +100,7 @@ export class ChatView {
     this.messages.hidden = !this.messages.children.length;
     this.persona.replaceChildren(...chat.persona.map((sentence) => make("li", { dir: "auto" }, sentence)));
     this.left.textContent = chat.state === "talking" ? (chat.turns_left === 1 ? "One more message of yours." : `${chat.turns_left} more messages of yours.`) : "";
-    writeMessages(this.problems, (chat.problems ?? []).map((problem) => problem.message ?? problem));
+    if (chat.problems?.length) writeMessages(this.problems, chat.problems.map((problem) => problem.message)); // a refusal stays until one writes
     this.turn = chat.state === "talking" ? chat.turn : null;
     this.form.hidden = chat.state !== "talking";
     this.goOn.hidden = chat.state !== "over";

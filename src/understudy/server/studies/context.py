@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -18,7 +18,7 @@ from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
 from understudy.studies.agreement import agreement_of
-from understudy.studies.kind import GivenAnswer
+from understudy.studies.answers import answers_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
 __all__ = ["AgreementCache", "AgreementSnapshot", "StudyContext", "study_context_of", "use_store"]
@@ -36,23 +36,25 @@ class AgreementSnapshot:
 
 class AgreementCache:
     """The agreement of each study. Intervals are bootstrapped, so it is worked out at most once in `every_s` seconds
-    for each study, and by one thread at a time; meanwhile the last figures are shown."""
+    for each study, and by one thread at a time; meanwhile the last figures are shown. What a kind reports of its own is
+    left out: it names agents, and a study that still runs stays blind."""
 
     def __init__(self, every_s: float = 30.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._every_s, self._clock = every_s, clock
         self._snapshots: dict[int, AgreementSnapshot] = {}
         self._lock = Lock()
 
-    def rows_of(self, stored: StoredStudy, given: Sequence[GivenAnswer]) -> AgreementSnapshot:
+    def rows_of(self, store: StudyStore, stored: StoredStudy, answers: int) -> AgreementSnapshot:
+        """`answers` is how many there are now; they are loaded only where the figures are worked out."""
         last = self._snapshots.get(stored.id)
-        if last is not None and (last.answers == len(given) or self._clock() - last.worked_out < self._every_s):
+        if last is not None and (last.answers == answers or self._clock() - last.worked_out < self._every_s):
             return last
         if not self._lock.acquire(blocking=last is None):
             assert last is not None
             return last
         try:
-            rows = agreement_of(stored.study, given).document()["rows"]
-            snapshot = AgreementSnapshot(rows, len(given), self._clock())
+            rows = agreement_of(stored.study, answers_of(store, stored)).rows
+            snapshot = AgreementSnapshot(rows, answers, self._clock())
             self._snapshots[stored.id] = snapshot
             return snapshot
         finally:

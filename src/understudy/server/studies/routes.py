@@ -33,7 +33,6 @@ from understudy.server.studies.schemas import (
 )
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.studies import participation
-from understudy.studies.answers import answers_of
 from understudy.studies.participation import AnswerRefused, View
 from understudy.studies.status import StudyStatus, status_of
 from understudy.studies.store import StoredStudy, StudyStore
@@ -100,9 +99,10 @@ def _find_study(store: StudyStore, name: str) -> StoredStudy:
 
 def dashboard_of(store: StudyStore, name: str, cache: AgreementCache) -> StudyDashboard:
     stored = _find_study(store, name)
-    agreement = cache.rows_of(stored, answers_of(store, stored))
-    document = {**status_of(store, stored).document(), "agreement": agreement.rows}
-    return msgspec.convert({**document, "agreement_answers": agreement.answers}, StudyDashboard)
+    status = status_of(store, stored)
+    agreement = cache.rows_of(store, stored, status.answers)
+    figures = {"agreement": agreement.rows, "agreement_answers": agreement.answers}
+    return msgspec.convert({**status.document(), **figures}, StudyDashboard)
 
 
 async def list_studies(call: Call) -> StudyList:

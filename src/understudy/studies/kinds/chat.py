@@ -91,8 +91,8 @@ def _items(study: Study, progress: Progress) -> list[Item]:
             "most_words": study.number("words", 15),
             "language": guess_language(" ".join(drawn[0])),
             "patience_s": study.number("patience_s", 120, least=0),
-            "arrives_s": _range(study, "arrives_s", (3, 20)),
-            "writes_s": _range(study, "writes_s", (3, 12)),
+            "arrives_s": list(_range(study, "arrives_s", (3, 20))),
+            "writes_s": list(_range(study, "writes_s", (3, 12))),
         }
         asked = questions if hidden["foil"] else tuple(each for each in questions if each.name != PROFILE)
         people = 2 if hidden["partner"] == PERSON else 1

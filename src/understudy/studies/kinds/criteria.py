@@ -127,5 +127,6 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"ratings": _write_ratings},
+    unblinding=frozenset({"ratings"}),
     figures=_figures,
 )

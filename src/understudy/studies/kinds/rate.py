@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import InputError
+from understudy.errors import InputError, StoryError
 from understudy.metrics.human_ratings import PERSONACHAT_RATED, paper_model, personachat_rating
+from understudy.persona import persona_at
 from understudy.progress import Progress
 from understudy.readers.chat_records import HUMAN, ChatRecord, read_chats
+from understudy.readers.persona_records import read_persona_records
 from understudy.readers.volunteers import read_judged_chats
+from understudy.storyfile import Story
 from understudy.storyfile.toml_file import replace_text
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.material import open_story
 from understudy.studies.ratings import RATED_SCALES, Row, mean_row, simulated_rating, without_checks
 from understudy.studies.study import Study
 
@@ -50,12 +54,14 @@ seed = 0
 chats = "chats.jsonl"       # from a `chat` study, ConvAI2's volunteers, or made by agents:
 #   understudy self-chat --story demo --who Zita,Benedek --agents encoder,tfidf --chats 20 -o chats.jsonl
 rate = "all"                # whose sides: all, agents or humans
+profiles = "demo"           # where the other profile is drawn from: a story, for chats of its characters, or a file of
+                            # personas; without it, from the other chats
 # limit = 100               # a sample of so many sides
 """
 
 
 def _items(study: Study, progress: Progress) -> list[Item]:
-    study.only("chats", "rate", "limit")
+    study.only("chats", "rate", "limit", "profiles")
     records = _records(study)
     sides = [(number, side) for number, record in enumerate(records) for side in _rated(study, record)]
     if not sides:
@@ -63,11 +69,12 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     rng = random.Random(study.seed)  # noqa: S311
     limit = study.number("limit", len(sides))
     chosen = sides if limit >= len(sides) else sorted(rng.sample(sides, limit))
-    profiles = sorted({profile for record in records for profile in record.profiles if profile})
+    profiles = _ProfilePool(study, records)
     items: list[Item] = []
     for number, side in chosen:
         progress("Items", len(items), len(chosen))
-        items.append(_item(records[number], number, side, profiles, rng))
+        other = profiles.draw(records[number], side, rng)
+        items.append(_item(records[number], number, side, other, rng))
     return items
 
 
@@ -91,14 +98,13 @@ def _rated(study: Study, record: ChatRecord) -> Iterator[int]:
             yield side
 
 
-def _item(record: ChatRecord, number: int, side: int, profiles: Sequence[tuple[str, ...]], rng: random.Random) -> Item:
+def _item(record: ChatRecord, number: int, side: int, other: tuple[str, ...] | None, rng: random.Random) -> Item:
     names = record.names or LABELS
     said = tuple(
         Said(names[turn.side], turn.text, is_asked=turn.side == side) for turn in record.turns if turn.text.strip()
     )
     hidden = {"chat": record.id, "side": side, "speaker": record.speakers[side], "given": record.given}
     questions: tuple[Question, ...] = RATED_SCALES
-    other = _other_profile(record, profiles, rng)
     if record.profiles[side] and other:
         keys = ["a", "b"]
         rng.shuffle(keys)
@@ -110,13 +116,51 @@ def _item(record: ChatRecord, number: int, side: int, profiles: Sequence[tuple[s
     return Item(f"chat {number + 1}.{side}", (Block(f"A chat. You rate {names[side]}", said),), questions, hidden)
 
 
-def _other_profile(
-    record: ChatRecord, profiles: Sequence[tuple[str, ...]], rng: random.Random
-) -> tuple[str, ...] | None:
-    """One that shares no sentence with either side's; None where there is none."""
-    taken = {sentence.casefold() for profile in record.profiles for sentence in profile}
-    others = [profile for profile in profiles if taken.isdisjoint(sentence.casefold() for sentence in profile)]
-    return rng.choice(others) if others else None
+class _ProfilePool:
+    """Profiles of which the other one is drawn: those of all chats, of a file, or of a story's cast.
+
+    A story's people are as they are at the moment of the chat, so that their profiles are like those of the chat;
+    sentences that would fit many of them ('I am a woman.') are left out where a side has them too.
+    """
+
+    def __init__(self, study: Study, records: Sequence[ChatRecord]) -> None:
+        self._story: Story | None = None
+        self._by_moment: dict[str, list[tuple[str, ...]]] = {}
+        if "profiles" not in study.material:
+            self._every = sorted({profile for record in records for profile in record.profiles if profile})
+        elif Path(study.text("profiles")).suffix.lower() == ".jsonl":
+            self._every = [record.sentences for record in read_persona_records(study.path("profiles"))]
+        else:
+            self._story = open_story(study, "profiles")
+
+    def draw(self, record: ChatRecord, side: int, rng: random.Random) -> tuple[str, ...] | None:
+        """One that shares no sentence with either side's; None where there is none."""
+        taken = {sentence.casefold() for profile in record.profiles for sentence in profile}
+        if self._story is None:
+            others = [each for each in self._every if taken.isdisjoint(sentence.casefold() for sentence in each)]
+        else:
+            rest = {
+                each: tuple(sentence for sentence in each if sentence.casefold() not in taken)
+                for each in self._at(self._story, record.moment or "end")
+            }
+            others = [left for each, left in rest.items() if len(left) > len(each) / 2]  # others than the two
+            longer = [each for each in others if len(each) >= len(record.profiles[side]) / 2]
+            others = longer or others  # a profile that is far shorter would be told by its length
+        return rng.choice(others) if others else None
+
+    def _at(self, story: Story, moment: str) -> list[tuple[str, ...]]:
+        if moment not in self._by_moment:
+            described = (member.character.name for member in story.cast() if member.character.profile)
+            self._by_moment[moment] = list(_profiles(story, described, moment))
+        return self._by_moment[moment]
+
+
+def _profiles(story: Story, names: Iterable[str], moment: str) -> Iterator[tuple[str, ...]]:
+    for name in names:
+        try:
+            yield persona_at(story, name, moment).profile
+        except StoryError:  # not born yet, or dead
+            continue
 
 
 def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
@@ -187,5 +231,6 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"volunteers": _write_volunteers},
+    unblinding=frozenset({"volunteers"}),
     figures=_figures,
 )
