@@ -8,12 +8,12 @@ hours may go to somebody else. All of this is decided within one transaction of 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from understudy.studies.attention import check_positions
-from understudy.studies.store import ListedItem, Person, StoredStudy, StudyStore, now
+from understudy.studies.store import Person, StoredStudy, StudyStore, now
 
 __all__ = [
     "AssignedItems",
@@ -51,15 +51,6 @@ class AssignedItems:
     """The assignment they answered last."""
     answered: Mapping[int, bool]
     """The items they answered, and whether each is an attention check."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Count:
-    """How many people an item is for, how many have it or answered it, and how many answered."""
-
-    people: int
-    given: int
-    answered: int
 
 
 def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
@@ -118,42 +109,36 @@ def _next_item(store: StudyStore, stored: StoredStudy, person: Person, assigned:
         return next(check.id for check in checks if check.id not in assigned.answered)
     if ordinary >= study.items_per_person:
         return None
-    return _least_given(items, _counts(store, stored), assigned, f"{study.seed} {person.code}")
+    names = {item.id: item.name for item in items}
+    least = _least_given(store, stored, assigned.answered)
+    return min(least, key=lambda item: _draw(study.seed, person.code, names[item]), default=None)
 
 
-def _least_given(
-    items: tuple[ListedItem, ...], counts: Mapping[int, _Count], assigned: AssignedItems, seed: str
-) -> int | None:
-    own = {item.name for item in items if item.id in assigned.answered}
-    complete = {item.name for item in items if item.id in counts and counts[item.id].answered >= counts[item.id].people}
-    left = [
-        item
-        for item in items
-        if item.id in counts
-        and item.id not in assigned.answered
-        and counts[item.id].given < counts[item.id].people
-        and own.isdisjoint(item.follows)
-        and complete.issuperset(item.follows)
-    ]
-    if not left:
-        return None
-    least = min(counts[item.id].given for item in left)
-    return min((item for item in left if counts[item.id].given == least), key=lambda item: _draw(seed, item.name)).id
-
-
-def _counts(store: StudyStore, stored: StoredStudy) -> dict[int, _Count]:
-    """By item, attention checks left out."""
+def _least_given(store: StudyStore, stored: StoredStudy, answered: Container[int]) -> list[int]:
+    """Of the items that somebody who answered some may be given, those that fewest people have."""
     oldest = datetime.now(UTC) - timedelta(hours=stored.study.hours)
     since = oldest.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    rows = store.database.rows(
-        """SELECT items.id, people,
-                  coalesce(sum(CASE WHEN answered IS NOT NULL OR given >= ? THEN 1 ELSE 0 END), 0), count(answered)
+    rows: list[tuple[int, int, int, int]] = store.database.rows(
+        """SELECT items.id, people, count(CASE WHEN answered IS NOT NULL OR given >= ? THEN 1 END), count(answered)
            FROM items LEFT JOIN assignments ON item = items.id
-           WHERE items.study = ? AND is_check = 0 GROUP BY items.id, people""",
+           WHERE items.study = ? AND is_check = 0 GROUP BY items.id, people ORDER BY items.id""",
         (since, stored.id),
     )
-    return {int(number): _Count(int(people), int(given), int(done)) for number, people, given, done in rows}
+    items = store.listed(stored.id)
+    after = {item.id: item.follows for item in items if item.follows}
+    names = {item.id: item.name for item in items} if after else {}
+    own = {name for item, name in names.items() if item in answered}
+    complete = {names[item] for item, people, _, done in rows if done >= people} if after else set()
+    left = [
+        (given, item)
+        for item, people, given, _ in rows
+        if given < people
+        and item not in answered
+        and (item not in after or (own.isdisjoint(after[item]) and complete.issuperset(after[item])))
+    ]
+    fewest = min((given for given, _ in left), default=0)
+    return [item for given, item in left if given == fewest]
 
 
-def _draw(seed: str, name: str) -> bytes:
-    return hashlib.sha256(f"{seed} {name}".encode()).digest()
+def _draw(seed: int, code: str, name: str) -> bytes:
+    return hashlib.sha256(f"{seed} {code} {name}".encode()).digest()
