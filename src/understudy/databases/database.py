@@ -36,6 +36,12 @@ class Database(Protocol):
         """Execute a statement, in the thread's transaction if it has one open."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
+    def snapshot(self) -> AbstractContextManager[None]:
+        """What the thread reads meanwhile is of one state of the database. Waits for no transaction."""
+
+    def reserve_ids(self, table: str, count: int) -> list[int]:
+        """Ids for rows that are inserted later, in a transaction."""
+
     def close(self) -> None: ...
 
 
