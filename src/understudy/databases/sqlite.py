@@ -101,6 +101,24 @@ class Sqlite:
         with self._write_lock, self._translated_errors():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        with self._read_lock, self._translated_errors():
+            self._reader.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._reader.execute("ROLLBACK")
+
+    def reserve_ids(self, table: str, count: int) -> list[int]:
+        rows = self.rows("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,))
+        last = int(rows[0][0]) if rows else 0
+        if rows:
+            self.rows("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (last + count, table))
+        else:
+            self.rows("INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)", (last + count, table))
+        return list(range(last + 1, last + count + 1))
+
     def close(self) -> None:
         self._connection.close()
         self._reader.close()
@@ -113,8 +131,8 @@ class Sqlite:
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorname", "").startswith(DISK_ERRORS):
                 raise Unreachable(
-                    f"{self.purpose} cannot take this now ({error}): nothing was lost; see to its file and to free "
-                    "disk space, then try again"
+                    f"{self.purpose} cannot take this now ({error}): nothing was lost; free some disk space or end "
+                    "the program that uses its file, then try again"
                 ) from error
             if "decode to UTF-8" in str(error) or type(error) is sqlite3.DatabaseError:
                 raise InputError(f"is damaged ({error}): take a copy that is whole", self._path) from error

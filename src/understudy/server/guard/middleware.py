@@ -200,7 +200,7 @@ class GuardMiddleware:
     async def _check_and_run(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name: value for name, value in scope["headers"] if name in CHECKED_HEADERS}
         try:
-            client = self._check(scope, headers)
+            client = await self._check(scope, headers)
             receive = self._limit_body(scope, headers, receive)
         except Refused as refused:
             await self._refusal(refused, scope, headers)(scope, receive, send)
@@ -214,7 +214,7 @@ class GuardMiddleware:
         finally:
             self._in_progress.release(client)
 
-    def _check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
+    async def _check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
         """The client's name for rate limits, if the request is allowed; raises `Refused` otherwise."""
         self._check_head_size(scope)
         host = headers.get(b"host", b"").decode("latin-1")
@@ -225,7 +225,7 @@ class GuardMiddleware:
         address = scope["client"][0] if scope.get("client") else "local"
         if scope["path"].startswith(self._token_prefixes):
             return self._check_token_rate(scope, address)
-        role = AccessRole.AUTHOR if self.policy.key is None else self._role(headers)
+        role = AccessRole.AUTHOR if self.policy.key is None else await self._role(headers)
         logged_in = role is not None and self.policy.key is not None and b"authorization" not in headers
         scope.setdefault("state", {}).update(role=role, logged_in=logged_in)
         if role is None:
@@ -256,11 +256,11 @@ class GuardMiddleware:
             message = f"address and headers are too long: at most {self.limits.head_bytes:,} bytes are taken"
             raise Refused(message, 431, code="headers")
 
-    def _role(self, headers: Mapping[bytes, bytes]) -> AccessRole | None:
+    async def _role(self, headers: Mapping[bytes, bytes]) -> AccessRole | None:
         scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() == "bearer":
             return self.policy.role_of(key.strip())
-        return self.policy.sessions.role_of(session_token(headers.get(b"cookie", b"").decode("latin-1")))
+        return await self.policy.sessions.role_of(session_token(headers.get(b"cookie", b"").decode("latin-1")))
 
     def _check_public(self, path: str, address: str) -> None:
         if path.startswith(PUBLIC_PREFIX):
