@@ -27,7 +27,6 @@ from understudy.metrics.human_ratings import HPD_CRITERIA, HPD_RATINGS
 __all__ = [
     "CONDITIONS",
     "HPD_SIZE",
-    "PAPER_AGREEMENT",
     "PAPER_HPD",
     "PAPER_IS",
     "PAPER_RECALL",
@@ -160,13 +159,6 @@ CHARACTERS = {
         "sheldon": 0.870, "penny": 0.758, "leonard": 0.753, "raj": 0.525, "amy": 0.421, "howard": 0.364,
     },
 }  # fmt: skip
-PAPER_AGREEMENT = {
-    "coarse evidence": 0.8153,
-    "evidence": 0.8099,
-    "direct history": 0.8202,
-    "history": 0.7551,
-    "reasoning": 0.8721,
-}
 PAPER_RECALL = {3: 0.355}
 
 
@@ -177,7 +169,8 @@ def add_paper(rows: Sequence[Row], splits: Mapping[str, str | None]) -> list[Row
     shows have no figures.
     """
     shows = dict.fromkeys(row["show"] for row in rows if row["show"] != ALL)
-    return [*({**row, "paper": _paper(row, rows, splits)} for row in rows), *_people(shows, splits)]
+    not_asked = [show for show in shows if not any(row["model"] == PEOPLE and row["show"] == show for row in rows)]
+    return [*({**row, "paper": _paper(row, rows, splits)} for row in rows), *_people(not_asked, splits)]
 
 
 def _paper(row: Row, rows: Sequence[Row], splits: Mapping[str, str | None]) -> float | None:

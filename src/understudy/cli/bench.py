@@ -332,6 +332,10 @@ def overlap(
 @click.option(
     "--curve", is_flag=True, help="Judge joint also with an eighth, a quarter and half of the training scenes."
 )
+@click.option(
+    "--people", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
+    help="What people said of the same scenes: `study results --format answers` of a `guess` study.",
+)  # fmt: skip
 @names_option
 @limit_option
 @seed_option
@@ -341,8 +345,8 @@ def overlap(
 @json_option
 def guess_bench(
     data: Path, judge: Path | None, models: tuple[str, ...], assigned: bool, together: bool, ablations: bool,
-    curve: bool, names: str, limit: int | None, seed: int, items: Path | None, output: Path | None,
-    report: Path | None, as_json: bool,
+    curve: bool, people: Path | None, names: str, limit: int | None, seed: int, items: Path | None,
+    output: Path | None, report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Who is speaking, in shows? Guessers learn from earlier episodes and are judged on later scenes.
 
@@ -351,6 +355,7 @@ def guess_bench(
         understudy bench guess --data tvshowguess --report out.html
         understudy bench guess --data tvshowguess --models joint,mine:guesser
         understudy bench guess --data tvshowguess --models joint,who --together
+        understudy bench guess --data tvshowguess --people answers.jsonl
     """
     if together and not models:
         raise click.UsageError("--together weights the models named: name two or more with --models")
@@ -360,7 +365,7 @@ def guess_bench(
     with watching() as watch:
         document = bench_guess(
             data, judge, listed(models) or MODELS, names, limit, seed, watch, items,
-            ablations=ablations, curve=curve, assigned=assigned, together=together,
+            ablations=ablations, curve=curve, assigned=assigned, together=together, people=people,
         )  # fmt: skip
     deliver(document, "Who is speaking?", output, report, as_json, print_guess)
 
@@ -381,8 +386,8 @@ def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json:
     Example:
         understudy bench agreement friends.tsv friends-again.tsv
     """
-    from understudy.bench.guess.annotations import annotation_agreement
     from understudy.bench.items import manifest_of
+    from understudy.guessing.annotation_agreement import annotation_agreement
     from understudy.readers.annotations import read_annotations
 
     places_checked(output)

@@ -14,6 +14,7 @@ __all__ = ["print_guess", "print_voices"]
 
 Document = dict[str, Any]
 ALL = "all"
+PEOPLE = "people"  # the row of those who were asked: no model
 LONGEST = 9  # letters of a name at the head of a column
 WIDE = 24
 MOST = 8  # people in a table of who is taken for whom
@@ -30,7 +31,11 @@ CLUES = {"joint": "all clues", "words alone": "their words alone"}
 def print_guess(document: Document) -> None:
     """By show for all models; the rest for the one that is right most often."""
     rows, out = document["rows"], screen()
-    overall = [row for row in rows if (row["metric"], row.get("show")) == ("accuracy", ALL)]
+    overall = [
+        row
+        for row in rows
+        if (row["metric"], row.get("show")) == ("accuracy", ALL) and row["model"] != PEOPLE and row["value"] is not None
+    ]
     best = max(overall, key=lambda row: row["value"])["model"] if overall else None
     _by_show(rows)
     _by_speakers(rows)

@@ -22,7 +22,7 @@ from understudy.story import Line, Moment, Scene
 from understudy.storyfile import Story
 from understudy.text import fold
 
-__all__ = ["JUDGED", "JudgedScene", "Show", "shows_in", "training_scenes_of_shows"]
+__all__ = ["JUDGED", "JudgedScene", "Show", "scene_of_show", "shows_in", "training_scenes_of_shows"]
 
 JUDGED = "dev.jsonl"
 TRANSCRIPTS = "transcripts"
@@ -98,7 +98,7 @@ def _show(name: str, scenes: Sequence[ShowScene], story: Story) -> Show:
     names = _transcript_names(scenes, story)
     main = tuple(dict.fromkeys(names[who] for scene in scenes for who in scene.main_characters if who in names))
     file = tuple(
-        JudgedScene(_as_scene(scene, names), scene.split is not None if marked else len(scene.main_characters) > 1)
+        JudgedScene(scene_of_show(scene, names), scene.split is not None if marked else len(scene.main_characters) > 1)
         for scene in scenes
     )
     splits = {scene.split for scene in scenes if scene.split is not None}
@@ -140,7 +140,7 @@ def _transcript_names(scenes: Sequence[ShowScene], story: Story) -> dict[str, st
     return names
 
 
-def _as_scene(scene: ShowScene, names: dict[str, str]) -> Scene:
+def scene_of_show(scene: ShowScene, names: dict[str, str]) -> Scene:
     at = (scene.season, scene.episode, scene.number)
     lines = tuple(
         Line(Moment((*at, number), LEVELS), None if who is None else names.get(who, who.title()), text)

@@ -17,7 +17,7 @@ from understudy.storyfile.found import ACCEPTED, CHANGED
 from understudy.storyfile.overlay import GIVES_WAY
 from understudy.storyfile.toml_file import load_toml, replace_text, toml_value
 
-__all__ = ["apply_to_cast"]
+__all__ = ["apply_to_cast", "claim_lines"]
 
 
 def apply_to_cast(story: Story, draft: StoryDraft, cast_file: Path) -> tuple[Fact | Relation, ...]:
@@ -38,7 +38,7 @@ def apply_to_cast(story: Story, draft: StoryDraft, cast_file: Path) -> tuple[Fac
     declared = {str(table.get("name")) for table in document.get("character", ()) if isinstance(table, dict)}
     people = (name for claim in claims for name in _people(claim))
     missing = dict.fromkeys(name for name in people if name not in declared)
-    lines = [*_characters(missing), *(line for claim in claims for line in _table(claim))]
+    lines = [*_characters(missing), *(line for claim in claims for line in claim_lines(claim))]
     whole = text.rstrip("\n") + "\n" * bool(text) + "\n".join(lines) + "\n"
     try:
         tomllib.loads(whole)
@@ -59,7 +59,8 @@ def _characters(names: Iterable[str]) -> Iterator[str]:
         yield from ("", "[[character]]", f"name = {toml_value(name)}")
 
 
-def _table(claim: Fact | Relation) -> Iterator[str]:
+def claim_lines(claim: Fact | Relation) -> Iterator[str]:
+    """The lines of a [[fact]] or [[relation]]."""
     if isinstance(claim, Fact):
         yield from ("", "[[fact]]", f"who = {toml_value(claim.who)}", f"attribute = {toml_value(claim.attribute)}")
         yield f"value = {toml_value(claim.values)}"
@@ -69,3 +70,5 @@ def _table(claim: Fact | Relation) -> Iterator[str]:
     yield f"from = {toml_value(claim.since.dotted)}"
     if claim.until is not None:
         yield f"until = {toml_value(claim.until.dotted)}"
+    if isinstance(claim, Fact) and claim.known_to is not None:
+        yield f"known_to = {toml_value(claim.known_to)}"

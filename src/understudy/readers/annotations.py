@@ -1,12 +1,13 @@
 """What people needed to tell who a masked speaker is: tables of tab-separated values, one masked speaker a line.
 
-    Episode <tab> need history <tab> Facts abstracted from memory <tab> Character Code <tab> Evidence-a1 .. a3
-            <tab> Reasoning Type <tab> Evidence-b1 ..
+    Episode <tab> need history <tab> Facts abstracted from memory <tab> Character Code <tab> Guessed Character Name
+            <tab> Evidence-a1 .. a3 <tab> Reasoning Type <tab> Evidence-b1 ..
 
 'Episode' holds the episode and the scene ('09x01 2500'). Each letter of evidence is a way to tell by itself: `a` is the
 way taken, the others would have done as well. History is needed directly (an event of an earlier scene), indirectly
 (only what can be abstracted from earlier scenes), or not at all. Where several kinds of evidence are joined and no
-kind of reasoning is named, it is their conjunction.
+kind of reasoning is named, it is their conjunction. The name that was guessed may be left out; a remark in brackets
+after it is no part of it.
 
 Codes count the speakers of a scene in the order of their first lines, but not always. The scenes as they were shown may
 lie beside the table, by the same name with the ending .raw: from their texts the order is taken where they are there.
@@ -77,6 +78,8 @@ NEEDED = {
     "Facts abstracted from memory": ("factsabstractedfrommemory",),
     "Character Code": ("charactercode",),
 }
+GUESS = ("guessedcharactername", "guessedcharacter")
+REMARK = re.compile(r"\s*\([^)]*\)\s*$")
 EVIDENCE_HEAD = re.compile(r"evidence\W*([a-z])\W*\d*", re.IGNORECASE)
 SCENE = re.compile(rf"\s*{EPISODE.pattern}\s+(\d{{1,9}})(?!\d)", re.IGNORECASE)
 CODE = re.compile(r"p(\d{1,3})", re.IGNORECASE)
@@ -107,6 +110,8 @@ class Annotation:
     needs_history: str
     rationales: tuple[Rationale, ...]
     """The way that was taken, then others that would have done."""
+    guess: str = ""
+    """Whom the annotator took the speaker for, where the table says."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -151,13 +156,15 @@ def _read(path: Path) -> Iterator[Annotation]:
         if not candidates[0].evidence:
             cells.refuse("names no evidence under 'Evidence-a1': say what kind it was")
         needs = "direct" if direct else "indirect" if abstracted else "none"
-        yield Annotation(path.stem, instance, needs, rationales)
+        guess = "" if columns.guess is None else REMARK.sub("", cells.cells[columns.guess]).strip()
+        yield Annotation(path.stem, instance, needs, rationales, guess)
 
 
 class _RelationColumns(NamedTuple):
     needed: Mapping[str, int]
     rationales: Sequence[tuple[Sequence[int], int | None]]
     """For each letter, the columns of its evidence and of its reasoning."""
+    guess: int | None
 
 
 def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _RelationColumns:
@@ -177,7 +184,9 @@ def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _RelationCo
     missing = [head for head, index in needed.items() if index < 0] + ([] if evidence else ["Evidence-a1"])
     if missing:
         raise source.error(f"has no column {', '.join(map(repr, missing))}: the first line should name them", line)
-    return _RelationColumns(needed, [(indexes, reasoning.get(letter)) for letter, indexes in evidence.items()])
+    guess = next((index for index, letters in enumerate(headings) if letters in GUESS), None)
+    rationales = [(indexes, reasoning.get(letter)) for letter, indexes in evidence.items()]
+    return _RelationColumns(needed, rationales, guess)
 
 
 class _Cells(NamedTuple):

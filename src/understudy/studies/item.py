@@ -66,6 +66,13 @@ class Question:
     most_words: int = 0
     """Of a text, or of each of several; 0 has no limit."""
     help: str = ""
+    about: str = ""
+    """Where an item asks the same of several (its masked speakers): of which. The name begins with it and a blank."""
+
+    @property
+    def aspect(self) -> str:
+        """What is asked, whatever it is asked of."""
+        return self.name.removeprefix(f"{self.about} ") if self.about else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,10 @@ class Item:
     people: int | None = None
     after: tuple[str, ...] = ()
     """Items whose answers must be complete before this one is given to somebody, who answered none of them."""
+    default: Answer | None = None
+    """What is filled in when the item is first shown."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """What the kind needs to check and read answers: no secret, but nothing to show either."""
 
     @property
     def is_check(self) -> bool:
@@ -117,6 +128,8 @@ def item_from_document(document: Mapping[str, Any]) -> Item:
         document["expected"],
         document["people"],
         tuple(document["after"]),
+        document.get("default"),
+        document.get("context", {}),
     )
 
 

@@ -163,7 +163,7 @@ def _view(store: StudyStore, person: Person) -> View:
     if assignment is None:
         return View(stored, DONE, progress, can_undo)
     item = _shown_to(store, stored, person, assignment)
-    draft = None if assignment.draft is None else json.loads(assignment.draft)
+    draft = item.default if assignment.draft is None else json.loads(assignment.draft)
     return View(stored, ITEM, progress, can_undo, assignment.id, item, draft)
 
 

@@ -53,7 +53,7 @@ def hpd_training_file(folder: Path) -> Path | None:
 
 
 def _is_learnt_from(session: Session) -> bool:
-    return session.positive is None and guess_language(" ".join(session.lines)) == "en"
+    return not session.positives and guess_language(" ".join(session.lines)) == "en"
 
 
 def hpd_dialogues(path: Path, parts: frozenset[str]) -> list[ProfiledDialogue]:

@@ -3,10 +3,6 @@
 Tables of annotations name episode and scene, not the show: each table is taken to be about the show in which most of
 what it names is found. One speaker may have taken several kinds of evidence, and counts for each.
 
-Whether two people say the same is Cohen's kappa of their tables. Only speakers that both tables have are looked at. Of
-evidence, what somebody says is the whole set of kinds: to leave one out is to disagree. Intervals are bootstraps over
-scenes.
-
 What history adds, and whether the scenes that were needed are found:
 
 history_gain        accuracy of a model less that of the same model without history, on the same speakers
@@ -19,19 +15,16 @@ of their lines' vectors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from understudy.bench.published import PAPER_AGREEMENT, PAPER_RECALL
-from understudy.errors import InputError
+from understudy.bench.published import PAPER_RECALL
 from understudy.guessing.analysis import Grouping, GuessedSpeaker
 from understudy.guessing.encoded import TextEncoder
 from understudy.lexical import TfIdf
 from understudy.lexical.rows import Reals
-from understudy.metrics.agreement import kappa_interval
-from understudy.metrics.estimates import Estimate
 from understudy.metrics.statistics import holm, interval, paired_p
 from understudy.readers.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation, Instance
 from understudy.story import Scene
@@ -40,7 +33,6 @@ __all__ = [
     "RECALLED",
     "WINDOW",
     "annotated",
-    "annotation_agreement",
     "annotation_groupings",
     "flows",
     "history_gain",
@@ -50,13 +42,6 @@ __all__ = [
 ]
 
 Row = dict[str, Any]
-SAID: Mapping[str, Callable[[Annotation], Hashable]] = {
-    "coarse evidence": lambda annotation: frozenset(annotation.coarse_evidence),
-    "evidence": lambda annotation: frozenset(annotation.evidence),
-    "direct history": lambda annotation: annotation.needs_history == "direct",
-    "history": lambda annotation: annotation.needs_history,
-    "reasoning": lambda annotation: annotation.reasoning,
-}
 
 WINDOW = 20  # earlier scenes among which those that were needed are looked for
 RECALLED = (1, 3, 5)
@@ -129,39 +114,6 @@ def flows(annotations: Sequence[Annotation], shows: Mapping[str, str]) -> list[R
             keys = {"show": shows.get(source, source), "to": name, "n": len(of_source)}
             rows.append({**keys, "evidence": used, "ends": reached, "links": links})
     return rows
-
-
-def annotation_agreement(ours: Sequence[Annotation], theirs: Sequence[Annotation], seed: int = 0) -> list[Row]:
-    """A row for each thing that annotations tell."""
-    by_instance = {annotation.instance: annotation for annotation in theirs}
-    pairs = [
-        (annotation, by_instance[annotation.instance]) for annotation in ours if annotation.instance in by_instance
-    ]
-    if not pairs:
-        raise InputError("the two tables have no speaker of a scene in common: they must be about the same scenes")
-    rows = []
-    for name, said in SAID.items():
-        tables = _tables(
-            [(annotation.instance[:2], said(annotation), said(counterpart)) for annotation, counterpart in pairs]
-        )
-        kappa = Estimate.of(
-            "kappa", kappa_interval(tables, seed=seed), len(pairs), "both say one and the same throughout"
-        )
-        rows.append({"annotation": name, **kappa.row(), "paper": PAPER_AGREEMENT[name]})
-    return rows
-
-
-def _tables(labelled: Sequence[tuple[Hashable, Hashable, Hashable]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """For each scene, how often one said the row while the other said the column."""
-    scenes: dict[Hashable, int] = {}
-    answers: dict[Hashable, int] = {}
-    cells = [
-        (scenes.setdefault(scene, len(scenes)), *(answers.setdefault(answer, len(answers)) for answer in said))
-        for scene, *said in labelled
-    ]
-    counts = np.zeros((len(scenes), len(answers), len(answers)))
-    np.add.at(counts, tuple(np.array(cells).T), 1.0)
-    return counts
 
 
 def history_gain(

@@ -22,6 +22,7 @@ from understudy.bench.guess.annotations import (
     shows_of,
 )
 from understudy.bench.guess.answers import Answers, answers_of, weighted_answers
+from understudy.bench.guess.people import people_speakers
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.published import add_paper
 from understudy.errors import AgentError
@@ -39,6 +40,7 @@ from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
+from understudy.readers.speaker_guesses import read_speaker_guesses
 from understudy.training.guessing.guessers import Undecided
 from understudy.training.guessing.registry import (
     find_guessers,
@@ -72,16 +74,19 @@ def bench_guess(
     curve: bool = False,
     assigned: bool = False,
     together: bool = False,
+    people: Path | None = None,
 ) -> dict[str, Any]:
     """Rows, comparisons, confusions, flows and manifest.
 
     `ablations` and `curve` judge more models, made from joint; `assigned` judges models named by a folder or
-    `module:factory` also with one person behind each mask; `together` judges the models named also weighted together.
+    `module:factory` also with one person behind each mask; `together` judges the models named also weighted together;
+    `people` is a file of what people said of the same scenes (`readers.speaker_guesses`), judged beside the models.
     """
     # a wrong name is reported before anything is read
     guessers = find_guessers(models, names)
     also_assigned = unregistered(guessers) if assigned else set()
     all_of_them = together_name(guessers) if together else None
+    asked = [] if people is None else read_speaker_guesses(people)
     factories: dict[str, GuesserFactory] = {
         guesser.name: guesser for guesser in (*guessers, *(JOINT_ABLATIONS if ablations else ()))
     }
@@ -113,6 +118,8 @@ def bench_guess(
         for model, own in answers.items():
             if show.name not in not_taught.get(model, ()):
                 guessed += [speaker for answer in own for speaker in guessed_speakers(model, show.name, *answer)]
+        scenes = [masked for masked, _ in next(iter(answers.values()))]
+        guessed += people_speakers(asked, show.name, scenes)
         for how, ranked in recalled.items():
             ranked |= _recalled(show, needed, _reader(how) if needed else None)
     _check_taught(not_taught, len(shows))
@@ -132,7 +139,8 @@ def bench_guess(
         settings["not taught"] = not_taught
     if weights is not None:
         settings["weights"] = dict(zip((guesser.name for guesser in guessers), weights.round(4).tolist()))
-    manifest = manifest_of("guess", [judge or data / JUDGED], seed, limit, settings)
+    files = [judge or data / JUDGED, *([] if people is None else [people])]
+    manifest = manifest_of("guess", files, seed, limit, settings)
     if items is not None:
         write_items(items, _items(guessed), manifest)
     return {**document, "rows": rows, "learning": learning, "manifest": manifest}

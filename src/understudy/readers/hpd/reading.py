@@ -8,7 +8,8 @@ As a story every session is a scene of its chapter, with the scene's text as its
 order: a first pass notes the location of each, a second reads them in the order of the books. Attributes and relations
 become facts and ties where they change; 'None' and blank are absent. As a benchmark every session with a positive
 response is a question put to Harry. Beyond HPD, an attribute may be a list of texts, each a value of its own: so are
-written what a story has and HPD has not, as secrets and sentences of a profile (`export.hpd`).
+written what a story has and HPD has not, as secrets and sentences of a profile (`export.hpd`). A positive response may
+be a list too, of all replies that people found right.
 
 A unit is a scene's text, a line of dialogue, or a reply to choose from; the last are questions, not story, and are
 listed as unread, once a session.
@@ -51,6 +52,7 @@ __all__ = [
     "examples",
     "question_of",
     "recognises",
+    "session_of",
     "sessions",
     "situation_of",
 ]
@@ -72,7 +74,8 @@ class Session(NamedTuple):
     speakers: tuple[str, ...]
     scene: str
     lines: tuple[str, ...]
-    positive: str | None
+    positives: tuple[str, ...]
+    """The replies that are right, one in HPD's own files; none where nothing is asked."""
     negatives: tuple[str, ...]
     attributes: Mapping[str, Mapping[str, Any]]
     owner: str
@@ -105,10 +108,14 @@ class Session(NamedTuple):
         return tuple(Turn(speaker, text) for speaker, text, _ in self.turns if speaker and text)
 
     @property
+    def right(self) -> tuple[str, ...]:
+        """The right replies, without blank ones."""
+        return tuple(reply.strip() for reply in self.positives if reply.strip())
+
+    @property
     def replies(self) -> tuple[str, ...]:
-        """The replies to choose from, the right one first."""
-        options = (*([] if self.positive is None else [self.positive]), *self.negatives)
-        return tuple(reply.strip() for reply in options if reply.strip())
+        """The replies to choose from, the right ones first."""
+        return (*self.right, *(reply.strip() for reply in self.negatives if reply.strip()))
 
     @property
     def texts(self) -> int:
@@ -138,6 +145,13 @@ def session_of(source: SourceFile, location: RecordLocation, member: Any) -> Ses
             raise source.error(f'"{location.key[:60]}": everybody in "{key}" should have an object', location.line)
         return {name.strip(): value for name, value in values.items() if name.strip()}
 
+    def positives() -> tuple[str, ...]:
+        if "positive_response" not in member:
+            return ()
+        if isinstance(member["positive_response"], list):
+            return texts("positive_response")
+        return (part("positive_response", str),)
+
     match = POSITION.fullmatch(part("position", str))
     if match is None:
         message = f'"{location.key[:60]}": its "position" should look like "Book1-chapter2"'
@@ -150,7 +164,7 @@ def session_of(source: SourceFile, location: RecordLocation, member: Any) -> Ses
         speakers=texts("speakers", []),
         scene=part("scene", str, ""),
         lines=texts("dialogue"),
-        positive=part("positive_response", str) if "positive_response" in member else None,
+        positives=positives(),
         negatives=texts("negative_response", []),
         attributes=tables("attributes"),
         owner=owners[0].removeprefix("relations with ").strip() if owners else "Harry",
@@ -215,7 +229,7 @@ def examples(source: SourceFile) -> Iterator[Example]:
     """A question for every session that has a positive response, in the order of the file."""
     has_questions = False
     for session in sessions(source):
-        if session.positive is not None and session.positive.strip():
+        if session.right:
             has_questions = True
             yield question_of(source, session)
     if not has_questions:
@@ -227,7 +241,8 @@ def dialogue_examples(source: SourceFile) -> Iterator[Example]:
     for session in sessions(source):
         for index, turn in enumerate(session.said):
             if index and turn.speaker == session.owner:
-                yield _example(source, session, session.said[:index], (turn.text,), f"{session.key}.{index}")
+                said = (turn.text,)
+                yield _example(source, session, session.said[:index], said, said, f"{session.key}.{index}")
 
 
 def _scene_events(source: SourceFile, session: Session) -> Iterator[Event]:
@@ -288,14 +303,19 @@ def _facts(
 
 def question_of(source: SourceFile, session: Session) -> Example:
     """The question that a session with replies to choose from puts."""
-    return _example(source, session, session.said, session.replies, session.key)
+    return _example(source, session, session.said, session.replies, session.right, session.key)
 
 
 def _example(
-    source: SourceFile, session: Session, history: tuple[Turn, ...], replies: tuple[str, ...], name: str
+    source: SourceFile,
+    session: Session,
+    history: tuple[Turn, ...],
+    replies: tuple[str, ...],
+    right: tuple[str, ...],
+    name: str,
 ) -> Example:
-    """The question that a session's annotations, what was said and the replies make; the first reply is right."""
-    gold = frozenset(index for index, reply in enumerate(replies) if reply == replies[0])
+    """The question that a session's annotations, what was said and the replies make."""
+    gold = frozenset(index for index, reply in enumerate(replies) if reply in right)
     return Example(situation_of(source, session, history), history, replies, gold, name)
 
 

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 from understudy.errors import InputError
 from understudy.studies.kind import Kind
-from understudy.studies.kinds import chat, criteria, likely, personas, prefer, rate, revise
+from understudy.studies.kinds import (
+    annotate,
+    candidates,
+    chat,
+    criteria,
+    guess,
+    likely,
+    personas,
+    prefer,
+    rate,
+    revise,
+)
 
 __all__ = ["KINDS", "kind_of"]
 
@@ -19,6 +30,9 @@ KINDS: Mapping[str, Kind] = {
         rate.KIND,
         criteria.KIND,
         likely.KIND,
+        annotate.KIND,
+        candidates.KIND,
+        guess.KIND,
         prefer.KIND,
     )
 }

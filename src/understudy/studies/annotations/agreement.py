@@ -1,0 +1,162 @@
+"""How far annotators of the same chapters agree.
+
+    f1       2 |a & b| / (|a| + |b|) of what two annotators state, their pairs and chapters taken together; `match`
+             'whole' is everything that a row says, 'undated' all but its moment, 'subject' only of whom and what it is
+    kappa    Cohen's, of whether a subject is annotated at all, over the subjects that a chapter could have: everybody
+             whom somebody names in it with every attribute, every two of them with every kind of tie
+    alpha    Krippendorff's (interval), of the levels of affection and familiarity that two or more annotators state
+
+`with` says with whom: each other, what was integrated, or what the story's author had written. Intervals draw chapters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations, product
+from typing import Any
+
+import numpy as np
+
+from understudy.lexical.rows import Reals
+from understudy.metrics.agreement import kappa_interval, krippendorff_alpha
+from understudy.metrics.estimates import Estimate
+from understudy.metrics.ratings import Rating, Scale, rating_tables
+from understudy.metrics.statistics import Interval, totals_interval
+from understudy.studies.annotations.rows import FACTS, SCENES, TIES, Chapter, Claim, FactClaim, TieClaim
+from understudy.text import fold
+
+__all__ = ["ChapterClaims", "annotation_rows"]
+
+Row = dict[str, Any]
+EACH_OTHER, INTEGRATED, AUTHOR = "each other", "integrated", "author"
+
+
+class ChapterClaims:
+    """All that was stated of one chapter in one table: by each annotator, by the integrator, and by the author."""
+
+    def __init__(
+        self,
+        chapter: Chapter,
+        annotators: Mapping[str, Sequence[Claim]],
+        integrated: Sequence[Claim] | None,
+        author: Sequence[Claim],
+    ) -> None:
+        self.chapter, self.annotators, self.integrated, self.author = chapter, annotators, integrated, author
+
+    def pairs(self, with_whom: str) -> Iterator[tuple[Sequence[Claim], Sequence[Claim]]]:
+        if with_whom == EACH_OTHER:
+            yield from combinations(self.annotators.values(), 2)
+        reference = self.integrated if with_whom == INTEGRATED else self.author if with_whom == AUTHOR else None
+        if reference:
+            yield from ((claims, reference) for claims in self.annotators.values())
+
+
+def _whole(claim: Claim) -> Hashable:
+    return claim.key
+
+
+def _undated(claim: Claim) -> Hashable:
+    if isinstance(claim, FactClaim):
+        return claim.who, claim.attribute, fold(claim.value)
+    return (claim.of, claim.to, claim.kind, claim.level) if isinstance(claim, TieClaim) else claim.key[:2]
+
+
+def _subject(claim: Claim) -> Hashable:
+    return claim.subject
+
+
+MATCHES: Mapping[str, Mapping[str, Callable[[Claim], Hashable]]] = {
+    FACTS: {"whole": _whole, "undated": _undated, "subject": _subject},
+    TIES: {"whole": _whole, "undated": _undated, "subject": _subject},
+    SCENES: {"whole": _whole, "subject": _subject},
+}
+
+
+def annotation_rows(by_table: Mapping[str, Sequence[ChapterClaims]], seed: int = 0) -> list[Row]:
+    rows: list[Row] = []
+    for table, chapters in by_table.items():
+        for with_whom, (match, part) in product((EACH_OTHER, INTEGRATED, AUTHOR), MATCHES[table].items()):
+            pairs = [(number, *pair) for number, each in enumerate(chapters) for pair in each.pairs(with_whom)]
+            if pairs or with_whom == EACH_OTHER:
+                rows.append({"table": table, "with": with_whom, "match": match, **_f1(pairs, part, seed).row()})
+        if table != SCENES:
+            rows.append({"table": table, "with": EACH_OTHER, "match": "subject", **_kappa(chapters, table, seed).row()})
+    levels = _level_alpha(by_table.get(TIES, ()), seed)
+    return [*rows, *levels]
+
+
+def _f1(
+    pairs: Sequence[tuple[int, Sequence[Claim], Sequence[Claim]]], part: Callable[[Claim], Hashable], seed: int
+) -> Estimate:
+    counts = []
+    for _, ours, theirs in pairs:
+        a, b = ({part(claim) for claim in claims} for claims in (ours, theirs))
+        counts.append((2 * len(a & b), len(a) + len(b)))
+    if not counts or not sum(total for _, total in counts):
+        return Estimate.missing("f1", len(counts), "no chapter was annotated by two people")
+
+    def ratio(totals: Reals) -> Reals:
+        stated = totals[..., 1]
+        return np.where(stated > 0, totals[..., 0] / np.where(stated > 0, stated, 1.0), np.nan)
+
+    chapters = [number for number, _, _ in pairs]
+    return _estimate("f1", totals_interval(counts, ratio, chapters, seed), len(counts), chapters)
+
+
+def _kappa(chapters: Sequence[ChapterClaims], table: str, seed: int) -> Estimate:
+    tables, numbers = [], []
+    for number, each in enumerate(chapters):
+        possible = _possible_subjects(each, table)
+        for ours, theirs in combinations(each.annotators.values(), 2):
+            a, b = ({claim.subject for claim in claims} for claims in (ours, theirs))
+            both, only_a, only_b = len(a & b), len(a - b), len(b - a)
+            tables.append([[both, only_a], [only_b, possible - both - only_a - only_b]])
+            numbers.append(number)
+    if not tables:
+        return Estimate.missing("kappa", 0, "no chapter was annotated by two people")
+    return _estimate("kappa", kappa_interval(tables, numbers, seed), len(tables), numbers)
+
+
+def _possible_subjects(each: ChapterClaims, table: str) -> int:
+    people: set[str] = set()
+    for claims in each.annotators.values():
+        for claim in claims:
+            people |= {claim.who} if isinstance(claim, FactClaim) else _two(claim)
+    schema = each.chapter.schema
+    if table == FACTS:
+        return len(people) * len(schema.attributes)
+    return len(list(permutations(people, 2))) * (len(schema.kinds) + len(schema.levels))
+
+
+def _two(claim: Claim) -> set[str]:
+    return {claim.of, claim.to} if isinstance(claim, TieClaim) else set()
+
+
+def _level_alpha(chapters: Sequence[ChapterClaims], seed: int) -> Iterator[Row]:
+    """Of the last level that an annotator states for two people in a chapter."""
+    ratings: dict[tuple[str, str, str], Rating] = {}
+    for number, person, claim in _levels(chapters):
+        item = f"{number}.{claim.subject}"
+        ratings[item, person, claim.kind] = Rating(item, person, claim.kind, float(claim.level))
+    kinds = dict.fromkeys(rating.question for rating in ratings.values())
+    tables = rating_tables(ratings.values(), dict.fromkeys(kinds, Scale("interval")))
+    for kind, table in tables.items():
+        groups = {item: item.partition(".")[0] for item in table.items}
+        alpha = krippendorff_alpha(table, groups, seed)
+        yield {"table": TIES, "with": EACH_OTHER, "match": kind, **alpha.row()}
+
+
+def _levels(chapters: Iterable[ChapterClaims]) -> Iterator[tuple[int, str, TieClaim]]:
+    for number, each in enumerate(chapters):
+        bounded = {name for name, _, _ in each.chapter.schema.levels}
+        for person, claims in each.annotators.items():
+            ties = [claim for claim in claims if isinstance(claim, TieClaim) and claim.kind in bounded]
+            for claim in sorted(ties, key=lambda claim: claim.since):
+                yield number, person, claim
+
+
+def _estimate(name: str, figure: Interval, n: int, chapters: Sequence[int]) -> Estimate:
+    estimate = Estimate.of(name, figure, n, "everybody says the same of everything, which chance explains as well")
+    if len(set(chapters)) > 1:
+        return estimate
+    return Estimate(name, estimate.value, None, None, n, estimate.reason)  # one chapter has no interval

@@ -1,0 +1,211 @@
+"""What people already gave, elsewhere and before: published answers as finished studies.
+
+    tvshowguess   human_annotation/ of TVShowGuess: tables of what telling masked speakers took (`readers.annotations`),
+                  with the scenes as they were shown beside them (.raw); a table is one person's, and a `guess` study
+    volunteers    ConvAI2's chats of volunteers with bots (`readers.volunteers`): the score, 1 to 5, that somebody gave
+                  to their chat, and whether they chose the bot's profile of two; a `rate` study, in which the score
+                  stands for engagingness, as in that kind's own `--format volunteers`
+
+A finished study lies in a database like any other: status, results, agreement and outputs are the same.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from understudy.errors import InputError
+from understudy.guessing import Masked
+from understudy.readers.annotations import Annotation, read_annotations
+from understudy.readers.tvshowguess import EPISODE
+from understudy.readers.volunteers import BOT_SIDE, JudgedChat, read_judged_chats, volunteers_file
+from understudy.story import Line, Moment, Scene
+from understudy.studies.item import Block, Item, Option, Question, Said
+from understudy.studies.kind import GivenAnswer
+from understudy.studies.kinds.guess import masked_item
+from understudy.studies.ratings import RATED_SCALES
+from understudy.studies.store import ENDED, StoredStudy, StudyStore, now
+from understudy.studies.study import Study
+from understudy.studies.tokens import hash_token, new_token
+
+__all__ = ["IMPORTS", "FinishedStudy", "add_finished", "import_tvshowguess", "import_volunteers"]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedStudy:
+    study: Study
+    items: Sequence[Item]
+    given: Sequence[GivenAnswer]
+
+
+LEVELS = ("season", "episode", "scene", "line")
+HEAD = re.compile(rf"\s*{EPISODE.pattern}\s+(\d{{1,9}})\s*\[([^\]]*)\]\s*", re.IGNORECASE)
+PAIR = re.compile(r"'(P\d+)'\s*:\s*'([^']*)'")
+SEPARATOR = " : "
+BACKGROUND = "background"
+
+
+def import_tvshowguess(folder: Path) -> FinishedStudy:
+    """A table is one person's; scenes that lie beside no table, or of which it says nothing, are left out."""
+    tables = sorted(folder.glob("*.tsv"))
+    if not tables:
+        raise InputError("holds no tables of annotations (*.tsv): name human_annotation/ of TVShowGuess", folder)
+    items: list[Item] = []
+    given: list[GivenAnswer] = []
+    for number, table in enumerate(tables, 1):
+        by_scene: dict[tuple[tuple[int, ...], int], list[Annotation]] = {}
+        for annotation in read_annotations(table):
+            by_scene.setdefault(annotation.instance[:2], []).append(annotation)
+        for item in _shown_scenes(table.with_suffix(".raw"), table.stem):
+            told = by_scene.get((tuple(item.hidden["episode"]), item.hidden["scene"]), [])
+            answer = _answer_of(item, told)
+            if answer:
+                items.append(item)
+                given.append(GivenAnswer(item, f"p{number}", answer))
+    if not given:
+        raise InputError("has tables, but none of the scenes that they are about (*.raw)", folder)
+    study = Study("guess", "Who is speaking? (TVShowGuess)", people_per_item=1, material={"imported": folder.name})
+    return FinishedStudy(study, items, given)
+
+
+def _shown_scenes(path: Path, show: str) -> Iterator[Item]:
+    if not path.is_file():
+        raise InputError("is not there: scenes as they were shown lie beside their table, with the ending .raw", path)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        for row in rows:
+            text, answers = row.get("Scene") or "", dict(PAIR.findall(row.get("Answer") or ""))
+            head = HEAD.match(text)
+            if head is None or not answers:
+                raise InputError("has a scene without episode, number and answers", path, rows.line_num)
+            yield _shown_scene(show, head, text[head.end() :], answers)
+
+
+def _shown_scene(show: str, head: re.Match[str], text: str, answers: Mapping[str, str]) -> Item:
+    """The scene as an item. Whoever has no line in it cannot be asked about; 'P0 (singing)' is no mask's line, as it is
+    none in the data set's own scenes."""
+    at = (int(head[1]), int(head[2]), int(head[3]))
+    setting, lines = "", list[Line]()
+    for number, part in enumerate(filter(str.strip, re.split(r"[\r\n]+", text)), 1):
+        label, separator, said = part.strip().partition(SEPARATOR)
+        if number == 1 and part.strip().startswith("["):
+            setting = part.strip()
+            continue
+        speaker = None if not separator or label == BACKGROUND else label
+        lines.append(Line(Moment((*at, number), LEVELS), speaker, said if separator else part.strip()))
+    names = tuple(sorted(name.strip(" '\"") for name in head[4].split(",")))
+    scene = Scene(Moment(at, LEVELS), setting, (), tuple(lines))
+    return masked_item(show, Masked(scene, dict(answers)), names, ())
+
+
+def _answer_of(item: Item, told: Sequence[Annotation]) -> dict[str, object]:
+    answer: dict[str, object] = {}
+    masks = item.hidden["masks"]
+    for annotation in told:
+        if annotation.instance.place < len(masks):
+            mask = masks[annotation.instance.place]
+            if annotation.guess:
+                answer[f"{mask} who"] = annotation.guess.casefold()
+            answer[f"{mask} evidence"] = list(annotation.evidence)
+            answer[f"{mask} history"] = annotation.needs_history
+            answer[f"{mask} reasoning"] = annotation.reasoning
+    return answer
+
+
+SCORE = replace(next(scale for scale in RATED_SCALES if scale.name == "engagingness"), is_required=False)
+OWN, OTHER = "a", "b"
+MATCH = Question(
+    "profile",
+    "choice",
+    "Which profile was your partner's?",
+    (Option(OWN, "Profile A"), Option(OTHER, "Profile B, which the file does not have")),
+    is_required=False,
+)
+
+
+def import_volunteers(data: Path) -> FinishedStudy:
+    """Chats that somebody scored or chose a profile for; an item is named as `bench judged-chats --items` names it."""
+    path = volunteers_file(data)
+    items: list[Item] = []
+    given: list[GivenAnswer] = []
+    codes: dict[str, str] = {}
+    for chat in read_judged_chats(path):
+        answer: dict[str, object] = {}
+        if chat.score is not None:
+            answer[SCORE.name] = chat.score
+        if chat.matched is not None:
+            answer[MATCH.name] = OWN if chat.matched else OTHER
+        if answer:
+            items.append(_chat_item(chat))
+            code = codes.setdefault(chat.person, f"p{len(codes) + 1}")
+            given.append(GivenAnswer(items[-1], code, answer))
+    study = Study("rate", "Chats with bots (ConvAI2)", people_per_item=1, material={"imported": path.name})
+    return FinishedStudy(study, items, given)
+
+
+def _chat_item(chat: JudgedChat) -> Item:
+    names = ["You", "Your partner"]
+    lines = tuple(Said(names[turn.side], turn.text) for turn in chat.record.turns)
+    profile = Block("Profile A", tuple(Said(None, text) for text in chat.record.profiles[BOT_SIDE]))
+    hidden = {
+        "chat": chat.record.id,
+        "side": BOT_SIDE,
+        "speaker": chat.record.speakers[BOT_SIDE],
+        "given": chat.record.given,
+        "profile": OWN,
+    }
+    return Item(chat.name, (Block("The chat", lines), profile), (SCORE, MATCH), hidden)
+
+
+IMPORTS: Mapping[str, Callable[[Path], FinishedStudy]] = {
+    "tvshowguess": import_tvshowguess,
+    "volunteers": import_volunteers,
+}
+
+
+def add_finished(store: StudyStore, name: str, finished: FinishedStudy) -> StoredStudy:
+    """Store a finished study with its people and answers; it is closed, and nobody has a link to it."""
+    if any(each.name == name for each in store.studies()):
+        raise InputError(f"there is a study '{name}' in this database: import under another name with --name")
+    stored = store.add_study(name, finished.study, finished.items)
+    try:
+        with store.transaction():
+            _add_answers(store, stored, finished.given)
+            store.log(stored.id, f"imported with {len(finished.given)} answers")
+    except BaseException:
+        store.delete_study(name)
+        raise
+    store.close_study(name)
+    return store.study(name)
+
+
+def _add_answers(store: StudyStore, stored: StoredStudy, given: Sequence[GivenAnswer]) -> None:
+    numbers = {item.name: number for number, item in store.items(stored.id).items()}
+    people: dict[str, int] = {}
+    for each in given:
+        if each.person not in people:
+            ((people[each.person],),) = store.database.rows(
+                """INSERT INTO people (study, code, token, state, asked, created) VALUES (?, ?, ?, ?, ?, ?)
+                   RETURNING id""",
+                (stored.id, each.person, hash_token(new_token()), ENDED, "{}", now()),
+            )
+        at = each.answered or now()
+        answer = json.dumps(each.answer, ensure_ascii=False, sort_keys=True)
+        store.database.rows(
+            """INSERT INTO assignments (study, person, item, given, answered, answer, comment, seconds)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+            (
+                stored.id,
+                people[each.person],
+                numbers[each.item.name],
+                at,
+                at,
+                answer,
+                each.comment,
+                each.seconds,
+            ),
+        )
