@@ -6,6 +6,7 @@ import { ReadingTime, TIMEOUT_MS } from "/static/take-saving.js";
 
 const CHECK_AFTER_MS = 400;
 const DRAFT_AFTER_MS = 150;
+const CHOOSABLE = new Set(["scale", "choice", "choices"]);
 
 export class ItemView {
   #touched = new Set();
@@ -113,11 +114,18 @@ export class ItemView {
 
   /** A number was typed: it answers the question that has the focus, else the first that is open. Tells whether it did. */
   choose(number) {
-    const choosable = this.fields.filter((field) => field.choose !== undefined && ["scale", "choice", "choices"].includes(field.question.type));
+    const choosable = this.fields.filter((field) => CHOOSABLE.has(field.question.type));
     const field = choosable.find((each) => each.root.contains(document.activeElement)) ?? choosable.find((each) => each.isBlank());
     if (!field?.choose(number)) return false;
-    if (!field.takesSeveral) (this.fields.slice(this.fields.indexOf(field) + 1).find((each) => each.isBlank() && each.question.is_required) ?? this.fields.find((each) => each.isBlank() && each.question.is_required) ?? this.submit).focus();
+    if (!field.takesSeveral) (this.#nextOpen(field) ?? this.submit).focus();
     return true;
+  }
+
+  /** The question to go on with: the next one that has to be answered, else one before. */
+  #nextOpen(field) {
+    const open = this.fields.filter((each) => each.isBlank() && each.question.is_required);
+    const position = this.fields.indexOf(field);
+    return open.find((each) => this.fields.indexOf(each) > position) ?? open[0];
   }
 
   set busy(isBusy) {
