@@ -297,8 +297,7 @@ def test_what_items_hold_is_text(participant: Page, make_study: MakeStudy) -> No
     assert page.locator("main img, main b").count() == 0 and page.title() != "taken"
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize(("width", "colours"), [(360, "light"), (360, "dark"), (768, "dark"), (1280, "light")])
 def test_everything_has_a_name_can_be_read_and_fits(
     browser: Browser, make_study: MakeStudy, width: int, colours: Literal["light", "dark"]
 ) -> None:
