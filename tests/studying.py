@@ -44,7 +44,6 @@ def _write_lines(folder: Path) -> None:
     (folder / "lines.txt").write_text("I count what I burn.\nGood morning.\tYo, what is up?\n", encoding="utf-8")
 
 
-<<<<<<< HEAD
 def _write_questions(folder: Path) -> None:
     """Sessions as `understudy questions` writes them: two agents have proposed the wrong replies, and one more."""
     sessions = hpdsessions.sessions(3)
@@ -54,22 +53,12 @@ def _write_questions(folder: Path) -> None:
         session["proposed"] = [{"text": text, "agent": agents[number % 2]} for number, text in enumerate(wrong)]
         session["reviewed"] = False
     (folder / "set.json").write_text(json.dumps(sessions), encoding="utf-8")
-=======
-def _write_sessions(folder: Path) -> None:
-    sessions = hpdsessions.sessions(3)
-    for session in sessions.values():
-        session["proposed"] = [
-            {"text": text, "agent": f"agent-{number % 2}"} for number, text in enumerate(session["negative_response"])
-        ]
-    hpdsessions.write(folder / "set.json", sessions)
->>>>>>> w/forms
 
 
 MATERIAL: Mapping[str, Callable[[Path], object]] = {
     "candidates": _write_questions,
     "rate": lambda folder: write_chats(folder / "chats.jsonl"),
     "likely": _write_lines,
-    "candidates": _write_sessions,
 }
 """What a kind's template names beside the story that comes with the program."""
 
