@@ -162,6 +162,9 @@ def test_a_reload_keeps_what_was_entered(participant: Page, make_study: MakeStud
 def test_the_last_answer_is_taken_back_and_changed(participant: Page, make_study: MakeStudy) -> None:
     address, store = make_study(RATED)
     page = begin(participant, address)
+    page.get_by_text("Add a comment").click()
+    page.get_by_label("Comment").fill("Hm.")
+    page.get_by_role("heading", level=1).focus()
     for key in ("5", "1", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
@@ -169,6 +172,7 @@ def test_the_last_answer_is_taken_back_and_changed(participant: Page, make_study
     expect(page.get_by_role("status").filter(has_text="Taken back.")).to_have_count(1)
     expect(page.get_by_role("radio", name="5")).to_be_checked()
     expect(page.get_by_role("radio", name="Yes")).to_be_checked()
+    expect(page.get_by_label("Comment")).to_have_value("Hm.")
     assert given(store) == []
     page.get_by_role("radio", name="No", exact=True).check()
     page.keyboard.press("Control+Enter")

@@ -8,6 +8,7 @@ const CHECK_AFTER_MS = 400;
 const DRAFT_AFTER_MS = 150;
 const SPLIT = "is-wide is-split";
 const LONG_READING = 2_500; // letters: so much is read beside a table, not above it
+const LAST_COMMENT = "last comment";
 const CHOOSABLE = new Set(["scale", "choice", "choices"]);
 
 export class ItemView {
@@ -45,7 +46,9 @@ export class ItemView {
 
   /** The draft of this tab; else what was answered before and taken back. */
   #restore() {
-    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment: "" };
+    const last = this.storage.get(LAST_COMMENT);
+    const comment = last?.assignment === this.view.assignment ? last.comment : "";
+    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment };
     for (const field of this.fields) if (field.question.name in draft.answer) field.fill(draft.answer[field.question.name]);
     if (this.comment) {
       this.comment.value = draft.comment;
@@ -141,7 +144,9 @@ export class ItemView {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.time.stop();
     removeEventListener("pagehide", this.saveNow);
-    if (isSaved) this.storage.remove(this.#draftName);
+    if (!isSaved) return;
+    this.storage.remove(this.#draftName);
+    this.storage.set(LAST_COMMENT, { assignment: this.view.assignment, comment: this.comment?.value ?? "" }); // an answer taken back comes without it
   }
 }
 
