@@ -20,6 +20,7 @@ from understudy.studies.item import Block, Item, Option, Problem, Said
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
 from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
+from understudy.studies.tokens import hash_token
 
 __all__ = [
     "ChatMessage",
@@ -27,7 +28,9 @@ __all__ = [
     "asked_after",
     "chat_view",
     "finished_chat",
+    "look",
     "owed_reply",
+    "renew_lease",
     "reply_as_agent",
     "say",
     "with_transcripts",
@@ -38,8 +41,10 @@ PROFILE = "profile"
 WAITING, TALKING, OVER = "waiting", "talking", "over"
 GONE_S = 300
 """Somebody who has not been heard of for so long has left the chat."""
-LEASE_S = 60
+LEASE_S = 10
+"""Whoever makes an agent's reply says so again before this has passed; else it is owed by nobody."""
 LONGEST_MESSAGE = 2_000
+NO_CHAT = "you are in no chat: reload the page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +116,15 @@ def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[P
     """Say something in one's turn; what breaks the rules is not said. The same `key` again is the same message."""
     with store.transaction():
         person, stored = _talker(store, token)
-        seat = sit_down(store, stored, person)
-        if seat is None or stored.closed or person.state == ENDED:
-            raise InputError("this chat is over: reload the page")
-        known = store.database.rows(
-            "SELECT 1 FROM messages WHERE item = ? AND side = ? AND message_key = ?", (seat.item, seat.side, key)
-        )
+        if stored.closed or person.state in (ENDED, INVITED):
+            raise InputError(NO_CHAT)
+        known = store.database.rows("SELECT item FROM messages WHERE person = ? AND message_key = ?", (person.id, key))
+        if known:  # perhaps the last of its chat
+            return _view(store, seat_of(store, known[0][0], person.id))
+        if (assignment := open_assignment(store, person)) is None:
+            raise InputError(NO_CHAT)
+        seat = seat_of(store, assignment.item, person.id)
         view = _view(store, seat)
-        if known:
-            return view
         if view.turn != "mine":
             raise InputError("it is not your turn: wait for your partner's answer")
         item = store.item(seat.item)
@@ -136,25 +141,28 @@ def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[P
 
 def owed_reply(store: StudyStore, token: str) -> tuple[int, str] | None:
     """(chat, agent) where it is an agent's turn and nobody is making its reply; whoever gets this must make it."""
-    with store.transaction():
-        person = store.person(token)
-        rows = store.database.rows(
-            """SELECT theirs.item, theirs.agent FROM seats AS own JOIN seats AS theirs ON theirs.item = own.item
+    query = """SELECT theirs.item, theirs.agent FROM seats AS own JOIN seats AS theirs ON theirs.item = own.item
+               JOIN people ON people.id = own.person
                JOIN assignments ON assignments.item = own.item AND assignments.person = own.person
-               WHERE own.person = ? AND answered IS NULL AND theirs.agent IS NOT NULL AND theirs.joined <= ?
-                 AND (theirs.lease IS NULL OR theirs.lease < ?)""",
-            (person.id, now(), time_ago(LEASE_S)),
-        )
-        for item, agent in rows:
-            seats = seats_at(store, item)
-            (theirs,) = [seat for seat in seats if seat.agent]
-            view = _view(store, theirs)
-            if view.turn == "mine" and not _is_late(store, item):
+               WHERE people.token = ? AND answered IS NULL AND theirs.agent IS NOT NULL AND theirs.joined <= ?
+                 AND (theirs.lease IS NULL OR theirs.lease < ?)"""
+    if not store.database.rows(query, (hash_token(token), now(), time_ago(LEASE_S))):
+        return None  # most chats: nobody is kept waiting by this question
+    with store.transaction():
+        for item, agent in store.database.rows(query, (hash_token(token), now(), time_ago(LEASE_S))):
+            (theirs,) = [seat for seat in seats_at(store, item) if seat.agent]
+            if _view(store, theirs).turn == "mine" and not _is_late(store, item):
                 store.database.rows(
                     "UPDATE seats SET lease = ? WHERE item = ? AND side = ?", (now(), item, theirs.side)
                 )
                 return int(item), str(agent)
         return None
+
+
+def renew_lease(store: StudyStore, item: int) -> None:
+    """Say that an agent's reply is being made."""
+    with store.transaction():
+        store.database.rows("UPDATE seats SET lease = ? WHERE item = ? AND agent IS NOT NULL", (now(), item))
 
 
 def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:

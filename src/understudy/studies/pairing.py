@@ -17,7 +17,7 @@ from understudy.studies.assignment import open_assignment
 from understudy.studies.item import Item
 from understudy.studies.store import Person, StoredStudy, StudyStore, now
 
-__all__ = ["PERSON", "Seat", "seat_of", "seats_at", "sit_down", "time_ago", "time_ahead"]
+__all__ = ["PERSON", "Seat", "has_seat", "seat_of", "seats_at", "sit_down", "time_ago", "time_ahead"]
 
 PERSON = "person"
 LOST_S = 30
@@ -57,6 +57,11 @@ def sit_down(store: StudyStore, stored: StoredStudy, person: Person) -> Seat | N
     if hidden["partner"] != PERSON:
         _seat_agent(store, item, str(hidden["partner"]), rng.uniform(*hidden["arrives_s"]))
     return seat
+
+
+def has_seat(store: StudyStore, stored: StoredStudy, person: Person) -> bool:
+    """Whether `sit_down` would give somebody who is in no chat a seat."""
+    return bool(_waiting(store, stored, person) or _fresh(store, stored))
 
 
 def seat_of(store: StudyStore, item: int, person: int) -> Seat:
@@ -102,6 +107,7 @@ def _waiting(store: StudyStore, stored: StoredStudy, person: Person) -> list[int
         """SELECT seats.item FROM seats JOIN items ON items.id = seats.item
            WHERE items.study = ? AND seats.side = 0 AND seats.seen >= ? AND seats.person <> ?
              AND NOT EXISTS (SELECT 1 FROM seats AS others WHERE others.item = seats.item AND others.side = 1)
+             AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.item = seats.item)
              AND seats.person NOT IN (
                  SELECT theirs.person FROM seats AS own JOIN seats AS theirs ON theirs.item = own.item
                  WHERE own.person = ? AND theirs.person IS NOT NULL)
@@ -146,6 +152,6 @@ def _invite_agent(store: StudyStore, stored: StoredStudy, seat: Seat) -> None:
     hidden: Any = item.hidden
     if not hidden["agents"] or seat.side or len(seats_at(store, seat.item)) > 1:
         return
-    if seat.joined < time_ago(hidden["patience_s"]):
+    if seat.joined <= time_ago(hidden["patience_s"]):
         rng = random.Random(f"{stored.study.seed} {item.name} agent")  # noqa: S311
         _seat_agent(store, seat.item, rng.choice(hidden["agents"]), 0.0)

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.studies.assignment import Assignment, Completion, assign_next, assigned_to, progress_of
+from understudy.studies.assignment import AssignedItems, Assignment, Completion, assign_next, assigned_to, progress_of
 from understudy.studies.chatting import asked_after, finished_chat
 from understudy.studies.checking import answer_problems, shaped
 from understudy.studies.item import Item, Problem
 from understudy.studies.kinds import kind_of
+from understudy.studies.pairing import has_seat
 from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
 
 __all__ = [
@@ -139,7 +140,9 @@ def take_back(store: StudyStore, token: str) -> View:
 
 def withdraw(store: StudyStore, token: str) -> None:
     """Delete a person and everything they gave."""
-    store.delete_person(store.person(token))
+    with store.transaction():
+        store.delete_person(store.person(token))
+    store.database.erase_deleted()
 
 
 def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
@@ -152,7 +155,7 @@ def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
         return View(stored, CONSENT, progress)
     store.database.rows("UPDATE people SET seen = ? WHERE id = ?", (now(), person.id))
     if kind_of(stored.study.kind).is_live:
-        return _view_of_chat(store, stored, person, progress)
+        return _view_of_chat(store, stored, person, progress, assigned)
     assignment = assign_next(store, stored, person, assigned)
     if assignment is None:
         return View(stored, DONE, progress, can_undo)
@@ -161,11 +164,15 @@ def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
     return View(stored, ITEM, progress, can_undo, assignment.id, item, draft)
 
 
-def _view_of_chat(store: StudyStore, stored: StoredStudy, person: Person, progress: Completion) -> View:
+def _view_of_chat(
+    store: StudyStore, stored: StoredStudy, person: Person, progress: Completion, assigned: AssignedItems
+) -> View:
     """The chat page, or what is asked after a chat that is over."""
     if (finished := finished_chat(store, person)) is None:
-        state = DONE if progress.answered >= stored.study.items_per_person else CHAT
-        return View(stored, state, progress)
+        is_done = assigned.open is None and (
+            progress.answered >= stored.study.items_per_person or not has_seat(store, stored, person)
+        )
+        return View(stored, DONE if is_done else CHAT, progress)
     assignment, chat = finished
     item = asked_after(store.item(assignment.item), chat)
     return View(stored, ITEM, progress, False, assignment.id, _in_order(item, stored, person))

@@ -245,6 +245,7 @@ class StudyStore:
             if not rows:
                 raise InputError(f"'{name}' has no participant '{code}': see `study status`")
             self.database.rows("DELETE FROM assignments WHERE person = ? AND answered IS NULL", (rows[0][0],))
+            self.database.rows("UPDATE seats SET seen = '' WHERE person = ?", (rows[0][0],))  # partners see it at once
             self.log(stored.id, f"the link of {code} was ended")
 
     def activate(self, person: Person, asked: Answer) -> None:
@@ -254,11 +255,13 @@ class StudyStore:
         )
 
     def delete_person(self, person: Person) -> None:
-        """Delete a person and everything they gave; only that somebody withdrew is logged."""
-        with self.transaction():
-            self.database.rows("DELETE FROM people WHERE id = ?", (person.id,))
-            self.log(person.study, "somebody withdrew")
-        self.database.erase_deleted()
+        """Delete a person and everything they gave, with what agents said to them; only that somebody withdrew is
+        logged."""
+        chats = "item IN (SELECT item FROM seats WHERE person = ?)"
+        self.database.rows(f"DELETE FROM messages WHERE person IS NULL AND {chats}", (person.id,))
+        self.database.rows(f"DELETE FROM seats WHERE agent IS NOT NULL AND {chats}", (person.id,))
+        self.database.rows("DELETE FROM people WHERE id = ?", (person.id,))
+        self.log(person.study, "somebody withdrew")
 
     # Answers
 

@@ -6,6 +6,7 @@ A chat is an item with two seats. An agent sits where `agent` is set; whoever ma
 and another process may do so once that is old. What a person who withdraws had said goes with them.
 
 `events` is the log of what the one who runs a study did: links made and ended, answers unblinded, and by whom.
+`sessions` are the organiser's logins, of which only hashes are stored.
 """
 
 from __future__ import annotations
@@ -61,5 +62,9 @@ def migrations(database: Database) -> tuple[Migration, ...]:
                     UNIQUE (item, side, message_key))""",
                 "CREATE INDEX seats_of_person ON seats (person)",
             ),
+        ),
+        (
+            "logins",
+            ("CREATE TABLE sessions (token TEXT PRIMARY KEY, role TEXT NOT NULL, expires DOUBLE PRECISION NOT NULL)",),
         ),
     )

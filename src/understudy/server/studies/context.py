@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from anyio import to_thread
 from starlette.requests import Request
 
+from understudy.databases import Database
 from understudy.dialogue import Agent
 from understudy.errors import Unreachable
 from understudy.server.problems import Refused
@@ -21,7 +23,7 @@ from understudy.studies.agreement import agreement_of
 from understudy.studies.answers import answers_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
-__all__ = ["AgreementCache", "AgreementSnapshot", "StudyContext", "study_context_of", "use_store"]
+__all__ = ["AgreementCache", "AgreementSnapshot", "LoginDatabase", "StudyContext", "study_context_of", "use_store"]
 
 Result = TypeVar("Result")
 
@@ -71,6 +73,8 @@ class StudyContext:
     """Those that people may talk with, by the names that studies have for them."""
     replies: set[asyncio.Task[None]] = field(default_factory=set)
     """Of agents, being made: asyncio itself keeps only weak references to tasks."""
+    is_stopping: Event = field(default_factory=Event)
+    """Set when the server stops: whoever waits for news is answered without."""
 
 
 def study_context_of(request: Request) -> StudyContext:
@@ -81,8 +85,31 @@ def study_context_of(request: Request) -> StudyContext:
 
 async def use_store(request: Request, work: Callable[..., Result], *arguments: Any) -> Result:
     """Run `work(store, *arguments)` in a thread."""
+    return await _in_thread(work, study_context_of(request).store, *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginDatabase:
+    """The study database as the organiser's logins use it, so that all processes on it know them."""
+
+    store: StudyStore
+
+    async def run(self, work: Callable[[Database], Result]) -> Result:
+        return await _in_thread(self._within, self.store.database.transaction, work)
+
+    async def read(self, work: Callable[[Database], Result]) -> Result:
+        return await _in_thread(self._within, self.store.database.snapshot, work)
+
+    def _within(
+        self, context: Callable[[], AbstractContextManager[None]], work: Callable[[Database], Result]
+    ) -> Result:
+        with context():
+            return work(self.store.database)
+
+
+async def _in_thread(work: Callable[..., Result], *arguments: Any) -> Result:
     try:
-        return await to_thread.run_sync(partial(work, study_context_of(request).store, *arguments))
+        return await to_thread.run_sync(partial(work, *arguments))
     except UnknownToken as error:
         raise Refused(str(error), 404, code="unknown_token") from error
     except Unreachable as error:
