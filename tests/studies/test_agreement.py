@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from studies.studies import items, study
+from understudy.metrics.agreement import krippendorff_alpha
 from understudy.studies import agreement as agreement_module
-from understudy.studies.agreement import agreement_of, answers_that_count, failed_checks
+from understudy.studies.agreement import agreement_of, answers_that_count, failed_checks, tables_of
 from understudy.studies.attention import attention_checks
-from understudy.studies.item import Item
+from understudy.studies.item import Item, Option, Question
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 
@@ -78,3 +79,15 @@ def test_people_needed_grows_as_the_interval_narrows() -> None:
     narrow = value_of(agreement_of(study(), given(people, items(12)), width=0.2).rows, "people_needed")
     assert 1 <= wide < narrow
     assert not math.isnan(narrow)
+
+
+def test_the_same_question_of_several_speakers_is_one_question() -> None:
+    """Two scenes of one masked speaker each, named alike by both people: four ratings of 'who', all agreed."""
+    cast = (Option("Ann", "Ann"), Option("Bea", "Bea"))
+    scene = Item("scene", (), tuple(Question(f"P{n} who", "choice", "Who?", cast, about=f"P{n}") for n in range(2)))
+    answer = {"P0 who": "Ann", "P1 who": "Bea"}
+    tables = tables_of([GivenAnswer(scene, person, answer) for person in ("p1", "p2")])
+    assert list(tables) == ["who"]
+    assert tables["who"].items == ("scene P0", "scene P1")
+    alpha = krippendorff_alpha(tables["who"])
+    assert alpha.value == 1

@@ -52,7 +52,9 @@ from understudy.cli.serve import serve
 from understudy.cli.show import clean
 from understudy.cli.stats import stats
 from understudy.cli.study import study
+from understudy.cli.study_import import correlate, import_study
 from understudy.cli.study_results import agree, results, simulate
+from understudy.cli.study_serve import serve_study
 from understudy.cli.train import train
 from understudy.cli.train_bob import bob
 from understudy.cli.train_causal import causal
@@ -131,7 +133,7 @@ def understudy() -> None:
 draft.add_command(review)
 for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
     train.add_command(trainer)
-for subcommand in (results, agree, simulate):
+for subcommand in (serve_study, results, agree, simulate, correlate, import_study):
     study.add_command(subcommand)
 bench.add_command(talk)
 bench.add_command(guard)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import socket
-import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
-from time import sleep
 from typing import TYPE_CHECKING
 
 import click
 
+from understudy.cli.listening import browsable, key_in, listen, open_when_up
 from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
 from understudy.cli.utterances import opened_store, store_option_for
-from understudy.errors import InputError, MissingExtra, UnderstudyError
+from understudy.errors import MissingExtra, UnderstudyError
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
 from understudy.user_folders import data_folder
@@ -28,7 +25,6 @@ from understudy.user_folders import data_folder
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
     from understudy.dialogue import Agent
-    from understudy.server.http_server import HttpServer
 
 __all__ = ["serve"]
 
@@ -99,10 +95,8 @@ def serve(
         from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
-    key = os.environ.get(KEY) if key_file is None else _key_in(key_file)
-    policy = AccessPolicy.for_host(
-        host, key, names, reader_key if reader_key_file is None else _key_in(reader_key_file)
-    )
+    key = os.environ.get(KEY) if key_file is None else key_in(key_file)
+    policy = AccessPolicy.for_host(host, key, names, reader_key if reader_key_file is None else key_in(reader_key_file))
     with ExitStack() as stack:
         stack.enter_context(private_files())
         lines = None if store is None else stack.enter_context(opened_store(store))
@@ -113,14 +107,14 @@ def serve(
             return [story for registry in registries for _, story in registry if story.title == title]
 
         reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), stories_titled)
-        listening = stack.enter_context(_listen(host, port))
+        listening = stack.enter_context(listen(host, port))
         opened, paths = _open_stories(stories or EMBEDDED[:1], annotated)
         registry = StoryRegistry(opened)
         registries.append(registry)
         filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
         with AppContext.open(registry, filtered, data or data_folder(), utterances=lines, story_paths=paths) as context:
             set_up_log(json_log)
-            address = f"http://{_browsable(host)}:{listening.getsockname()[1]}"
+            address = f"http://{browsable(host)}:{listening.getsockname()[1]}"
             for name, story in opened.items():
                 click.echo(f"{clean(story.title)} is on as '{name}'.")
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")
@@ -131,7 +125,7 @@ def serve(
             click.echo("Ctrl-C stops.")
             server = make_server(make_app(context, policy), behind_proxy, give_up=context.chats.give_up)
             if open_page:
-                Thread(target=_open_when_up, args=(server, f"{address}/"), daemon=True).start()
+                Thread(target=open_when_up, args=(server, f"{address}/"), daemon=True).start()
             with suppress(KeyboardInterrupt):  # before the server has begun to listen for it
                 server.run(sockets=[listening])
     click.echo("Stopped.")
@@ -148,18 +142,6 @@ def _load_agents(
         with suppress(UnderstudyError):  # it is not set up
             loaded.setdefault(spec, load_reply_agent(spec, candidates, stories))
     return loaded
-
-
-def _key_in(path: Path) -> str:
-    try:
-        key = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            "cannot be read as a key: give a text file that holds the key and nothing else", path
-        ) from error
-    if not key or "\n" in key:
-        raise InputError("holds no key, or more than one line: write the key into it and nothing else", path)
-    return key
 
 
 def _open_stories(stories: Sequence[str], annotated: bool) -> tuple[dict[str, Story], dict[str, Path]]:
@@ -183,42 +165,3 @@ def _open_stories(stories: Sequence[str], annotated: bool) -> tuple[dict[str, St
 
 def _slug(text: str) -> str:
     return NOT_IN_NAMES.sub("-", text).strip("-.").lower()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    from understudy.server.http_server import ListeningSocket
-
-    try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = ListeningSocket(family)
-        try:
-            if os.name == "posix":
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen()
-        except OSError:
-            listening.close()
-            raise
-    except socket.gaierror as error:
-        raise InputError(f"'{host}' is no address of this machine: leave --host out, or give one that is") from error
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise InputError(
-                f"port {port} is taken, perhaps by another `understudy serve`: choose one with --port, "
-                "or --port 0 for any free one"
-            ) from error
-        raise InputError(f"cannot serve on {host}, port {port}: {error.strerror}; choose others") from error
-    return listening
-
-
-def _browsable(host: str) -> str:
-    """The address as a browser on this machine takes it."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104
-        return "localhost"
-    return f"[{host}]" if ":" in host else host
-
-
-def _open_when_up(server: HttpServer, page: str) -> None:
-    while not server.started:
-        sleep(0.05)
-    webbrowser.open(page)

@@ -26,6 +26,7 @@ BAR = 30
 SHOWN_COMMENTS = 10
 
 study_argument = click.argument("path", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
+"""The study's file; where the study is in a database already, its name does as well."""
 store_option = click.option(
     "--store", metavar="DB", envvar=STORE, show_envvar=True,
     help="Database: a file, or postgresql://... (default: studies.db beside the study).",

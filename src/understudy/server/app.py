@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from understudy.errors import UnderstudyError
 from understudy.server import api, openai, openapi, reviews
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
@@ -25,7 +21,7 @@ from understudy.server.guard.access import login_routes
 from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
 from understudy.server.pages import character, continuity, people, review, search, stories, story, talk
-from understudy.server.problems import Refused, problem_response
+from understudy.server.problems import EXCEPTION_HANDLERS
 from understudy.server.uploads import routes as uploads
 
 __all__ = ["OPERATIONS", "PAGES", "make_app"]
@@ -51,8 +47,6 @@ PAGES: tuple[Route, ...] = (
     *openapi.ROUTES,
 )
 STATIC = Path(__file__).parent / "static"
-STATUS_MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
-CLIENT_CLOSED = 499  # for the log: the client has disconnected
 
 
 def make_app(
@@ -66,12 +60,7 @@ def make_app(
     app = Starlette(
         routes=routes,
         lifespan=_lifespan,
-        exception_handlers={
-            UnderstudyError: _on_understudy_error,
-            HTTPException: _on_http_exception,
-            ClientDisconnect: _on_disconnect,
-            Exception: _on_bug,
-        },
+        exception_handlers=dict(EXCEPTION_HANDLERS),
     )
     app.router.redirect_slashes = False
     app.state.context = context
@@ -90,23 +79,3 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     finally:
         await context.chats.close()
         await context.uploads.close()
-
-
-async def _on_understudy_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, UnderstudyError)
-    return problem_response(error)
-
-
-async def _on_http_exception(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    response = problem_response(Refused(STATUS_MESSAGES.get(error.status_code, error.detail), error.status_code))
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def _on_disconnect(_: Request, __: Exception) -> Response:
-    return Response(status_code=CLIENT_CLOSED)
-
-
-async def _on_bug(_: Request, __: Exception) -> Response:
-    return problem_response(Refused("something went wrong in the server: its log says where", 500))

@@ -35,6 +35,7 @@ COMMON_ERRORS = {
 }
 OTHER_ERRORS = {
     409: "It does not fit the state of things.",
+    422: "An answer is not accepted; `problems` says why.",
     500: "Something went wrong in the server.",
     503: "No reply can be made now.",
     507: "The disk is full; nothing was lost.",
@@ -42,7 +43,7 @@ OTHER_ERRORS = {
 SUMMARY = "Characters of stories, each as of any moment, and no route that tells what comes after it."
 
 
-def document_of(operations: Iterable[Operation], keyed: bool) -> bytes:
+def document_of(operations: Iterable[Operation], keyed: bool, summary: str = SUMMARY) -> bytes:
     """The whole document, as JSON; `keyed` says whether the server needs a key."""
     operations = list(operations)
     types = _types(operations)
@@ -54,7 +55,7 @@ def document_of(operations: Iterable[Operation], keyed: bool) -> bytes:
         paths.setdefault(path, {})[operation.method.lower()] = _operation(operation, schema_of, components)
     document: Schema = {
         "openapi": VERSION,
-        "info": {"title": "Understudy", "version": __version__, "summary": SUMMARY},
+        "info": {"title": "Understudy", "version": __version__, "summary": summary},
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {"schemas": components},

@@ -34,9 +34,12 @@ class Call:
     """A request with its query and body decoded."""
 
     request: Request
-    context: AppContext
     query: Any = None
     body: Any = None
+
+    @property
+    def context(self) -> AppContext:
+        return context_of(self.request)
 
     def path(self, name: str) -> str:
         return str(self.request.path_params[name])
@@ -75,7 +78,7 @@ class Operation:
         async def endpoint(request: Request) -> Response:
             query = None if self.query is None else _decode_query(request, self.query)
             body = None if decoder is None else await _decode_body(request, decoder)
-            result = await self.handler(Call(request, context_of(request), query, body))
+            result = await self.handler(Call(request, query, body))
             if isinstance(result, Response):
                 return result
             return Response(ENCODER.encode(result), self.status, media_type=self.media)

@@ -6,7 +6,11 @@ say only that somebody or something is not there.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
+
 import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from understudy.errors import (
@@ -23,8 +27,18 @@ from understudy.errors import (
     Unreachable,
 )
 
-__all__ = ["ProblemDetail", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of"]
+__all__ = [
+    "EXCEPTION_HANDLERS",
+    "ProblemDetail",
+    "ProblemDocument",
+    "Refused",
+    "problem_of",
+    "problem_response",
+    "status_of",
+]
 
+STATUS_MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
+CLIENT_CLOSED = 499  # for the log: the client has disconnected
 NOT_KNOWN = "nobody of that name, or more than one, is in the story by then: look at the cast, or give the full name"
 
 
@@ -88,3 +102,32 @@ def _message(error: UnderstudyError) -> str:
     if isinstance(error, Dead):
         return "that character is dead by then: ask for an earlier moment"
     return NOT_KNOWN if isinstance(error, UnknownCharacter | Unborn) else str(error)
+
+
+async def _on_understudy_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, UnderstudyError)
+    return problem_response(error)
+
+
+async def _on_http_exception(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = problem_response(Refused(STATUS_MESSAGES.get(error.status_code, error.detail), error.status_code))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _on_disconnect(_: Request, __: Exception) -> Response:
+    return Response(status_code=CLIENT_CLOSED)
+
+
+async def _on_bug(_: Request, __: Exception) -> Response:
+    return problem_response(Refused("something went wrong in the server: its log says where", 500))
+
+
+EXCEPTION_HANDLERS: Mapping[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+    UnderstudyError: _on_understudy_error,
+    HTTPException: _on_http_exception,
+    ClientDisconnect: _on_disconnect,
+    Exception: _on_bug,
+}
+"""How an application responds to what its routes raise."""

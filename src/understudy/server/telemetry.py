@@ -26,7 +26,7 @@ BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.
 class Telemetry:
     """Metrics in a registry of their own, so that those of two servers in a process do not add up."""
 
-    def __init__(self, executor: AgentExecutor) -> None:
+    def __init__(self, executor: AgentExecutor | None = None) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "understudy_requests",
@@ -42,10 +42,11 @@ class Telemetry:
             registry=self._registry,
         )
         self.streams = Gauge("understudy_streams_open", "Event streams under way.", registry=self._registry)
-        waiting = Gauge("understudy_queue_waiting", "Replies waiting for their turn.", registry=self._registry)
-        waiting.set_function(lambda: executor.queue_length)
-        replies = Gauge("understudy_replies", "Replies the agent has given.", registry=self._registry)
-        replies.set_function(lambda: executor.replies_total)
+        if executor is not None:
+            waiting = Gauge("understudy_queue_waiting", "Replies waiting for their turn.", registry=self._registry)
+            waiting.set_function(lambda: executor.queue_length)
+            replies = Gauge("understudy_replies", "Replies the agent has given.", registry=self._registry)
+            replies.set_function(lambda: executor.replies_total)
         self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def record(self, method: str, route: str, status: int, seconds: float) -> None:

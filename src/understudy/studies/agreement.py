@@ -16,7 +16,6 @@ from understudy.metrics.agreement import agreement_rows
 from understudy.metrics.disagreement import item_disagreement, pairwise_agreement, person_agreement
 from understudy.metrics.ratings import Rating, RatingTable, Scale, rating_tables
 from understudy.metrics.sample_size import people_needed, variance_components
-from understudy.studies.item import Question
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.study import Study
@@ -66,14 +65,20 @@ def answers_that_count(given: Sequence[GivenAnswer], attentive_only: bool = Fals
 
 
 def tables_of(given: Sequence[GivenAnswer]) -> dict[str, RatingTable]:
-    """The answers to each question that is a scale or a choice."""
-    ratings, scales = [], dict[str, Scale]()
+    """The answers to each scale or choice; what it is asked of within an item counts by itself."""
+    ratings = []
+    options: dict[str, dict[str, None]] = {}
+    types: dict[str, str] = {}
     for each in given:
         for question in each.item.questions:
-            if question.type in ("scale", "choice"):
-                scales.setdefault(question.name, _scale(question, given))
-                ratings.append(Rating(each.item.name, each.person, question.name, each.answer.get(question.name)))
-    return rating_tables(ratings, scales)
+            if question.type not in ("scale", "choice"):
+                continue
+            types[question.aspect] = question.type
+            # Items may have options of their own (the speakers of a scene): the scale has those of all of them.
+            options.setdefault(question.aspect, {}).update(dict.fromkeys(option.key for option in question.options))
+            rated = f"{each.item.name} {question.about}".rstrip()
+            ratings.append(Rating(rated, each.person, question.aspect, each.answer.get(question.name)))
+    return rating_tables(ratings, {name: _scale(types[name], list(keys)) for name, keys in options.items()})
 
 
 def agreement_of(
@@ -87,7 +92,7 @@ def agreement_of(
     share of the scale."""
     counted = answers_that_count(given, attentive_only)
     tables = tables_of(counted)
-    groups = {each.item.name: each.item.name.partition(".")[0] for each in counted}
+    groups = {rated: rated.partition(".")[0] for table in tables.values() for rated in table.items}
     kind = kind_of(study.kind)
     figures = kind.figures(study, counted) if kind.figures is not None and counted else []
     return Agreement(
@@ -132,19 +137,10 @@ def _letters(number: int) -> str:
     return (_letters(head - 1) if head else "") + ascii_uppercase[last]
 
 
-def _scale(question: Question, given: Sequence[GivenAnswer]) -> Scale:
-    keys = [option.key for option in question.options]
-    if question.type == "scale":
+def _scale(question_type: str, keys: Sequence[str]) -> Scale:
+    if question_type == "scale":
         return Scale("ordinal", tuple(sorted(int(key) for key in keys)))
-    # Items may have options of their own (the speakers of a scene): the scale has those of all of them.
-    others = [
-        option.key
-        for each in given
-        for other in each.item.questions
-        if other.name == question.name
-        for option in other.options
-    ]
-    return Scale("nominal", tuple(dict.fromkeys([*keys, *others])))
+    return Scale("nominal", tuple(keys))
 
 
 def _people_needed(tables: dict[str, RatingTable], width: float) -> list[dict[str, Any]]:

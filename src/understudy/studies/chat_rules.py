@@ -18,6 +18,7 @@ RUN = 4
 SHORTEST = 2
 MESSAGE = "message"
 SENTENCE_ENDS = ".!?。！？"
+CLAUSE_ENDS = ",;:、，；："
 
 
 def message_problems(text: str, profile: Sequence[str], most_words: int, language: str) -> list[Problem]:
@@ -48,14 +49,13 @@ def copied_words(text: str, profile: Sequence[str], language: str) -> str:
 
 
 def shortened(text: str, most_words: int) -> str:
-    """An agent's reply within the rules: the sentences of it that fit, or else its first words."""
-    taken: list[str] = []
-    end = 0
-    for word in text.split():
-        if len(taken) == most_words:
-            break
-        taken.append(word)
-        if word[-1] in SENTENCE_ENDS:
-            end = len(taken)
-    whole = len(taken) == len(text.split())
-    return " ".join(taken if whole or not end else taken[:end])
+    """An agent's reply within the rules: the sentences of it that fit, or else the clauses, or else its first words."""
+    taken = text.split()
+    if len(taken) <= most_words:
+        return text.strip()
+    taken = taken[:most_words]
+    for ends in (SENTENCE_ENDS, CLAUSE_ENDS):
+        whole = [number for number, word in enumerate(taken, 1) if word[-1] in ends]
+        if whole:
+            return " ".join(taken[: whole[-1]]).rstrip(CLAUSE_ENDS)
+    return " ".join(taken)

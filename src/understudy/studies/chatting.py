@@ -101,6 +101,12 @@ def chat_view(store: StudyStore, token: str) -> ChatView:
         return view
 
 
+def look(store: StudyStore, view: ChatView) -> ChatView:
+    """The same chat now; only reads."""
+    seats = () if view.item is None else [seat for seat in seats_at(store, view.item) if seat.side == view.side]
+    return _view(store, seats[0]) if seats else replace(view, state=OVER)
+
+
 def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[Problem]:
     """Say something in one's turn; what breaks the rules is not said. The same `key` again is the same message."""
     with store.transaction():

@@ -66,6 +66,13 @@ class Question:
     most_words: int = 0
     """Of a text, or of each of several; 0 has no limit."""
     help: str = ""
+    about: str = ""
+    """Where an item asks the same of several (its masked speakers): of which. The name begins with it and a blank."""
+
+    @property
+    def aspect(self) -> str:
+        """What is asked, whatever it is asked of."""
+        return self.name.removeprefix(f"{self.about} ") if self.about else self.name
 
 
 @dataclass(frozen=True, slots=True)

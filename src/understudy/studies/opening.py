@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from understudy.dialogue import Agent
 from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
 from understudy.studies.attention import attention_checks
 from understudy.studies.item import Item
 from understudy.studies.kinds import kind_of
+from understudy.studies.material import load_agents
 from understudy.studies.store import StoredStudy, StudyStore
 from understudy.studies.study import Study, load_study
 
-__all__ = ["make_items", "open_study", "study_name"]
+__all__ = ["agents_of", "make_items", "open_study", "study_name"]
 
 
 def study_name(path: Path) -> str:
@@ -36,3 +39,9 @@ def open_study(
     known = {stored.name: stored for stored in store.studies()}
     has_items = name in known and known[name].study.digest == study.digest
     return store.add_study(name, study, () if has_items else make_items(study, progress))
+
+
+def agents_of(studies: Sequence[Study]) -> dict[str, Agent]:
+    """The agents that people of live studies may talk with."""
+    live = [study for study in studies if kind_of(study.kind).is_live and study.material.get("agents")]
+    return load_agents(list(dict.fromkeys(name for study in live for name in study.texts("agents"))))

@@ -32,7 +32,7 @@ from understudy.studies.material import open_story
 from understudy.studies.study import Study
 from understudy.wording import tie_sentence
 
-__all__ = ["OWN", "QUESTION_KEYS", "AskedQuestion", "dialogue_block", "persona_blocks", "questions_of"]
+__all__ = ["OWN", "QUESTION_KEYS", "AskedQuestion", "dialogue_block", "persona_blocks", "questions_of", "text_lines"]
 
 OWN = "story"
 """In the place of an agent: whoever wrote the story."""
@@ -127,12 +127,20 @@ def _probes(study: Study, story: Story) -> Iterator[AskedQuestion]:
 def _messages(study: Study, story: Story) -> Iterator[AskedQuestion]:
     path = study.path("questions")
     facing = study.text("facing") if "facing" in study.material else None
-    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    lines = text_lines(path)
     situations = [situation_at(story, who, study.text("at", "end"), facing) for who in study.texts("characters")]
     asked = [(number, message, each) for number, message in enumerate(lines, 1) for each in situations]
     for number, message, situation in _sampled(asked, study):
         name = f"message {number}.{situation.persona.name.replace('.', '')}"
         yield AskedQuestion(name, situation, (Turn(_asker(situation), message),))
+
+
+def text_lines(path: Path) -> list[str]:
+    """The lines of a text file that are not blank."""
+    try:
+        return [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 text: {error}", path) from error
 
 
 def _sessions(path: Path) -> Iterator[AskedQuestion]:
@@ -144,7 +152,13 @@ def _sessions(path: Path) -> Iterator[AskedQuestion]:
         example = question_of(source, session)
         proposed: dict[str, str] = {}
         for proposal in members[session.key].get("proposed", ()):
-            proposed.setdefault(proposal["agent"], proposal["text"])
+            match proposal:
+                case {"agent": str(agent), "text": str(text)}:
+                    proposed.setdefault(agent, text)
+                case _:
+                    raise source.error(
+                        f'"{session.key[:60]}": each of "proposed" has a text and an agent', session.line
+                    )
         own = example.candidates[min(example.gold)]
         yield AskedQuestion(example.name, example.situation, example.history, own, proposed)
 

@@ -82,3 +82,10 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("\n \n", encoding="utf-8")
     with pytest.raises(InputError, match="no line to judge"):
         items_of(KIND, study)
+
+
+def test_what_is_no_text_is_named(tmp_path: Path) -> None:
+    study = study_of(KIND, tmp_path)
+    (tmp_path / "lines.txt").write_bytes(b"caf\xe9\n")
+    with pytest.raises(InputError, match="UTF-8"):
+        items_of(KIND, study)

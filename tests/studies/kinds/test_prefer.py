@@ -81,10 +81,12 @@ def test_win_rates_by_hand(tmp_path: Path) -> None:
     items = items_of(KIND, study)[:4]
     given = [*_chosen(items[:3], ["two", "one"]), GivenAnswer(items[3], "p1", {"preferred": "tie"})]
     assert KIND.figures is not None
-    (row,) = KIND.figures(study, given)
-    assert (row["agent"], row["against"], row["metric"], row["n"]) == ("one", "two", "win_rate", 4)
-    assert row["value"] == 0.125
-    assert row["low"] < 0.125 < row["high"]
+    row, modelled = KIND.figures(study, given)
+    assert (row["agent"], row["against"], row["metric"], row["n"]) == ("two", "one", "win_rate", 4)
+    assert row["value"] == 0.875
+    assert row["low"] < 0.875 < row["high"]
+    assert (modelled["agent"], modelled["against"], modelled["metric"]) == ("two", "one", "win_probability")
+    assert modelled["value"] == pytest.approx((3.5 + 0.05) / 4.1)  # a tenth of a comparison more, half won by each
 
 
 def test_strengths_of_several_agents_are_in_the_order_of_who_wins(tmp_path: Path) -> None:
@@ -117,7 +119,7 @@ def test_simulated_people_of_skill_prefer_one_agent_throughout(tmp_path: Path) -
     study = _study(tmp_path, AGENTS, pairs=3)
     assert KIND.figures is not None
     rows = KIND.figures(study, crowd(KIND, items_of(KIND, study)))
-    assert {row["value"] for row in rows if row["metric"] == "win_rate"} <= {0.0, 1.0}
+    assert [row["value"] for row in rows if row["metric"] == "win_rate"] == [1.0, 1.0, 1.0]
 
 
 def test_one_agent_has_nobody_to_be_compared_with(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ ALL_ADDRESSES = frozenset({"0.0.0.0", "::"})  # noqa: S104
 SESSION_S = 14 * 24 * 3600
 MAX_SESSIONS = 1_000
 MIN_KEY_LENGTH = 16
+ABOUT = "Here you can talk with the characters of stories, each as they are at any moment of theirs."
 
 
 class AccessRole(StrEnum):
@@ -211,20 +212,21 @@ def is_allowed(role: AccessRole, routes: Sequence[BaseRoute], scope: Scope) -> b
     return True
 
 
-def login_routes(policy: AccessPolicy) -> list[Route]:
-    """The form in which a person enters a key once; from then on a cookie carries a session token."""
+def login_routes(policy: AccessPolicy, about: str = ABOUT) -> list[Route]:
+    """The form in which a person enters a key once, which says what the server is about; from then on a cookie carries
+    a session token."""
 
     async def form(request: Request) -> Response:
         if policy.key is None:
             return RedirectResponse("/", 303)
-        return _login_page(_own_path(request.query_params.get("next", "/")))
+        return _login_page(_own_path(request.query_params.get("next", "/")), about)
 
     async def login(request: Request) -> Response:
         fields = await request.form(max_files=0, max_fields=4, max_part_size=4096)
         target = _own_path(str(fields.get("next", "/")))
         role = policy.role_of(str(fields.get("key", "")))
         if role is None:
-            return _login_page(target, wrong=True)
+            return _login_page(target, about, wrong=True)
         response = RedirectResponse(target, 303)
         secure = request.url.scheme == "https"
         response.set_cookie(COOKIE, policy.sessions.start(role), httponly=True, samesite="strict", secure=secure)
@@ -252,9 +254,9 @@ def session_token(cookies: str) -> str:
     return ""
 
 
-def _login_page(target: str, wrong: bool = False) -> Response:
+def _login_page(target: str, about: str, wrong: bool = False) -> Response:
     """Shows nothing of what is served here."""
-    return bare_page("login.html", 401 if wrong else 200, after=target, wrong=wrong)
+    return bare_page("login.html", 401 if wrong else 200, after=target, about=about, wrong=wrong)
 
 
 def _own_path(path: str) -> str:

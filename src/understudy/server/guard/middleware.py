@@ -1,8 +1,9 @@
 """ASGI middleware around the whole application: checks a request's headers, then passes it on or refuses it.
 
 Limits are on sizes, and on rate and concurrency by client: whoever uses one of the keys; on a server without keys, an
-IP address. The middleware also adds the security headers of every response and writes the request log: method, the
-route's path template, status and time, so that no parameter, query or text of a request gets into the log.
+IP address. Some paths need no key because they carry a secret of their own, such as a participant's token; there each
+token is a client. The middleware also adds the security headers of every response and writes the request log: method,
+the route's path template, status and time, so that no parameter, query or text of a request gets into the log.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from time import perf_counter
 from typing import Any
 from urllib.parse import quote
@@ -47,6 +49,9 @@ class RequestLimits:
     keyless_per_second: float = 1.0
     """Requests of one address without a key, on a server that needs one."""
     keyless_burst: int = 20
+    token_per_second: float = 10.0
+    """Requests with one token in the path; those of an address are limited as if they had a key."""
+    token_burst: int = 100
 
 
 class TokenBuckets:
@@ -119,7 +124,10 @@ CLIENT_CLOSED = 499  # the client disconnected before the response began
 
 
 class GuardMiddleware:
-    """`routes` are the application's; `templates` maps endpoints to route paths, for the log and the metrics."""
+    """`routes` are the application's; `templates` maps endpoints to route paths, for the log and the metrics.
+
+    Paths that begin with one of `token_prefixes` go on with a token that the application checks, and need no key.
+    """
 
     def __init__(
         self,
@@ -129,12 +137,14 @@ class GuardMiddleware:
         telemetry: Telemetry,
         templates: Mapping[Any, str],
         routes: Sequence[BaseRoute],
+        token_prefixes: tuple[str, ...] = (),
     ) -> None:
-        self.app, self._routes = app, routes
+        self.app, self._routes, self._token_prefixes = app, routes, token_prefixes
         self.policy, self.limits = policy, limits
         self._telemetry, self._templates = telemetry, templates
         self._buckets = TokenBuckets(limits.per_second, limits.burst)
         self._keyless_buckets = TokenBuckets(limits.keyless_per_second, limits.keyless_burst)
+        self._token_buckets = TokenBuckets(limits.token_per_second, limits.token_burst)
         self._in_progress = ConcurrencyLimiter(limits.concurrent)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -204,6 +214,8 @@ class GuardMiddleware:
         if scope["method"] not in SAFE_METHODS:
             _check_same_site(headers, host)
         address = scope["client"][0] if scope.get("client") else "local"
+        if scope["path"].startswith(self._token_prefixes):
+            return self._check_token_rate(scope, address)
         role = AccessRole.AUTHOR if self.policy.key is None else self._role(headers)
         logged_in = role is not None and self.policy.key is not None and b"authorization" not in headers
         scope.setdefault("state", {}).update(role=role, logged_in=logged_in)
@@ -211,10 +223,19 @@ class GuardMiddleware:
             self._check_public(scope["path"], address)
             return f"keyless {address}"
         client = address if self.policy.key is None else role.value
-        if wait := self._buckets.take(client):
-            raise Refused("too many requests at once: wait a little", 429, code="rate_limit", retry_after=wait)
+        _check_rate(self._buckets, client)
         if not is_allowed(role, self._routes, scope):
             raise Refused("this is for authors: it needs the server's other key", 403, code="authors_only")
+        return client
+
+    def _check_token_rate(self, scope: Scope, address: str) -> str:
+        """Whoever holds the token has no role; tokens that do not exist are limited by the address they come from."""
+        prefix = next(prefix for prefix in self._token_prefixes if scope["path"].startswith(prefix))
+        token = scope["path"].removeprefix(prefix).partition("/")[0]
+        client = f"token {sha256(token.encode('utf-8', 'surrogatepass')).hexdigest()}"
+        _check_rate(self._token_buckets, client)
+        _check_rate(self._buckets, address)
+        scope.setdefault("state", {}).update(role=None, logged_in=False)
         return client
 
     def _check_head_size(self, scope: Scope) -> None:
@@ -263,6 +284,11 @@ class GuardMiddleware:
         if not length.isdigit() or int(length) > max_bytes:
             raise _body_too_long(max_bytes)
         return receive
+
+
+def _check_rate(buckets: TokenBuckets, client: str) -> None:
+    if wait := buckets.take(client):
+        raise Refused("too many requests at once: wait a little", 429, code="rate_limit", retry_after=wait)
 
 
 def _counted(receive: Receive, max_bytes: int) -> Receive:

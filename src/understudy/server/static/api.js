@@ -4,11 +4,12 @@ const UNREACHED = "The server cannot be reached. Is it still running? Then try a
 
 /** What the server refused, in its own words. */
 export class Problem extends Error {
-  /** @param {string} message @param {number} status 0 where the server was not reached */
-  constructor(message, status) {
+  /** @param {string} message @param {number} status 0 where the server was not reached @param {any} [document] what it sent */
+  constructor(message, status, document = null) {
     super(message);
     this.name = "Problem";
     this.status = status;
+    this.document = document;
   }
 }
 
@@ -57,7 +58,7 @@ async function reach(method, path, body, signal) {
   const response = await fetch(path, asked).catch((error) => lost(error, UNREACHED));
   if (response.ok) return response;
   const told = await response.json().catch(() => null);
-  throw new Problem(told?.error?.message ?? `The server answered ${response.status}.`, response.status);
+  throw new Problem(told?.error?.message ?? `The server answered ${response.status}.`, response.status, told);
 }
 
 /** A page of ours, to take parts from; whatever its status, as an error is a page too. @param {string | URL} address */

@@ -155,16 +155,18 @@ def masked_item(
 
 
 def _questions(mask: str, candidates: Sequence[str], scenes: Sequence[Option]) -> Iterator[Question]:
-    yield Question(f"{mask} who", "choice", f"Who is {mask}?", tuple(Option(name, name) for name in candidates))
+    yield Question(
+        f"{mask} who", "choice", f"Who is {mask}?", tuple(Option(name, name) for name in candidates), about=mask
+    )
     kinds = tuple(Option(kind, kind) for kind in EVIDENCE)
-    yield Question(f"{mask} evidence", "choices", "What tells?", kinds, least=1, most=3)
+    yield Question(f"{mask} evidence", "choices", "What tells?", kinds, least=1, most=3, about=mask)
     history = tuple(Option(need, LABELS[need]) for need in HISTORY)
-    yield Question(f"{mask} history", "choice", "Did it take earlier scenes?", history)
+    yield Question(f"{mask} history", "choice", "Did it take earlier scenes?", history, about=mask)
     reasoning = tuple(Option(kind, kind) for kind in REASONING)
-    yield Question(f"{mask} reasoning", "choice", "How is the evidence put together?", reasoning)
+    yield Question(f"{mask} reasoning", "choice", "How is the evidence put together?", reasoning, about=mask)
     if scenes:
         label = "Which earlier scenes were needed?"
-        yield Question(f"{mask} needed", "choices", label, tuple(scenes), is_required=False)
+        yield Question(f"{mask} needed", "choices", label, tuple(scenes), is_required=False, about=mask)
 
 
 def _problems(item: Item, answer: Answer) -> list[Problem]:

@@ -25,7 +25,7 @@ from understudy.storyfile import Story
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import open_story
-from understudy.studies.questions import OWN, QUESTION_KEYS, questions_of
+from understudy.studies.questions import OWN, QUESTION_KEYS, questions_of, text_lines
 from understudy.studies.ratings import Row, mean_row, without_checks
 from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study
@@ -135,10 +135,9 @@ def _about(persona: Persona, seed: int) -> list[Block]:
 
 def _rows(path: Path) -> list[tuple[str, str]]:
     rows = []
-    for line in path.read_text(encoding="utf-8-sig").splitlines():
-        if line.strip():
-            context, _, reply = line.rpartition("\t")
-            rows.append((context.strip(), reply.strip()))
+    for line in text_lines(path):
+        context, _, reply = line.rpartition("\t")
+        rows.append((context.strip(), reply.strip()))
     if not rows:
         raise InputError("holds no line to judge: write one on each line", path)
     return rows

@@ -5,8 +5,11 @@ any other and each agent is as often 'a' as 'b'; the order in which the two are 
 Replies that are equal are not put to anybody.
 
     win_rate            (wins of A over B + ties / 2) / answers, for each pair, with Wilson's interval
-    strength            log s of each of more than two agents, where P(A over B) = s_A / (s_A + s_B) (Bradley-Terry)
-    win_probability     P(A over B) by these strengths, for all pairs, also those that were seldom put
+    win_probability     P(A over B) = s_A / (s_A + s_B) by Bradley-Terry, for all pairs, also those that were seldom put
+    strength            log s of each, where there are more than two
+
+Wilson's interval takes answers as independent. Where several people judge an item they are not: then the interval of
+`win_probability`, which is a bootstrap over scenes, is the one to go by.
 """
 
 from __future__ import annotations
@@ -81,7 +84,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
         items += _put(question, drawn, wanted, replies, study.flag("ties"))
     progress("Replies", len(asked), len(asked))
     if not items:
-        raise InputError("all replies are equal: choose other agents, or other questions")
+        raise InputError("no question has two replies that differ: choose other agents, or other questions")
     return items
 
 
@@ -157,19 +160,34 @@ def _choices(given: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
 
 
 def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+    """Of two agents the one that won more stands first: an order by name would tell who is who."""
     choices = _choices(given)
-    met = dict.fromkeys(tuple(sorted((choice.first, choice.second))) for choice in choices)
-    rows: list[Row] = [
-        {"agent": first, "against": second, **win_rate(choices, first, second).row()} for first, second in met
+    pairs = dict.fromkeys(_both(choice) for choice in choices)
+    rows: list[Row] = []
+    for pair in pairs:
+        rates = {name: win_rate(choices, name, *(pair - {name})) for name in pair}
+        first, second = sorted(pair, key=lambda name: (-(rates[name].value or 0), name))
+        rows.append({"agent": first, "against": second, **rates[first].row()})
+    return rows + _modelled(choices, study.seed)
+
+
+def _both(choice: PairwiseChoice) -> frozenset[str]:
+    return frozenset((choice.first, choice.second))
+
+
+def _modelled(choices: Sequence[PairwiseChoice], seed: int) -> list[Row]:
+    """What Bradley-Terry says: of two agents, how likely one is preferred; of several, also how strong each is."""
+    fitted = bradley_terry(choices, seed=seed)
+    if fitted.reason:  # which names agents
+        return [{"agent": None, "against": None, **Estimate.missing("strength", len(choices), APART).row()}]
+    strengths = fitted.strengths.items() if len(fitted.strengths) > 2 else ()
+    return [
+        *({"agent": agent, "against": None, **figure.row()} for agent, figure in strengths),
+        *(
+            {"agent": first, "against": second, **fitted.wins[first, second].row()}
+            for first, second in combinations(fitted.strengths, 2)
+        ),
     ]
-    if len({name for pair in met for name in pair}) > 2:
-        fitted = bradley_terry(choices, seed=study.seed)
-        if fitted.reason:  # which names agents
-            return [*rows, {"agent": None, "against": None, **Estimate.missing("strength", len(choices), APART).row()}]
-        rows += [{"agent": agent, "against": None, **figure.row()} for agent, figure in fitted.strengths.items()]
-        rows += [{"agent": first, "against": second, **fitted.wins[first, second].row()}
-                 for first, second in fitted.wins if first < second]  # fmt: skip
-    return rows
 
 
 def _write_preferences(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:

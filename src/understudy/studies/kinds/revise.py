@@ -21,7 +21,7 @@ from understudy.studies.item import Answer, Block, Item, Problem, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import personas_of
 from understudy.studies.study import Study
-from understudy.text import guess_language, stop_words, words
+from understudy.text import guess_language, stop_words, tokenizer, words
 
 __all__ = ["KIND", "shared_forms"]
 
@@ -76,6 +76,8 @@ def _stemmed(sentence: str, language: str) -> Iterator[tuple[str, str]]:
 def _items(study: Study, progress: Progress) -> list[Item]:
     study.only("story", "personas", "words", "limit")
     personas = personas_of(study)
+    for language in {guess_language(" ".join(sentences)) for sentences in personas}:
+        tokenizer(language)  # if its extra is missing, now is the time to say so
     limit = study.number("limit", len(personas))
     if limit < len(personas):
         chosen = random.Random(study.seed).sample(range(len(personas)), limit)  # noqa: S311

@@ -1,0 +1,69 @@
+"""What commands that serve have in common: the socket, the key, and the page that is opened."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import webbrowser
+from pathlib import Path
+from time import sleep
+from typing import TYPE_CHECKING
+
+from understudy.errors import InputError
+
+if TYPE_CHECKING:
+    from understudy.server.http_server import HttpServer
+
+__all__ = ["browsable", "key_in", "listen", "open_when_up"]
+
+
+def key_in(path: Path) -> str:
+    try:
+        key = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            "cannot be read as a key: give a text file that holds the key and nothing else", path
+        ) from error
+    if not key or "\n" in key:
+        raise InputError("holds no key, or more than one line: write the key into it and nothing else", path)
+    return key
+
+
+def listen(host: str, port: int) -> socket.socket:
+    from understudy.server.http_server import ListeningSocket
+
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = ListeningSocket(family)
+        try:
+            if os.name == "posix":
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen()
+        except OSError:
+            listening.close()
+            raise
+    except socket.gaierror as error:
+        raise InputError(f"'{host}' is no address of this machine: leave --host out, or give one that is") from error
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(
+                f"port {port} is taken, perhaps by another `understudy serve`: choose one with --port, "
+                "or --port 0 for any free one"
+            ) from error
+        raise InputError(f"cannot serve on {host}, port {port}: {error.strerror}; choose others") from error
+    return listening
+
+
+def browsable(host: str) -> str:
+    """The address as a browser on this machine takes it."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104
+        return "localhost"
+    return f"[{host}]" if ":" in host else host
+
+
+def open_when_up(server: HttpServer, page: str) -> None:
+    while not server.started:
+        sleep(0.05)
+    webbrowser.open(page)

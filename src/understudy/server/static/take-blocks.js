@@ -1,0 +1,91 @@
+// What is read above the questions: dialogues and texts; folded ones can be searched, and ticked where a question asks which.
+import { make } from "/static/api.js";
+
+const SHORTEST_SEARCH = 2;
+
+/** The question, if there is one, whose options are folded blocks: its ticks stand beside them. */
+export function tickedQuestion(item) {
+  const folded = new Set(item.blocks.filter((block) => block.is_folded).map((block) => block.name));
+  return item.questions.find((question) => question.type === "choices" && question.options.length > 0 && question.options.every((option) => folded.has(option.key)));
+}
+
+/**
+ * All blocks of an item. Beside each folded one that `ticks` has an option for stands a tick.
+ * @returns {{root: HTMLElement, ticks: Map<string, HTMLInputElement>}}
+ */
+export function blocksOf(item, ticks) {
+  const root = make("div", { class: "blocks stack" });
+  const boxes = new Map();
+  const folded = item.blocks.filter((block) => block.is_folded);
+  for (const block of item.blocks.filter((each) => !each.is_folded)) {
+    root.append(make("section", { class: "card block stack tight" }, block.title ? make("h2", { dir: "auto" }, block.title) : null, linesOf(block)));
+  }
+  if (folded.length) root.append(foldedBlocks(folded, ticks, boxes));
+  return { root, ticks: boxes };
+}
+
+function linesOf(block) {
+  return make("div", { class: "said" }, ...block.lines.map((line) => make("p", { class: line.is_asked ? "line is-asked" : line.speaker === null ? "line description" : "line", dir: "auto" },
+    line.is_asked ? make("span", { class: "sr-only" }, "The line asked about: ") : null,
+    line.speaker === null ? null : make("strong", {}, line.speaker, ": "),
+    make("span", { class: "line-text" }, line.text))));
+}
+
+function foldedBlocks(blocks, ticks, boxes) {
+  const options = new Map(ticks?.options.map((option) => [option.key, option]) ?? []);
+  const entries = blocks.map((block, index) => {
+    const lines = linesOf(block);
+    const details = make("details", { class: "folded" }, make("summary", { dir: "auto" }, block.title || `Part ${index + 1}`), lines);
+    let tick = null;
+    if (options.has(block.name)) {
+      const box = make("input", { type: "checkbox", "aria-label": `${block.title}: needed` });
+      boxes.set(block.name, box);
+      tick = make("label", { class: "needed" }, box, make("span", { "aria-hidden": "true" }, "needed"));
+    }
+    return { block, details, lines, root: make("li", { class: "folded-block" }, details, tick) };
+  });
+  const list = make("ul", { class: "folded-list" }, ...entries.map((entry) => entry.root));
+  const section = make("section", { class: "card stack tight", "aria-label": "To look up" }, make("h2", {}, "To look up"));
+  if (entries.length > 1) section.append(searchBox(entries));
+  section.append(list);
+  return section;
+}
+
+function searchBox(entries) {
+  const count = make("span", { class: "small soft", role: "status" });
+  const input = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
+  input.addEventListener("input", (event) => {
+    event.stopPropagation(); // it is no answer
+    const query = input.value.trim();
+    const pattern = query.length < SHORTEST_SEARCH ? null : new RegExp(query.replace(/[.*+?^${}()|[\]\\]/gu, "\\$&"), "giu");
+    let shown = 0;
+    for (const entry of entries) {
+      const hits = mark(entry.lines, pattern);
+      const isTitled = pattern !== null && entry.block.title.search(pattern) >= 0;
+      entry.root.hidden = pattern !== null && !hits && !isTitled;
+      entry.details.open = pattern !== null && hits > 0;
+      shown += entry.root.hidden ? 0 : 1;
+    }
+    count.textContent = pattern === null ? "" : `${shown} of ${entries.length}`;
+  });
+  return make("label", { class: "field" }, make("span", {}, "Search in these"), input, count);
+}
+
+/** Marks what fits the pattern in every line; how many lines have some of it. */
+function mark(lines, pattern) {
+  let hits = 0;
+  for (const span of lines.querySelectorAll(".line-text")) {
+    const text = span.textContent;
+    const found = pattern === null ? [] : [...text.matchAll(pattern)];
+    if (!found.length && !span.querySelector("mark")) continue;
+    hits += found.length ? 1 : 0;
+    let end = 0;
+    const parts = [];
+    for (const match of found) {
+      parts.push(text.slice(end, match.index), make("mark", {}, match[0]));
+      end = match.index + match[0].length;
+    }
+    span.replaceChildren(...parts, text.slice(end));
+  }
+  return hits;
+}

@@ -1,0 +1,164 @@
+// One item: what is read, its questions, and the answer as it grows: drafted, checked as one types, sent.
+import { ask, make } from "/static/api.js";
+import { blocksOf, tickedQuestion } from "/static/take-blocks.js";
+import { fieldOf, isWide } from "/static/take-questions.js";
+import { ReadingTime, TIMEOUT_MS } from "/static/take-saving.js";
+
+const CHECK_AFTER_MS = 400;
+const DRAFT_AFTER_MS = 150;
+
+export class ItemView {
+  #touched = new Set();
+  #checks = null;
+  #timers = new Map();
+
+  /** @param {any} view the server's document @param {string} path of the API @param {import("./take-saving.js").TabStorage} storage */
+  constructor(view, path, storage) {
+    Object.assign(this, { view, path, storage });
+    const { item, study } = view;
+    const ticked = tickedQuestion(item);
+    const { root: blocks, ticks } = blocksOf(item, ticked);
+    this.fields = item.questions.map((question, index) => (question === ticked ? ticksField(question, `q${index}`, ticks) : fieldOf(question, `q${index}`)));
+    this.comment = study.comments ? make("textarea", { id: "comment", rows: 2, dir: "auto" }) : null;
+    this.submit = make("button", { class: "button primary", type: "submit", "aria-keyshortcuts": "Control+Enter Meta+Enter" }, "Save and go on");
+    this.undo = view.can_undo ? make("button", { class: "button", type: "button" }, "Take back last answer") : null;
+    this.alert = make("p", { class: "notice bad", role: "alert", hidden: true });
+    this.form = make("form", { class: "card stack questions", novalidate: true, "aria-label": "Questions" },
+      ...this.fields.map((field) => field.root),
+      this.comment ? commentBox(this.comment) : null,
+      this.alert,
+      make("div", { class: "spread" }, this.submit, this.undo));
+    this.root = make("div", { class: item.questions.some(isWide) ? "item is-wide" : "item" }, blocks, this.form);
+    this.#restore();
+    this.root.addEventListener("input", (event) => this.#changed(event.target));
+    this.saveNow = () => this.#saveDraft();
+    addEventListener("pagehide", this.saveNow);
+  }
+
+  get #draftName() {
+    return `draft ${this.view.assignment}`;
+  }
+
+  /** The draft of this tab; else what was answered before and taken back. */
+  #restore() {
+    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment: "" };
+    for (const field of this.fields) if (field.question.name in draft.answer) field.fill(draft.answer[field.question.name]);
+    if (this.comment) this.comment.value = draft.comment;
+    this.time = new ReadingTime(draft.seconds ?? 0);
+  }
+
+  #saveDraft() {
+    const answer = Object.fromEntries(this.fields.map((field) => [field.question.name, (field.draft ?? field.value)()]));
+    this.storage.set(this.#draftName, { answer, comment: this.comment?.value ?? "", seconds: this.time.seconds });
+  }
+
+  /** Fields left blank are left out: that they are missing is for the server to say. */
+  get answer() {
+    return Object.fromEntries(this.fields.filter((field) => !field.isBlank()).map((field) => [field.question.name, field.value()]));
+  }
+
+  get body() {
+    return { assignment: this.view.assignment, answer: this.answer, comment: this.comment?.value.trim() ?? "", seconds: Math.round(this.time.seconds * 10) / 10 };
+  }
+
+  #after(name, delay, work) {
+    clearTimeout(this.#timers.get(name));
+    this.#timers.set(name, setTimeout(work, delay));
+  }
+
+  #changed(target) {
+    this.#after("draft", DRAFT_AFTER_MS, () => this.#saveDraft());
+    const field = this.fields.find((each) => each.root.contains(target) || each.ticks?.includes(target));
+    if (!field) return;
+    this.#touched.add(field.question.name);
+    this.#after("check", CHECK_AFTER_MS, () => this.#check());
+  }
+
+  /** Ask what is wrong so far, and say it of the questions that were answered already. */
+  async #check() {
+    this.#checks?.abort();
+    this.#checks = new AbortController();
+    const signal = AbortSignal.any([this.#checks.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    try {
+      const { problems } = await ask("POST", `${this.path}/check`, { assignment: this.view.assignment, answer: this.answer }, signal);
+      this.#show(problems.filter((problem) => this.#touched.has(problem.question)));
+    } catch {
+      // a check that fails is made again with the next letter, and with the answer
+    }
+  }
+
+  #show(problems) {
+    for (const field of this.fields) field.show(problems.filter((problem) => problem.question === field.question.name));
+    if (!problems.length) this.alert.hidden = true;
+  }
+
+  /** Show why the answer was refused, beside the questions, and go to the first of them. */
+  refuse(problems) {
+    this.#checks?.abort();
+    clearTimeout(this.#timers.get("check"));
+    for (const problem of problems) this.#touched.add(problem.question);
+    this.#show(problems);
+    const wrong = this.fields.filter((field) => problems.some((problem) => problem.question === field.question.name));
+    const others = problems.filter((problem) => !this.fields.some((field) => field.question.name === problem.question));
+    const summary = wrong.length === 1 ? "One question needs another look." : `${wrong.length} questions need another look.`;
+    this.alert.textContent = others.length ? others.map((problem) => problem.message).join(" ") : summary;
+    this.alert.hidden = false;
+    const first = wrong[0];
+    first?.focus(problems.find((problem) => problem.question === first.question.name).index);
+  }
+
+  /** A number was typed: it answers the question that has the focus, else the first that is open. Tells whether it did. */
+  choose(number) {
+    const choosable = this.fields.filter((field) => field.choose !== undefined && ["scale", "choice", "choices"].includes(field.question.type));
+    const field = choosable.find((each) => each.root.contains(document.activeElement)) ?? choosable.find((each) => each.isBlank());
+    if (!field?.choose(number)) return false;
+    if (!field.takesSeveral) (this.fields.slice(this.fields.indexOf(field) + 1).find((each) => each.isBlank() && each.question.is_required) ?? this.fields.find((each) => each.isBlank() && each.question.is_required) ?? this.submit).focus();
+    return true;
+  }
+
+  set busy(isBusy) {
+    this.form.setAttribute("aria-busy", String(isBusy));
+    for (const button of [this.submit, this.undo]) button?.setAttribute("aria-disabled", String(isBusy));
+  }
+
+  /** It was saved, or is not asked any more. */
+  close(isSaved) {
+    this.#checks?.abort();
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.time.stop();
+    removeEventListener("pagehide", this.saveNow);
+    if (isSaved) this.storage.remove(this.#draftName);
+  }
+}
+
+function commentBox(comment) {
+  return make("div", { class: "field" }, make("label", { for: comment.id }, "Comment (optional)"), comment);
+}
+
+/** A question whose ticks stand beside folded blocks: here it says how many there are. */
+function ticksField(question, id, ticks) {
+  const count = make("p", { class: "small", role: "status" });
+  const boxes = [...ticks.values()];
+  const chosen = () => [...ticks].filter(([, box]) => box.checked).map(([name]) => name);
+  const tell = () => {
+    const names = chosen().map((key) => question.options.find((option) => option.key === key).label || key);
+    count.textContent = names.length ? `Ticked: ${names.join(", ")}` : "None is ticked: tick “needed” beside those that were.";
+  };
+  const frame = fieldOf({ ...question, options: [] }, id);
+  frame.root.insertBefore(count, frame.root.lastChild);
+  for (const box of boxes) box.addEventListener("input", tell);
+  tell();
+  return {
+    ...frame,
+    question,
+    ticks: boxes,
+    choose: () => false,
+    value: chosen,
+    isBlank: () => !chosen().length,
+    focus: () => boxes[0]?.focus(),
+    fill: (value) => {
+      for (const [name, box] of ticks) box.checked = (value ?? []).includes(name);
+      tell();
+    },
+  };
+}

@@ -1,0 +1,105 @@
+"""A participant's chat over HTTP: long polls for what is new, messages that are said once, and replies of agents.
+
+An agent's reply is made by whichever process took the message, or, where that was killed, by one that is asked for the
+chat later: the database says whose turn it is and who is at it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+
+from understudy.dialogue import Agent
+from understudy.errors import UnderstudyError
+from understudy.server.operations import Call, Operation
+from understudy.server.problems import Refused
+from understudy.server.studies.context import study_context_of, use_store
+from understudy.server.studies.refusals import refusal
+from understudy.server.studies.schemas import ChatBody, ChatDocument, ChatQuery
+from understudy.server.telemetry import LOG
+from understudy.studies.chatting import ChatView, chat_view, look, owed_reply, reply_as_agent, say
+from understudy.studies.kinds import kind_of
+from understudy.studies.store import StudyStore
+
+__all__ = ["OPERATIONS"]
+
+LONGEST_S = 20.0
+LOOK_EVERY_S = 0.4
+CHAT = "/api/take/{token}/chat"
+
+
+async def get_chat(call: Call) -> ChatDocument:
+    """Answers at once where something is new, else when something is, at the latest after `LONGEST_S`."""
+    query: ChatQuery = call.query
+    await use_store(call.request, _check_has_chats, call.path("token"))
+    view = await use_store(call.request, chat_view, call.path("token"))
+    await _answer_for_agent(call)
+    until = monotonic() + LONGEST_S
+    while not _is_new(view, query) and monotonic() < until and not await call.request.is_disconnected():
+        await asyncio.sleep(LOOK_EVERY_S)
+        view = await use_store(call.request, look, view)
+    return _document(view, query.after)
+
+
+async def post_message(call: Call) -> Any:
+    body: ChatBody = call.body
+    await use_store(call.request, _check_has_chats, call.path("token"))
+    result = await use_store(call.request, say, call.path("token"), body.text, body.key)
+    if isinstance(result, list):
+        return refusal(result)
+    await _answer_for_agent(call)
+    return _document(result, 0)
+
+
+def _check_has_chats(store: StudyStore, token: str) -> None:
+    if not kind_of(store.study_of(store.person(token)).study.kind).is_live:
+        raise Refused("nobody talks in this study: reload the page", 404)
+
+
+def _is_new(view: ChatView, query: ChatQuery) -> bool:
+    has_more = any(message.number > query.after for message in view.messages)
+    return has_more or view.state != query.state or view.item is None
+
+
+def _document(view: ChatView, after: int) -> ChatDocument:
+    return msgspec.convert(view.document(after), ChatDocument)
+
+
+async def _answer_for_agent(call: Call) -> None:
+    """Begin an agent's reply where it is owed one that nobody is making."""
+    owed = await use_store(call.request, owed_reply, call.path("token"))
+    if owed is None:
+        return
+    context = study_context_of(call.request)
+    task = asyncio.create_task(_reply(call.request, context.agents, *owed))
+    context.replies.add(task)
+    task.add_done_callback(context.replies.discard)
+
+
+async def _reply(request: Request, agents: Mapping[str, Agent], item: int, agent: str) -> None:
+    """A failure is logged; the reply is owed again once its lease is old."""
+    try:
+        await use_store(request, _make_reply, item, agents[agent])
+    except (UnderstudyError, KeyError) as error:
+        LOG.error("the reply of agent '%s' failed: %s", agent, type(error).__name__)
+
+
+def _make_reply(store: StudyStore, item: int, agent: Agent) -> None:
+    reply_as_agent(store, item, agent)
+
+
+OPERATIONS = (
+    Operation(
+        "GET", CHAT, get_chat, "The chat, once something is new in it", answers=ChatDocument, query=ChatQuery,
+        tag="participants",
+    ),
+    Operation(
+        "POST", CHAT, post_message, "Say something; the same key again says it once", answers=ChatDocument,
+        body=ChatBody, refuses=(422,), tag="participants",
+    ),
+)  # fmt: skip

@@ -1,0 +1,89 @@
+"""What requests of the study server can reach: the store, and agreement figures that are not worked out too often."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import Any, TypeVar
+
+from anyio import to_thread
+from starlette.requests import Request
+
+from understudy.dialogue import Agent
+from understudy.errors import Unreachable
+from understudy.server.problems import Refused
+from understudy.server.telemetry import Telemetry
+from understudy.studies.agreement import agreement_of
+from understudy.studies.answers import answers_of
+from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
+
+__all__ = ["AgreementCache", "AgreementSnapshot", "StudyContext", "study_context_of", "use_store"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementSnapshot:
+    rows: list[dict[str, Any]]
+    answers: int
+    """How many answers there were when the rows were worked out."""
+    worked_out: float
+
+
+class AgreementCache:
+    """The agreement of each study. Intervals are bootstrapped, so it is worked out at most once in `every_s` seconds
+    for each study, and by one thread at a time; meanwhile the last figures are shown. What a kind reports of its own is
+    left out: it names agents, and a study that still runs stays blind."""
+
+    def __init__(self, every_s: float = 30.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._every_s, self._clock = every_s, clock
+        self._snapshots: dict[int, AgreementSnapshot] = {}
+        self._lock = Lock()
+
+    def rows_of(self, store: StudyStore, stored: StoredStudy, answers: int) -> AgreementSnapshot:
+        """`answers` is how many there are now; they are loaded only where the figures are worked out."""
+        last = self._snapshots.get(stored.id)
+        if last is not None and (last.answers == answers or self._clock() - last.worked_out < self._every_s):
+            return last
+        if not self._lock.acquire(blocking=last is None):
+            assert last is not None
+            return last
+        try:
+            rows = agreement_of(stored.study, answers_of(store, stored)).rows
+            snapshot = AgreementSnapshot(rows, answers, self._clock())
+            self._snapshots[stored.id] = snapshot
+            return snapshot
+        finally:
+            self._lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class StudyContext:
+    store: StudyStore
+    """Closed by its opener."""
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    agreement: AgreementCache = field(default_factory=AgreementCache)
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    """Those that people may talk with, by the names that studies have for them."""
+    replies: set[asyncio.Task[None]] = field(default_factory=set)
+    """Of agents, being made: asyncio itself keeps only weak references to tasks."""
+
+
+def study_context_of(request: Request) -> StudyContext:
+    context = request.app.state.context
+    assert isinstance(context, StudyContext)
+    return context
+
+
+async def use_store(request: Request, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Run `work(store, *arguments)` in a thread."""
+    try:
+        return await to_thread.run_sync(partial(work, study_context_of(request).store, *arguments))
+    except UnknownToken as error:
+        raise Refused(str(error), 404, code="unknown_token") from error
+    except Unreachable as error:
+        raise Refused(str(error), 507) from error

@@ -1,0 +1,174 @@
+"""The chat page of a study, before a server that is made up: waiting, turns, refusals, reloads and lost connections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from browser.accessibility import complaints, too_wide
+from browser.test_take import FREELY
+from server.conftest import serving
+from studied import RATED, study_store
+from understudy.server.studies import StudyContext, make_study_app
+
+PERSONA = ["I keep a lighthouse.", "I have three cats.", "I was born at sea."]
+
+
+class MadeUpChat:
+    """The documented chat API, played by a test."""
+
+    def __init__(self) -> None:
+        self.state, self.turns_left = "waiting", 2
+        self.turn: str | None = None
+        self.messages: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.is_lost = False
+        self.polls = 0
+
+    def document(self, after: int) -> dict[str, Any]:
+        new = [message for message in self.messages if message["number"] > after]
+        return {
+            "state": self.state, "messages": new, "turn": self.turn, "turns_left": self.turns_left,
+            "persona": PERSONA, "problems": [],
+        }  # fmt: skip
+
+    def say(self, text: str, mine: bool) -> None:
+        self.messages.append({"number": len(self.messages) + 1, "mine": mine, "text": text})
+
+    def handle(self, route: Route) -> None:
+        request = route.request
+        if self.is_lost:
+            route.abort()
+            return
+        if request.method == "GET":
+            self.polls += 1
+            (after,) = parse_qs(urlsplit(request.url).query)["after"]
+            # A real server holds the request until there is news.
+            document = self.document(int(after))
+            if not document["messages"] and self.polls > 1:
+                request.frame.page.wait_for_timeout(50)
+            route.fulfill(json=document)
+            return
+        body = json.loads(request.post_data or "{}")
+        if len(body["text"].split()) > 15:
+            problem = {"question": "text", "message": "16 words, and 15 are allowed", "index": None}
+            route.fulfill(status=422, json={"error": {"message": "no"}, "problems": [problem]})
+            return
+        if body["key"] not in self.keys:
+            self.keys.append(body["key"])
+            self.say(body["text"], mine=True)
+            self.turn, self.turns_left = "theirs", self.turns_left - 1
+        route.fulfill(json=self.document(0))
+
+
+@pytest.fixture
+def chat() -> MadeUpChat:
+    return MadeUpChat()
+
+
+@pytest.fixture
+def talking(page: Page, chat: MadeUpChat, tmp_path: Path) -> Iterator[Page]:
+    """A participant in the waiting room."""
+    with study_store(tmp_path, RATED) as store, serving(make_study_app(StudyContext(store), limits=FREELY)) as site:
+        (token,) = store.invite("mara", 1)
+        study = {
+            "kind": "chat", "title": "Get to know each other", "instructions": "", "example": "", "consent": "",
+            "ask": [], "comments": False,
+        }  # fmt: skip
+        view = {
+            "study": study, "state": "chat", "assignment": None, "item": None, "draft": None,
+            "progress": {"answered": 0, "of": 1}, "can_undo": False,
+        }  # fmt: skip
+
+        def handle_view(route: Route) -> None:
+            is_over = chat.state == "closed"
+            route.fulfill(json={**view, "state": "done" if is_over else "chat"})
+
+        page.route(f"**/api/take/{token}", handle_view)
+        page.route(f"**/api/take/{token}/chat*", chat.handle)
+        page.goto(f"{site}/take/{token}")
+        yield page
+        page.unroute_all(behavior="ignoreErrors")
+        page.goto("about:blank")
+
+
+def test_two_talk_in_turns_until_it_is_over(talking: Page, chat: MadeUpChat) -> None:
+    expect(talking.get_by_text("Looking for somebody to talk with")).to_be_visible()
+    expect(talking.get_by_label("Your message")).to_be_hidden()
+    chat.state, chat.turn = "talking", "mine"
+    expect(talking.get_by_text("It is your turn.")).to_be_visible()
+    expect(talking.get_by_text("I have three cats.")).to_be_visible()
+    expect(talking.get_by_text("2 more messages of yours.")).to_be_visible()
+    say = talking.get_by_label("Your message")
+    say.press_sequentially("Hello, who are you?")
+    expect(talking.get_by_text("4/15 words")).to_be_visible()
+    say.press("Enter")
+    expect(talking.locator(".message.mine .message-text")).to_have_text("Hello, who are you?")
+    expect(say).to_have_value("")
+    expect(talking.get_by_text("Your partner is writing")).to_be_visible()
+    chat.say("Nobody you know.", mine=False)
+    chat.turn = "mine"
+    expect(talking.locator(".message:not(.mine)")).to_have_text("PartnerNobody you know.")
+    say.fill("Too bad.")
+    talking.get_by_role("button", name="Send").dblclick()
+    expect(talking.locator(".message.mine")).to_have_count(2)
+    assert len(chat.keys) == 2
+    chat.state, chat.turn = "over", None
+    expect(talking.get_by_text("The conversation is over")).to_be_visible()
+    expect(say).to_be_hidden()
+    chat.state = "closed"
+    talking.get_by_role("button", name="Go on").click()
+    expect(talking.get_by_role("heading", level=1)).to_have_text("Thank you")
+
+
+def test_a_refused_message_stays_and_says_why(talking: Page, chat: MadeUpChat) -> None:
+    chat.state, chat.turn = "talking", "mine"
+    say = talking.get_by_label("Your message")
+    say.fill(" ".join(["word"] * 16))
+    expect(talking.locator(".counter.is-over")).to_have_text("16/15 words")
+    say.press("Enter")
+    expect(talking.locator("#say-problems")).to_have_text("16 words, and 15 are allowed")
+    expect(say).to_have_value(" ".join(["word"] * 16))
+    expect(say).to_be_focused()
+    assert chat.messages == []
+    chat.say("Still there?", mine=False)
+    expect(talking.get_by_text("Still there?")).to_be_visible()
+    expect(talking.locator("#say-problems")).to_have_text("16 words, and 15 are allowed")  # news does not hide it
+    say.fill("Yes.")
+    expect(talking.locator("#say-problems > li")).to_have_count(0)
+
+
+def test_a_reload_and_a_lost_connection_lose_nothing(talking: Page, chat: MadeUpChat) -> None:
+    chat.state, chat.turn = "talking", "mine"
+    chat.say("Are you there?", mine=False)
+    say = talking.get_by_label("Your message")
+    say.fill("I am here.")
+    talking.reload()
+    expect(talking.get_by_text("Are you there?")).to_be_visible()
+    expect(say).to_have_value("I am here.")
+    chat.is_lost = True
+    say.press("Enter")
+    expect(talking.get_by_text("trying again")).to_be_visible()
+    chat.is_lost = False
+    expect(talking.locator(".message.mine .message-text")).to_have_text("I am here.")
+    assert len(chat.keys) == 1
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_everything_has_a_name_can_be_read_and_fits(talking: Page, chat: MadeUpChat, width: int) -> None:
+    talking.set_viewport_size({"width": width, "height": 740})
+    expect(talking.get_by_text("Looking for somebody")).to_be_visible()
+    assert (complaints(talking), too_wide(talking)) == ([], [])
+    chat.state, chat.turn = "talking", "mine"
+    for number in range(4):
+        chat.say("unbreakable" * 30, mine=number % 2 == 0)
+    expect(talking.locator(".message")).to_have_count(4)
+    for _ in range(2):
+        talking.get_by_role("button", name="Dark colours").click()
+        assert (complaints(talking), too_wide(talking)) == ([], [])
