@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.studies.item import Problem
+from understudy.studies.word_counts import count_words
 from understudy.text import words
 
 __all__ = ["copied_words", "message_problems", "shortened"]
@@ -22,7 +23,7 @@ CLAUSE_ENDS = ",;:、，；："
 
 
 def message_problems(text: str, profile: Sequence[str], most_words: int, language: str) -> list[Problem]:
-    count = len(text.split()) if language == "en" else len(words(text, language))
+    count = count_words(text)
     if not text.strip():
         return [Problem(MESSAGE, "write something")]
     problems = []

@@ -7,6 +7,7 @@ from typing import Any
 
 from understudy.studies.item import Answer, Item, Problem, Question
 from understudy.studies.kind import Kind
+from understudy.studies.word_counts import count_words
 
 __all__ = ["answer_problems", "shaped"]
 
@@ -81,7 +82,7 @@ def _value_problems(question: Question, value: Any, is_final: bool) -> list[Prob
     if question.type in ("text", "texts") and question.most_words:
         texts = [value] if question.type == "text" else value
         for index, text in enumerate(texts):
-            if (words := len(text.split())) > question.most_words:
+            if (words := count_words(text)) > question.most_words:
                 message = f"{words} words, and {question.most_words} are allowed: make it shorter"
                 problems.append(Problem(question.name, message, None if question.type == "text" else index))
     if question.type in ("choices", "texts", "table"):

@@ -31,6 +31,10 @@ class Example:
     items: list[Item]
 
 
+ALONE = [name for name, kind in KINDS.items() if not kind.is_live]
+"""Kinds that a person answers without another; chats are tried in `test_chatting`."""
+
+
 @pytest.fixture(scope="module", params=list(KINDS))
 def example(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Example:
     kind = KINDS[request.param]
@@ -82,15 +86,15 @@ def test_nobody_is_shown_who_wrote_what(example: Example) -> None:
         assert not {"hidden", "expected", "name"} & item.shown().keys()
 
 
+@pytest.mark.parametrize("example", ALONE, indirect=True)
 def test_a_skilled_answer_has_no_problems(example: Example) -> None:
-    if example.kind.is_live:
-        pytest.skip("people of this kind talk with each other")
     for each in crowd(example.kind, example.items, people=2):
         assert example.kind.problems(each.item, each.answer) == []
         for question in each.item.questions:
             assert _fits(question, each.answer.get(question.name)), (question.name, each.answer)
 
 
+@pytest.mark.parametrize("example", ["rate", "criteria", "likely", "guess", "prefer"], indirect=True)
 def test_skill_makes_people_agree(example: Example) -> None:
     choosing = [
         (item, question)
@@ -98,8 +102,7 @@ def test_skill_makes_people_agree(example: Example) -> None:
         for question in item.questions
         if question.type in ("scale", "choice") and not item.after
     ]
-    if example.kind.is_live or not choosing:
-        pytest.skip("nothing is chosen here")
+    assert choosing
     for item, question in choosing:
         answers = {example.kind.simulate(item, 1.0, random.Random(seed)).get(question.name) for seed in range(5)}
         assert len(answers) == 1
@@ -110,9 +113,9 @@ def test_skill_makes_people_agree(example: Example) -> None:
     assert any(len(answers) > 1 for answers in drawn)
 
 
+@pytest.mark.parametrize("example", [name for name in ALONE if KINDS[name].figures is not None], indirect=True)
 def test_figures_are_rows(example: Example) -> None:
-    if example.kind.figures is None or example.kind.is_live:
-        pytest.skip("it has agreement alone, or rows of chats that were held")
+    assert example.kind.figures is not None
     rows = example.kind.figures(example.study, crowd(example.kind, example.items))
     assert rows
     for row in rows:
@@ -121,9 +124,8 @@ def test_figures_are_rows(example: Example) -> None:
         json.dumps(row, allow_nan=False)
 
 
+@pytest.mark.parametrize("example", ALONE, indirect=True)
 def test_outputs_read_back(example: Example, tmp_path: Path) -> None:
-    if example.kind.is_live:
-        pytest.skip("its results are chats")
     given = crowd(example.kind, example.items, people=1)
     for name, write in example.kind.outputs.items():
         path = tmp_path / name

@@ -177,6 +177,7 @@ KIND = Kind(
     _items,
     _simulated,
     outputs={"chats": _write_chats},
+    unblinding=frozenset({"chats"}),
     figures=_figures,
     is_live=True,
 )
