@@ -218,8 +218,10 @@ def _scene_claims(row: Row, chapter: Chapter) -> Iterator[SceneClaim]:
 
 
 def _one_of(word: str, allowed: Sequence[str], what: str) -> None:
+    if not word:
+        raise InputError(f"this row has no {what} yet: use {', '.join(allowed)}")
     if word not in allowed:
-        meant = (word and did_you_mean(word, allowed)) or f": use {', '.join(allowed)}"
+        meant = did_you_mean(word, allowed) or f": use {', '.join(allowed)}"
         raise InputError(f"'{word}' is no {what}{meant}")
 
 
