@@ -174,9 +174,9 @@ class Chapter:
 
 
 def _fact_claims(row: Row, chapter: Chapter) -> Iterator[FactClaim]:
-    attribute = row["attribute"].lower()
+    who, attribute = chapter.person(row["who"]), row["attribute"].lower()
     _one_of(attribute, chapter.schema.attributes, "attribute")
-    who, since = chapter.person(row["who"]), chapter.since(row["from"])
+    since = chapter.since(row["from"])
     values = [value.strip() for value in row["value"].split(BETWEEN) if value.strip()]
     if not values:
         raise InputError(f"write what {who}'s {attribute} is, or '{NONE}' where it is over")
