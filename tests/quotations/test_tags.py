@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from quotations.dialogue_text import prose_of
-from understudy.quotations.context import NovelContext, best_tag
+from understudy.quotations.context import NovelContext
 from understudy.quotations.prose import NovelCharacter
-from understudy.quotations.tags import SubjectKind
+from understudy.quotations.subjects import SubjectKind
+from understudy.quotations.tags import best_tag
 
 CAST = (
     NovelCharacter("Ines Duarte", ("Ines",), "f"),

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from understudy.quotations.mentions import FEMALE, MALE, NOBODY, CastMentions, find_mentions, narrator_of
 from understudy.quotations.prose import NovelCharacter, Prose
-from understudy.quotations.tags import NO_TAG, QuotationTags, SubjectKind, Tag, tags_of
+from understudy.quotations.subjects import SubjectKind
+from understudy.quotations.tags import QuotationTags, best_tag, tags_of
 from understudy.quotations.words import NARRATION, ProseWords
 
-__all__ = ["Floats", "NovelContext", "best_tag", "gender_codes"]
+__all__ = ["Floats", "NovelContext", "gender_codes"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -164,9 +165,3 @@ class NovelContext:
             if tag.who != NOBODY and tag.verb and tag.kind in (SubjectKind.NAME, SubjectKind.FIRST):
                 speakers[index, tag.who] = 1.0
         return speakers
-
-
-def best_tag(tags: QuotationTags) -> Tag:
-    """The tag that says most: between the parts, after, before, or leading up to it in the paragraph before."""
-    lead = tags.lead if tags.is_led else NO_TAG
-    return max((tags.between, tags.after, tags.before, lead), key=lambda tag: tag.verb)

@@ -88,7 +88,7 @@ def _occurrences(
             size = len(form.words)
             if size > 1 and tuple(lowered[index : index + size]) != form.words:
                 continue
-            if form.needs_capital and not texts[index][0].isupper():
+            if form.needs_capital and not any(text[0].isupper() for text in texts[index : index + size]):
                 continue
             yield index, index + size, form.people
             free = index + size
@@ -112,10 +112,12 @@ def _resolve(found: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[in
 
 def _with_subjects(words: ProseWords, named: Sequence[tuple[int, int, int]]) -> list[CastMention]:
     quotations, begins = words.quotations.tolist(), words.begins_clause.tolist()
-    mentions = []
+    mentions = list[CastMention]()
     for first, last, who in named:
         is_possessive = words.prose.text[int(words.ends[last - 1]) : int(words.ends[last - 1]) + 2] in ("'s", "’s")
         is_subject = not is_possessive and _opens_clause(words, first, begins)
+        if is_subject and mentions and mentions[-1].last == first - 1 and words.lowered[first - 1] in ("and", "or"):
+            is_subject = mentions[-1].is_subject  # 'Ines saw Tomas and Nanny': what is true of one is of the other
         mentions.append(CastMention(first, last, who, quotations[first], is_subject, False))
     return mentions
 

@@ -11,7 +11,13 @@ __all__ = [
     "NOT_NOUNS",
     "NO_NAMES",
     "OFFICES",
+    "OPENING_VERBS",
+    "PERSON_NOUNS",
+    "PREPOSITIONS",
+    "SPEECH_INFINITIVES",
+    "SPEECH_NOUNS",
     "SPEECH_VERBS",
+    "SUBORDINATORS",
     "SURE_VERBS",
 ]
 
@@ -34,7 +40,8 @@ SPEECH_VERBS = frozenset(
     sobbed soliloquised soliloquized speaking speaks speculated spluttered spoke squeaked stammered stated struck
     stuttered suggested supposed swore taunted teased telling thought thundered told urged uttered ventured vociferated
     volunteered vouchsafed vowed wailed warned welcomed went whimpered whined whispered whispering whispers wondered
-    yelled
+    yelled exclaiming muttering murmuring remarking repeating singing screaming observing announcing demanding declaring
+    concluding ending resuming explaining shouting addressed conjectured demurred
     """.split()
 )
 """Verbs that may tell of speech, beside a quotation."""
@@ -46,6 +53,47 @@ SURE_VERBS = frozenset(
     """.split()
 )
 """Those of them that hardly tell of anything else."""
+
+OPENING_VERBS = frozenset(
+    """
+    added adding addressed addressing asked began begins begun broke burst called calling continued continues cried
+    exclaimed interposed interrupted persisted proceeded pursued resumed shouted spoke speak speaking turned went
+    """.split()
+)
+"""Verbs after which speech begins, though the sentence ends: 'Emma went on.' 'Emma agreed.' is all that she says."""
+
+SPEECH_INFINITIVES = frozenset(
+    """
+    add announce answer ask begin break call continue cry declare demand exclaim explain inquire enquire interpose
+    interrupt murmur mutter object observe protest put remark repeat reply respond retort say scream shout shriek sing
+    stammer suggest urge whisper
+    """.split()
+)
+"""Verbs of speech after 'to', 'did', 'heard her': elsewhere most of them are nouns."""
+
+SPEECH_NOUNS = frozenset(
+    """
+    accents advice answer apology comment comments conclusion cry exclamation inquiry enquiry invitation murmur
+    objection observation opinion order orders protest query question rejoinder remark remarks reply response retort
+    shout speech tones verdict voice whisper word words
+    """.split()
+)
+"""What somebody says or is heard by: 'Emma's reply was'."""
+
+SUBORDINATORS = frozenset(
+    """
+    after although as because before if since that though till unless until what when where which while whilst whom
+    whose
+    """.split()
+)
+"""Words that begin a clause whose subject is not that of the sentence."""
+
+PREPOSITIONS = frozenset(
+    """
+    about above across after against along among at before behind beside between by during for from in into near of off
+    on over round through to towards toward under upon with without
+    """.split()
+)
 
 ADVERBS = frozenset(
     """
@@ -69,6 +117,13 @@ FEMALE_NOUNS = frozenset(
     miss
     """.split()
 )
+
+PERSON_NOUNS = (
+    MALE_NOUNS
+    | FEMALE_NOUNS
+    | frozenset("child companion cousin friend guest latter former neighbour other speaker stranger visitor".split())
+)
+"""Nouns that are people wherever they stand."""
 
 DETERMINERS = frozenset(
     """
@@ -107,8 +162,9 @@ OFFICES = frozenset(
 
 CLAUSE_LINKS = frozenset(
     """
-    after although and as at because before but dear for here if last little now old once or poor presently so suddenly
-    that the then there though till until when where while yet young
+    after afterwards again although and as at because before but dear finally for here however if immediately instantly
+    last little meanwhile now old once or poor presently shortly since so soon suddenly that the then there though thus
+    till unless until when where while whilst yet young
     """.split()
 )
 """Words that may stand between the start of a clause and its subject."""
