@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from understudy.quotations.mentions import FEMALE, MALE, NOBODY, CastMentions, find_mentions, narrator_of
 from understudy.quotations.prose import NovelCharacter, Prose
 from understudy.quotations.subjects import SubjectKind
-from understudy.quotations.tags import QuotationTags, best_tag, tags_of
+from understudy.quotations.tags import QuotationTags, best_tag, named_speaker, tags_of
 from understudy.quotations.words import NARRATION, ProseWords
 
 __all__ = ["Floats", "NovelContext", "gender_codes"]
@@ -165,3 +165,8 @@ class NovelContext:
             if tag.who != NOBODY and tag.verb and tag.kind in (SubjectKind.NAME, SubjectKind.FIRST):
                 speakers[index, tag.who] = 1.0
         return speakers
+
+    @cached_property
+    def named(self) -> Ints:
+        """Whom the tag of each quotation names beyond doubt, or NOBODY."""
+        return np.array([named_speaker(tags) for tags in self.tags], np.int64)

@@ -57,6 +57,8 @@ class Lexicon:
     """What a family calls its members, without an article: 'mother', 'Nanny'."""
     role_genders: Mapping[str, str]
     """The gender of 'porter', 'duchess'."""
+    anybody: frozenset[str]
+    """Nouns that any man, woman or child may be called by: 'girl', 'gentleman'."""
     title_words: Mapping[str, str]
     """What an abbreviated title is short for: 'doctor'."""
     nouns_have_capitals: bool
@@ -137,6 +139,7 @@ def _lexicon(language: str) -> Lexicon:
         noun_ends=_words(epithets["ends"]),
         family_names=_words(epithets["family"]),
         role_genders={word.lower(): gender for gender in "mf" for word in epithets[gender].split()},
+        anybody=_words(epithets.get("anybody", "")),
         title_words=table["title_words"],
         nouns_have_capitals=table.get("nouns_have_capitals", False),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from understudy.quotations.mentions import CastMentions
+from understudy.quotations.mentions import NOBODY, CastMentions
 from understudy.quotations.prose import Quotation
 from understudy.quotations.subjects import NO_TAG, SubjectFinder, SubjectKind, Tag, is_adverb
 from understudy.quotations.vocabulary import (
@@ -20,7 +20,7 @@ from understudy.quotations.vocabulary import (
 )
 from understudy.quotations.words import NARRATION, ProseWords
 
-__all__ = ["QuotationTags", "best_tag", "tags_of"]
+__all__ = ["QuotationTags", "best_tag", "named_speaker", "tags_of"]
 
 PARTICLES = frozenset(("in", "out", "on", "forth", "up", "back"))  # 'put in Lucy'
 BEFORE_INFINITIVE = frozenset("could did not only or should to will would can might must him her them me us".split())
@@ -60,6 +60,17 @@ def best_tag(tags: QuotationTags) -> Tag:
         return tags.before
     best = max((tags.after, tags.before, tags.lead if tags.is_led else NO_TAG), key=lambda tag: tag.verb)
     return best if best.verb else tags.beat_between._replace(verb=1 if tags.beat_between.kind else 0)
+
+
+def named_speaker(tags: QuotationTags) -> int:
+    """Whom a tag names beyond doubt, or NOBODY: a name beside its verb ('said Emma'), within the quotation's own
+    paragraph; what stands before it must introduce it."""
+    tag = best_tag(tags)
+    if tag.kind != SubjectKind.NAME or tag is tags.lead:
+        return NOBODY
+    if tag is tags.before:
+        return tag.who if tags.is_introduced and (tag.is_direct or tag.verb > 1) else NOBODY
+    return tag.who if tag.is_direct else NOBODY
 
 
 def tags_of(words: ProseWords, mentions: CastMentions, quotations: tuple[Quotation, ...]) -> list[QuotationTags]:
