@@ -50,7 +50,7 @@ def name_forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dic
     for form, people in derived.items():
         owners = listed.get(form, set())
         is_title = form[0] in ("mr", "the")
-        namesakes = {index for index in people if is_title and _shares_only_name(cast, index, owners)}
+        namesakes = {index for index in people if is_title and _shares_only_name(cast, index, owners, form)}
         if not owners or owners <= bare or namesakes:
             listed[form] |= namesakes or people
     forms = defaultdict[str, list[AliasPattern]](list)
@@ -72,9 +72,10 @@ def _is_mostly_called_otherwise(who: NovelCharacter, name: str, counts: Mapping[
     return any(counts.get(other.capitalize(), 0) > counts.get(name.capitalize(), 0) for other in others)
 
 
-def _shares_only_name(cast: Sequence[NovelCharacter], who: int, owners: set[int]) -> bool:
-    """Whether the one owner of a form has no other, and could be `who`, who has."""
-    if len(owners) != 1:
+def _shares_only_name(cast: Sequence[NovelCharacter], who: int, owners: set[int], form: tuple[str, ...]) -> bool:
+    """Whether the one owner of a form has no other, and could be `who`, who has. Somebody who is called 'Mr. John
+    Knightley' is not: he has his first name with the title because there is another Mr. Knightley."""
+    if len(owners) != 1 or any(parts[:1] == form[:1] and len(parts) > len(form) for parts in _distinct(cast[who])):
         return False
     owner = cast[min(owners)]
     return len(_distinct(owner)) == 1 and owner.gender == cast[who].gender != "" and len(_distinct(cast[who])) > 1
