@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.mentions import FEMALE, MALE, NOBODY, CastMentions, find_mentions, narrator_of
+from understudy.quotations.lexicon import FEMALE, MALE
+from understudy.quotations.mentions import NOBODY, CastMentions, find_mentions, narrator_of
 from understudy.quotations.prose import NovelCharacter, Prose
 from understudy.quotations.subjects import SubjectKind
-from understudy.quotations.tags import QuotationTags, best_tag, named_speaker, tags_of
+from understudy.quotations.tags import QuotationTags, best_tag, decisive_tag, tags_of
 from understudy.quotations.words import NARRATION, ProseWords
 
 __all__ = ["Floats", "NovelContext", "gender_codes"]
@@ -168,5 +169,6 @@ class NovelContext:
 
     @cached_property
     def named(self) -> Ints:
-        """Whom the tag of each quotation names beyond doubt, or NOBODY."""
-        return np.array([named_speaker(tags) for tags in self.tags], np.int64)
+        """Whom the tag of each quotation names beyond doubt, or NOBODY; 'the doctor' may be another than the cast's."""
+        tags = map(decisive_tag, self.tags)
+        return np.array([NOBODY if self.words.lowered[tag.start] == "the" else tag.who for tag in tags], np.int64)

@@ -10,7 +10,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["GivenNames", "Lexicon", "given_names", "lexicon_of"]
+__all__ = ["FEMALE", "MALE", "GivenNames", "Lexicon", "english_table", "given_names", "lexicon_of"]
+
+MALE, FEMALE = "m", "f"
 
 SPACED = ("en", "fr", "de")
 """Languages that have a lexicon; the first is taken for a text in another language that has spaces."""
@@ -104,6 +106,11 @@ def given_names() -> GivenNames:
     return GivenNames(genders, {form: frozenset(names) for form, names in full_forms.items()})
 
 
+def english_table() -> dict[str, Any]:
+    """All that the English lexicon has."""
+    return _table("en")
+
+
 @cache
 def _lexicon(language: str) -> Lexicon:
     table = _table(language)
@@ -145,6 +152,7 @@ def _lexicon(language: str) -> Lexicon:
     )
 
 
+@cache
 def _table(name: str) -> dict[str, Any]:
     return tomllib.loads(files("understudy.quotations").joinpath("lexicons", f"{name}.toml").read_text("utf-8"))
 

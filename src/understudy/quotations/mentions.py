@@ -17,16 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.name_forms import FEMALE, MALE, AliasPattern, name_forms
+from understudy.quotations.alias_patterns import AliasPattern, alias_patterns
 from understudy.quotations.prose import NovelCharacter
-from understudy.quotations.vocabulary import CLAUSE_LINKS
+from understudy.quotations.vocabulary import CLAUSE_LINKS, PRONOUNS
 from understudy.quotations.words import NARRATION, ProseWords
 
 __all__ = [
-    "FEMALE",
-    "MALE",
     "NOBODY",
-    "PRONOUNS",
     "CastMention",
     "CastMentions",
     "find_mentions",
@@ -34,9 +31,6 @@ __all__ = [
 ]
 
 NOBODY = -1
-
-PRONOUNS = {"he": MALE, "him": MALE, "his": MALE, "himself": MALE,
-            "she": FEMALE, "her": FEMALE, "hers": FEMALE, "herself": FEMALE}  # fmt: skip
 SUBJECTS = frozenset(("he", "she"))
 FORGOTTEN = 300  # words of narration after which a pronoun no longer refers back
 
@@ -70,7 +64,7 @@ class CastMentions:
 
 
 def find_mentions(words: ProseWords, cast: Sequence[NovelCharacter]) -> CastMentions:
-    named = _resolve(list(_occurrences(words, name_forms(cast, Counter(words.texts)))))
+    named = _resolve(list(_occurrences(words, alias_patterns(cast, Counter(words.texts)))))
     mentions = _with_subjects(words, named)
     narrator = next((index for index, who in enumerate(cast) if who.is_narrator), NOBODY)
     return CastMentions.of(sorted(mentions + _pronouns(words, cast, mentions, narrator)))
@@ -112,12 +106,10 @@ def _resolve(found: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[in
 
 def _with_subjects(words: ProseWords, named: Sequence[tuple[int, int, int]]) -> list[CastMention]:
     quotations, begins = words.quotations.tolist(), words.begins_clause.tolist()
-    mentions = list[CastMention]()
+    mentions = []
     for first, last, who in named:
         is_possessive = words.prose.text[int(words.ends[last - 1]) : int(words.ends[last - 1]) + 2] in ("'s", "’s")
         is_subject = not is_possessive and _opens_clause(words, first, begins)
-        if is_subject and mentions and mentions[-1].last == first - 1 and words.lowered[first - 1] in ("and", "or"):
-            is_subject = mentions[-1].is_subject  # 'Ines saw Tomas and Nanny': what is true of one is of the other
         mentions.append(CastMention(first, last, who, quotations[first], is_subject, False))
     return mentions
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from understudy.quotations.mentions import FEMALE, MALE, NOBODY, CastMentions
+from understudy.quotations.lexicon import FEMALE, MALE
+from understudy.quotations.mentions import NOBODY, CastMentions
 from understudy.quotations.vocabulary import (
     ADVERBS,
     CLAUSE_LINKS,
     DETERMINERS,
-    FEMALE_NOUNS,
-    MALE_NOUNS,
     NOT_NOUNS,
+    NOUN_GENDERS,
     PERSON_NOUNS,
     PREPOSITIONS,
     SPEECH_NOUNS,
@@ -28,7 +28,6 @@ from understudy.quotations.words import ProseWords
 
 __all__ = ["NO_TAG", "SubjectFinder", "SubjectKind", "Tag", "is_adverb"]
 
-NOUN_GENDERS = {**dict.fromkeys(MALE_NOUNS, MALE), **dict.fromkeys(FEMALE_NOUNS, FEMALE)}
 PEOPLE_SAY = frozenset(("heard", "made", "saw", "let", "overheard"))  # 'Emma heard Harriet say'
 LINKED = frozenset(("and", "but", "or"))
 POSSESSIVE = ("'s", "’s")

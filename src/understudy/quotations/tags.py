@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from understudy.quotations.mentions import NOBODY, CastMentions
+from understudy.quotations.mentions import CastMentions
 from understudy.quotations.prose import Quotation
 from understudy.quotations.subjects import NO_TAG, SubjectFinder, SubjectKind, Tag, is_adverb
 from understudy.quotations.vocabulary import (
@@ -20,7 +20,7 @@ from understudy.quotations.vocabulary import (
 )
 from understudy.quotations.words import NARRATION, ProseWords
 
-__all__ = ["QuotationTags", "best_tag", "named_speaker", "tags_of"]
+__all__ = ["QuotationTags", "best_tag", "decisive_tag", "tags_of"]
 
 PARTICLES = frozenset(("in", "out", "on", "forth", "up", "back"))  # 'put in Lucy'
 BEFORE_INFINITIVE = frozenset("could did not only or should to will would can might must him her them me us".split())
@@ -62,15 +62,15 @@ def best_tag(tags: QuotationTags) -> Tag:
     return best if best.verb else tags.beat_between._replace(verb=1 if tags.beat_between.kind else 0)
 
 
-def named_speaker(tags: QuotationTags) -> int:
-    """Whom a tag names beyond doubt, or NOBODY: a name beside its verb ('said Emma'), within the quotation's own
-    paragraph; what stands before it must introduce it."""
+def decisive_tag(tags: QuotationTags) -> Tag:
+    """The tag that names the speaker beyond doubt, or none: a name beside its verb ('said Emma'), within the
+    quotation's own paragraph; what stands before must introduce it."""
     tag = best_tag(tags)
     if tag.kind != SubjectKind.NAME or tag is tags.lead:
-        return NOBODY
+        return NO_TAG
     if tag is tags.before:
-        return tag.who if tags.is_introduced and (tag.is_direct or tag.verb > 1) else NOBODY
-    return tag.who if tag.is_direct else NOBODY
+        return tag if tags.is_introduced and (tag.is_direct or tag.verb > 1) else NO_TAG
+    return tag if tag.is_direct else NO_TAG
 
 
 def tags_of(words: ProseWords, mentions: CastMentions, quotations: tuple[Quotation, ...]) -> list[QuotationTags]:

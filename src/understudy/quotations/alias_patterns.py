@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from understudy.quotations.lexicon import FEMALE, MALE
 from understudy.quotations.prose import NovelCharacter
 from understudy.quotations.vocabulary import NO_NAMES, OFFICES
 from understudy.quotations.words import WORD
 
-__all__ = ["FEMALE", "MALE", "AliasPattern", "name_forms"]
-
-MALE, FEMALE = "m", "f"
+__all__ = ["AliasPattern", "alias_patterns"]
 
 
 class AliasPattern(NamedTuple):
@@ -21,7 +20,7 @@ class AliasPattern(NamedTuple):
     needs_capital: bool
 
 
-def name_forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dict[str, list[AliasPattern]]:
+def alias_patterns(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dict[str, list[AliasPattern]]:
     """Forms of names by their first word, the longest first.
 
     A short form that is all that is known of somebody ('Bounderby', of no gender) is also that of whoever it can be
