@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from understudy.quotations.lexicon import FEMALE, MALE
 from understudy.quotations.mentions import NOBODY, CastMentions, find_mentions, narrator_of
 from understudy.quotations.prose import NovelCharacter, Prose
-from understudy.quotations.subjects import SubjectKind
-from understudy.quotations.tags import QuotationTags, best_tag, decisive_tag, tags_of
+from understudy.quotations.speech_tags import QuotationTags, SubjectKind, best_tag, decisive_tag
+from understudy.quotations.tags import tags_of
 from understudy.quotations.words import NARRATION, ProseWords
 
 __all__ = ["Floats", "NovelContext", "gender_codes"]
@@ -171,4 +171,5 @@ class NovelContext:
     def named(self) -> Ints:
         """Whom the tag of each quotation names beyond doubt, or NOBODY; 'the doctor' may be another than the cast's."""
         tags = map(decisive_tag, self.tags)
-        return np.array([NOBODY if self.words.lowered[tag.start] == "the" else tag.who for tag in tags], np.int64)
+        lowered = self.words.lowered
+        return np.array([NOBODY if tag.who < 0 or lowered[tag.start] == "the" else tag.who for tag in tags], np.int64)

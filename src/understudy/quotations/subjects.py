@@ -8,10 +8,9 @@ and 'who' is whoever was named last before it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from understudy.quotations.lexicon import FEMALE, MALE
 from understudy.quotations.mentions import NOBODY, CastMentions
+from understudy.quotations.speech_tags import NO_TAG, SubjectKind, Tag
 from understudy.quotations.vocabulary import (
     ADVERBS,
     CLAUSE_LINKS,
@@ -26,36 +25,13 @@ from understudy.quotations.vocabulary import (
 )
 from understudy.quotations.words import ProseWords
 
-__all__ = ["NO_TAG", "SubjectFinder", "SubjectKind", "Tag", "is_adverb"]
+__all__ = ["SubjectFinder", "is_adverb"]
 
 PEOPLE_SAY = frozenset(("heard", "made", "saw", "let", "overheard"))  # 'Emma heard Harriet say'
 LINKED = frozenset(("and", "but", "or"))
 POSSESSIVE = ("'s", "’s")
 
 
-class SubjectKind:
-    """Who a tag's subject is: nothing there, a name, 'he' or 'she', 'I', 'they', or another noun."""
-
-    NONE, NAME, PRONOUN, FIRST, PLURAL, NOUN = range(6)
-
-
-class Tag(NamedTuple):
-    """`who` is an index into the cast or NOBODY; `verb` 0 none, 1 that may be one of speech, 2 one that surely is;
-    `gap` words between quotation and subject; `is_inverted` 'said Emma'; `start` the subject's first
-    word, `noun` the head of one that is no name; `is_direct` nothing stands between subject and verb."""
-
-    kind: int = SubjectKind.NONE
-    who: int = NOBODY
-    gender: str = ""
-    verb: int = 0
-    gap: int = 0
-    is_inverted: bool = False
-    start: int = -1
-    noun: str = ""
-    is_direct: bool = False
-
-
-NO_TAG = Tag()
 PEOPLE = (SubjectKind.NAME, SubjectKind.PRONOUN, SubjectKind.FIRST)
 
 

@@ -1,4 +1,4 @@
-"""Speech tags: what narration beside a quotation says of who speaks ('said Emma', 'she cried', 'Emma smiled').
+"""Finds the tags of quotations: what narration beside one says of who speaks ('said Emma', 'Emma smiled').
 
 A tag is a verb of speech and its subject (`subjects`) in the clause next to the quotation; where there is no such verb,
 the subject of the sentence next to it is a beat ('Emma smiled. "Yes."'), which says less.
@@ -6,11 +6,10 @@ the subject of the sentence next to it is a beat ('Emma smiled. "Yes."'), which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from understudy.quotations.mentions import CastMentions
 from understudy.quotations.prose import Quotation
-from understudy.quotations.subjects import NO_TAG, SubjectFinder, SubjectKind, Tag, is_adverb
+from understudy.quotations.speech_tags import NO_TAG, QuotationTags, SubjectKind, Tag
+from understudy.quotations.subjects import SubjectFinder, is_adverb
 from understudy.quotations.vocabulary import (
     OPENING_VERBS,
     SPEECH_INFINITIVES,
@@ -20,7 +19,7 @@ from understudy.quotations.vocabulary import (
 )
 from understudy.quotations.words import NARRATION, ProseWords
 
-__all__ = ["QuotationTags", "best_tag", "decisive_tag", "tags_of"]
+__all__ = ["tags_of"]
 
 PARTICLES = frozenset(("in", "out", "on", "forth", "up", "back"))  # 'put in Lucy'
 BEFORE_INFINITIVE = frozenset("could did not only or should to will would can might must him her them me us".split())
@@ -29,48 +28,6 @@ AT_END = 3  # words: a paragraph that ends so soon after a verb of speech leads 
 FULL_STOP_REACH = 4  # words from a subject to its verb, after a quotation that ends with a full stop
 LEADS = ":,-—"
 LINKS = frozenset("and but then while whereupon when as so yet".split())  # '"Yes," and Emma said'
-
-
-@dataclass(frozen=True, slots=True)
-class QuotationTags:
-    """What stands before a quotation in its paragraph, between its parts, after it; `lead` at the end of the paragraph
-    before, where the quotation opens its own (`is_led`: that ends with a colon, comma or dash, or a verb of speech).
-    `is_introduced`: what stands before ends with a colon, comma or dash."""
-
-    before: Tag
-    between: Tag
-    after: Tag
-    lead: Tag
-    beat_before: Tag
-    beat_after: Tag
-    beat_between: Tag
-    beat_lead: Tag
-    narration_before: range
-    narration_after: range
-    is_led: bool = False
-    is_introduced: bool = False
-
-
-def best_tag(tags: QuotationTags) -> Tag:
-    """The tag that says most: between the parts; what introduces the quotation; after it, before it, or leading up to
-    it in the paragraph before, whichever has the surer verb; else who acts between its parts."""
-    if tags.between.verb:
-        return tags.between
-    if tags.is_introduced and tags.before.verb:
-        return tags.before
-    best = max((tags.after, tags.before, tags.lead if tags.is_led else NO_TAG), key=lambda tag: tag.verb)
-    return best if best.verb else tags.beat_between._replace(verb=1 if tags.beat_between.kind else 0)
-
-
-def decisive_tag(tags: QuotationTags) -> Tag:
-    """The tag that names the speaker beyond doubt, or none: a name beside its verb ('said Emma'), within the
-    quotation's own paragraph; what stands before must introduce it."""
-    tag = best_tag(tags)
-    if tag.kind != SubjectKind.NAME or tag is tags.lead:
-        return NO_TAG
-    if tag is tags.before:
-        return tag if tags.is_introduced and (tag.is_direct or tag.verb > 1) else NO_TAG
-    return tag if tag.is_direct else NO_TAG
 
 
 def tags_of(words: ProseWords, mentions: CastMentions, quotations: tuple[Quotation, ...]) -> list[QuotationTags]:
@@ -102,7 +59,8 @@ class _Scanner:
         closing = paragraph.end if final.end <= paragraph.end else self._paragraph_end(final.end)
         before = self._narration_before(paragraph.start, first.start)
         after = self._narration_after(final.end, closing)
-        above, ends_led, tells = range(0), False, False
+        above, ends_led = range(0), False
+        tells = False  # whether what stands above is a sentence of its own, not the tag of what is said there
         if not len(before) and quotation.paragraph > 0:
             span = self._paragraphs[quotation.paragraph - 1].span
             above = self._narration_before(span.start, span.end)
