@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from quotations.dialogue_text import prose_of
 from understudy.quotations.context import NovelContext
@@ -122,3 +124,23 @@ def test_only_a_name_beside_its_verb_decides() -> None:
     texts = ('"Come in," said Ines.', '"Come in," said the girl.', 'Ines laughed, and went on.\n\n"Come in."')
     found = [decisive_tag(NovelContext.of(prose_of(text), CAST).tags[0]).who for text in texts]
     assert found == [0, -1, -1]
+
+
+PIECES = (
+    *'" , . : ; -- ( ) \n\n he she her Ines Tomas and who whose said saying heard made to reply reply voice of the'.split(
+        " "
+    ),
+    *"nanny girl old turning when while with was Ines's quickly went on nothing ? !".split(),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join))
+def test_whatever_stands_beside_a_quotation_a_tag_is_of_the_cast_and_of_its_text(text: str) -> None:
+    prose = prose_of(text)
+    context = NovelContext.of(prose, CAST)
+    assert len(context.tags) == len(context.named) == len(prose.quotations)
+    for tags in context.tags:
+        found = best_tag(tags)
+        assert -1 <= found.who < len(CAST)
+        assert (found.kind == SubjectKind.NONE) == (found.start < 0) and found.start < len(context.words.texts)
