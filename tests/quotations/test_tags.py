@@ -127,10 +127,9 @@ def test_only_a_name_beside_its_verb_decides() -> None:
 
 
 PIECES = (
-    *'" , . : ; -- ( ) \n\n he she her Ines Tomas and who whose said saying heard made to reply reply voice of the'.split(
-        " "
-    ),
-    *"nanny girl old turning when while with was Ines's quickly went on nothing ? !".split(),
+    *'" , . : ; -- ( ) ? ! he she her Ines Tomas and who whose said saying heard made to reply voice of the'.split(),
+    *"nanny girl old turning when while with was Ines's quickly went on nothing".split(),
+    "\n\n",
 )
 
 
