@@ -73,6 +73,7 @@ READERS: tuple[Reader, ...] = (
     card.READER,
     deferred("epub", "epub", _is_zip),
     deferred("docx", "docx", _is_zip),
+    deferred("parquet", "parquet", lambda head, _: head.startswith(b"PAR1")),
     tei.READER,
     deferred("fdx", "fdx", lambda head, _: b"<" in head),
     hpd.READER,
@@ -227,7 +228,7 @@ def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
 
 def reader_of(source: SourceFile, form: str | None = None, columns: Columns | None = None) -> Reader:
     """The reader of a format, or the one that recognises the content; with `columns`, one of tables that have these."""
-    readers = READERS if columns is None else (speeches.speeches_reader(columns), table.table_reader(columns))
+    readers = READERS if columns is None else _column_readers(columns)
     if form is not None:
         return reader_named(form, readers)
     head = source.head()
@@ -239,6 +240,12 @@ def reader_of(source: SourceFile, form: str | None = None, columns: Columns | No
     if columns is not None:
         raise UnknownFormat("is neither a table nor JSON lines, so that it has no columns to name", source.path)
     raise unknown_format(source, [reader.name for reader in readers])
+
+
+def _column_readers(columns: Columns) -> tuple[Reader, ...]:
+    from understudy.readers.parquet import parquet_reader
+
+    return parquet_reader(columns), speeches.speeches_reader(columns), table.table_reader(columns)
 
 
 def reader_named(form: str, readers: Sequence[Reader] = READERS) -> Reader:
