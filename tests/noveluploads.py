@@ -86,7 +86,7 @@ class NovelReadings:
     forms: list[str] = field(default_factory=list)
 
 
-def attribute(prose: Prose, cast: Sequence[NovelCharacter], model: object = None) -> list[Attribution]:
+def attribute(prose: Prose, cast: Sequence[NovelCharacter], **_: object) -> list[Attribution]:
     called = {name: person.name for person in cast for name in (person.name, *person.aliases)}
     return [_attribution(prose, index, called) for index in range(len(prose.quotations))]
 

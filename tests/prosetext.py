@@ -47,7 +47,7 @@ def stand_in_attribution(monkeypatch: pytest.MonkeyPatch, names: Sequence[str]) 
     def find_cast(_: Prose) -> tuple[NovelCharacter, ...]:
         return tuple(NovelCharacter(name) for name in names)
 
-    def attribute(prose: Prose, _: Sequence[NovelCharacter]) -> list[Attribution]:
+    def attribute(prose: Prose, _: Sequence[NovelCharacter], **_options: object) -> list[Attribution]:
         attributions = []
         for quotation in prose.quotations:
             span = prose.paragraphs[quotation.paragraph].span

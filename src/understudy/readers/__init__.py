@@ -30,7 +30,7 @@ from understudy.readers.events import Reader
 from understudy.readers.lorebook import is_lorebook, lorebook_refused
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.recognition import unknown_format
-from understudy.readers.source import Progress, SourceFile, Step, no_progress, no_step
+from understudy.readers.source import Progress, SourceFile, no_progress
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
 from understudy.storyfile.found import FOUND, found_file_of
@@ -110,7 +110,6 @@ def read(
     columns: Mapping[str, str] | None = None,
     texts: Sequence[Path] = (),
     quotations: DoubtfulQuotations | None = None,
-    step: Step = no_step,
 ) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
 
@@ -121,8 +120,7 @@ def read(
     `storyfile.found`) is part of it, unless only what is `annotated` is wanted. `columns` names the columns of a table
     (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`. `texts`
     are one's own copies of what annotations by position are about. `quotations` notes who was taken to say what in
-    prose, to list what is doubtful. `step` is told in words what is being done, by readers that take their time after
-    the bytes have been read.
+    prose, to list what is doubtful.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
@@ -134,7 +132,7 @@ def read(
     if texts:
         raise InputError("holds no annotations by position, so that there is nothing to apply to a text", sources[0])
     folder = Path(what) if isinstance(what, str | Path) and Path(what).is_dir() else None
-    source_files = [SourceFile(path, progress or no_progress, story_folder=folder, step=step) for path in sources]
+    source_files = [SourceFile(path, progress or no_progress, story_folder=folder) for path in sources]
     if quotations is not None:
         for source in source_files:
             source.attributed = quotations.noting(source)

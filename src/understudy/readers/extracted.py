@@ -39,7 +39,13 @@ class TextSource(SourceFile):
         content = self.text.encode()
         yield from (content[start : start + size] for start in range(0, len(content), size))
 
-    def lines(self, longest: int = 0, lost: str | None = None) -> Iterator[tuple[int, str]]:  # noqa: ARG002
+    def lines(
+        self,
+        longest: int = 0,  # noqa: ARG002
+        lost: str | None = None,  # noqa: ARG002
+        *,
+        is_work: bool = True,  # noqa: ARG002
+    ) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(self.text.split("\n"), 1):
             self.units += bool(line and not line.isspace())
             yield number, line
@@ -78,6 +84,7 @@ def story_events(source: SourceFile, extracted: ExtractedText) -> Iterator[Event
 def script_events(source: SourceFile, reader: Reader, text: str, left_out: Sequence[Unread]) -> Iterator[Event]:
     """The events that a reader of plain text gives for the text of a container."""
     view = TextSource(source.path, text=text)
+    source.reach(1.0)
     yield from reader.events(view)
     source.units = view.units
     yield from _counted(source, left_out)

@@ -89,7 +89,7 @@ def _rows(source: SourceFile, file: Any, columns: Columns) -> Iterator[TableRow]
             number += 1
             source.units += 1
             yield TableRow(number, 1, _shown(source, cells, number), cells)
-        source.progress(source.size * len(rows) // total)
+        source.reach(number / total)
 
 
 def _batches(source: SourceFile, file: Any, columns: list[str]) -> Iterator[list[dict[str, Any]]]:

@@ -48,7 +48,7 @@ def fake_cast(_: Prose) -> tuple[NovelCharacter, ...]:
     return PEOPLE
 
 
-def fake_attribution(prose: Prose, people: tuple[NovelCharacter, ...]) -> list[Attribution]:
+def fake_attribution(prose: Prose, people: tuple[NovelCharacter, ...], **_: object) -> list[Attribution]:
     """Whoever is named in the quotation's paragraph."""
     found = []
     for quotation in prose.quotations:
@@ -81,14 +81,20 @@ def events_of_text(folder: Path, text: str) -> list[Event]:
 def test_the_source_is_told_which_chapter_is_being_read(tmp_path: Path) -> None:
     path = tmp_path / "quarrel.txt"
     path.write_text(TEXT, encoding="utf-8")
-    steps: list[tuple[str, float]] = []
-    source = SourceFile(path, step=lambda words, share: steps.append((words, share)))
-    for _ in READER.events(source):
+    steps: list[tuple[str, int]] = []
+    for _ in READER.events(SourceFile(path, lambda size, doing: steps.append((doing, size)))):
         pass
-    assert [words for words, _ in steps][-2:] == ["Chapter 1 of 2", "Chapter 2 of 2"]
-    shares = [share for _, share in steps]
-    assert shares == sorted(shares)
-    assert 0 < shares[0] < shares[-1] < 1
+    assert list(dict.fromkeys(doing for doing, _ in steps)) == [
+        "Looking for chapters and quotations",
+        "Finding out who is in it",
+        "Working out who says what",
+        "Chapter 1 of 2",
+        "Chapter 2 of 2",
+        "Writing the story",
+    ]
+    sizes = [size for _, size in steps]
+    assert sum(sizes) == path.stat().st_size
+    assert sum(sizes[:-1]) < sum(sizes), "the last lines are written when all of it is done"
 
 
 def test_a_novel_becomes_headings_scenes_lines_and_descriptions(tmp_path: Path) -> None:

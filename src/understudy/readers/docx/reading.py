@@ -62,7 +62,6 @@ def _read(source: SourceFile) -> tuple[WordDocument, tuple[Unread, ...], str | N
         document = read_document(archive.read(DOCUMENT), styles)
         title = _title(archive)
         notes = [(text, reason) for part, reason in NOTES if part in archive for text in note_texts(archive.read(part))]
-    source.progress(source.size)
     contents = [item.text.strip() for item in document.paragraphs if item.style.is_contents and item.text.strip()]
     document.paragraphs = [paragraph for paragraph in document.paragraphs if not paragraph.style.is_contents]
     if not any(paragraph.text.strip() for paragraph in document.paragraphs):

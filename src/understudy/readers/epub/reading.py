@@ -62,7 +62,6 @@ def epub_text(source: SourceFile) -> ExtractedText:
             read, skipped = _sorted_out(document.blocks, reason)
             unread += _grouped(source, path, skipped)
             blocks += _with_contents(read, [entry for entry in package.contents if entry.path == path])
-    source.progress(source.size)
     if not blocks:
         raise source.error("holds no text to read: its pages are pictures, or only cover and contents")
     if marks:

@@ -46,7 +46,7 @@ def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one workbook. Its size is bounded before it is opened, so its rows are kept."""
     _check_archive(source)
     sheets = sorted(_sheets(source), key=lambda sheet: sheet.chapter)
-    source.progress(source.size)
+    source.reach(1.0)
     book = BOOK.search(source.path.stem)
     outer = (int(book[1]),) if book else ()
     levels = (*(("book",) if book else ()), "chapter", "scene", "line")
