@@ -138,6 +138,7 @@ def read(
             source.attributed = quotations.noting(source)
     named = Columns.of(columns) if columns else None
     file_readers = [reader_of(source, form, named) for source in source_files]
+    _prepare_together(source_files, file_readers)
     with StoryWriter(into) as writer:
         assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
         if cast_file is not None:
@@ -151,6 +152,14 @@ def read(
         if into is not None:
             return Story.open(into, annotated)
         return Story(writer.address, found_file=None if annotated else found_beside(what))
+
+
+def _prepare_together(sources: Sequence[SourceFile], readers: Sequence[Reader]) -> None:
+    """Have readers look at all the files that they are to read, where these depend on each other."""
+    for reader in {reader.name: reader for reader in readers}.values():
+        its_own = [source for source, other in zip(sources, readers) if other is reader]
+        if reader.together is not None and len(its_own) > 1:
+            reader.together(its_own)
 
 
 def _are_positions(path: Path) -> bool:

@@ -26,7 +26,7 @@ from understudy.storyfile.toml_file import quoted
 from understudy.storyfile.toml_tables import TableParser, TomlTable
 from understudy.text import LANGUAGES, did_you_mean, fold
 
-__all__ = ["CastFile", "read_cast"]
+__all__ = ["CastFile", "read_cast", "read_characters"]
 
 KEYS = {
     "": {"title", "language", "levels", "schema", "character", "fact", "relation"},
@@ -58,6 +58,11 @@ def read_cast(path: Path, levels: tuple[str, ...]) -> CastFile:
     return _CastParser(path, levels).read()
 
 
+def read_characters(path: Path) -> list[Character]:
+    """The people that a cast.toml declares, whatever its dates are."""
+    return [character for _, character in _CastParser(path, ()).characters()]
+
+
 class _CastParser(TableParser):
     KEYS = KEYS
 
@@ -73,7 +78,7 @@ class _CastParser(TableParser):
         title, levels = self.document.get("title"), self._words(self.document, "levels")
         if title is not None and not isinstance(title, str):
             raise self.error(f"title is {quoted(title)}, not a text in quotes", 1)
-        characters = tuple(self._characters())
+        characters = tuple(self.characters())
         self.names = self._lookup(characters)
         return CastFile(
             path=self.path,
@@ -100,7 +105,7 @@ class _CastParser(TableParser):
             raise self.error(f"'{key}' is {quoted(words)}, not a list of texts in quotes", 1)
         return tuple(words)
 
-    def _characters(self) -> Iterator[tuple[Source, Character]]:
+    def characters(self) -> Iterator[tuple[Source, Character]]:
         seen: dict[str, int] = {}
         for line, table in self.tables("character"):
             name = self._text(table, "name", line)

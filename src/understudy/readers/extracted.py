@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from understudy.quotations.prose import Span
+from understudy.quotations.parsing import parse_prose
+from understudy.quotations.prose import Prose, Span
 from understudy.readers.events import Event, Reader, Unread
 from understudy.readers.prose.reading import prose_events
 from understudy.readers.source import HEAD_BYTES, Progress, SourceFile
@@ -24,6 +25,9 @@ class ExtractedText:
     title: str | None = None
     language: str | None = None
     left_out: tuple[Unread, ...] = ()
+
+    def parsed(self) -> Prose:
+        return parse_prose(self.text, self.language, self.headings, self.title)
 
 
 @dataclass(slots=True)
@@ -76,8 +80,7 @@ def left_out(source: SourceFile, text: str, reason: str, units: int = 1) -> Unre
 
 def story_events(source: SourceFile, extracted: ExtractedText) -> Iterator[Event]:
     """The events of prose, and what was left out."""
-    source.units = sum(not line.isspace() for line in extracted.text.split("\n") if line)
-    yield from prose_events(source, extracted.text, extracted.headings, extracted.title, extracted.language)
+    yield from prose_events(source, lambda _: extracted.parsed())
     yield from _counted(source, extracted.left_out)
 
 

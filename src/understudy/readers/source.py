@@ -10,10 +10,14 @@ import codecs
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, Prose
 from understudy.story import Source
+
+if TYPE_CHECKING:
+    from understudy.readers.prose.novel import Novel
 
 __all__ = [
     "HEAD_BYTES",
@@ -55,7 +59,8 @@ def universal_lines(path: Path, most: int) -> Iterator[str]:
 class SourceFile:
     """One file being read. `units` counts its non-blank lines (or units), apart from what a reader makes of them.
 
-    `story_folder` is the folder it is read as a part of. `attributed` is called with what was worked out of prose.
+    `story_folder` is the folder it is read as a part of, `novel` the novel that is read from it and other files.
+    `attributed` is called with what was worked out of prose.
     """
 
     path: Path
@@ -63,6 +68,7 @@ class SourceFile:
     units: int = field(default=0, init=False)
     story_folder: Path | None = field(default=None, kw_only=True)
     attributed: Attributed | None = field(default=None, kw_only=True)
+    novel: Novel | None = field(default=None, kw_only=True)
     _done: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from reading import events_of, of_kind
 from understudy.errors import InputError
+from understudy.quotations.parsing import parse_prose
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose
 from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.prose import reading
+from understudy.readers.prose import novel
 from understudy.readers.prose.reading import READER, prose_events
 from understudy.readers.source import SourceFile
 
@@ -69,7 +70,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     said = ModuleType("understudy.quotations.attribution")
     said.attribute = fake_attribution  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, said.__name__, said)
-    monkeypatch.setattr(reading, "find_cast", fake_cast)
+    monkeypatch.setattr(novel, "find_cast", fake_cast)
 
 
 def events_of_text(folder: Path, text: str) -> list[Event]:
@@ -174,7 +175,7 @@ def test_where_nobody_can_be_named_it_says_what_to_do(tmp_path: Path) -> None:
 def test_text_of_another_container_counts_its_own_lines(tmp_path: Path) -> None:
     path = tmp_path / "quarrel.epub"
     path.write_bytes(b"PK")
-    events = list(prose_events(SourceFile(path), TEXT))
+    events = list(prose_events(SourceFile(path), lambda _: parse_prose(TEXT)))
     assert sum(event.units for event in events if not isinstance(event, Opening)) == 11
 
 
@@ -255,7 +256,7 @@ PIECES = [
 def test_every_line_is_accounted_for_in_order(text: str) -> None:
     source = SourceFile(Path(__file__))
     try:
-        events = list(prose_events(source, text))
+        events = list(prose_events(source, lambda _: parse_prose(text)))
     except InputError:
         return
     counted = [event for event in events if not isinstance(event, Opening)]

@@ -7,12 +7,13 @@ deleted or hidden passage, a line of the table of contents.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from understudy.quotations.prose import Prose
 from understudy.readers import fountain, script, transcript
 from understudy.readers.archive import SourceArchive, leading_names
-from understudy.readers.docx.document import WordDocument, WordParagraph, note_texts, read_document
+from understudy.readers.docx.document import WordDocument, note_texts, read_document
 from understudy.readers.docx.styles import BODY_LEVEL, paragraph_styles
 from understudy.readers.events import Event, Reader, Unread
 from understudy.readers.extracted import (
@@ -24,6 +25,7 @@ from understudy.readers.extracted import (
     story_events,
 )
 from understudy.readers.prose import reading as prose
+from understudy.readers.prose.novel import read_together
 from understudy.readers.source import SourceFile
 from understudy.readers.tei.xmlstream import End, Start, Text, xml_tokens
 
@@ -41,14 +43,27 @@ def recognises(head: bytes, _: Path) -> bool:
 
 def events(source: SourceFile) -> Iterator[Event]:
     document, unread, title = _read(source)
-    lines = "\n".join(_script_line(paragraph) for paragraph in document.paragraphs)
-    view = TextSource(source.path, text=lines)
-    head = view.head()
-    reader = next((reader for reader in SCRIPTS if reader.recognises(head, source.path)), prose.READER)
+    reader = _reader_of(source, document)
     if reader is prose.READER:
         yield from story_events(source, _prose(document, unread, title))
     else:
-        yield from script_events(source, reader, lines, unread)
+        yield from script_events(source, reader, _script_text(document), unread)
+
+
+def together(sources: Sequence[SourceFile]) -> None:
+    """Have those of several documents that are prose read as one novel."""
+    read_together(sources, _parsed)
+
+
+def _parsed(source: SourceFile) -> Prose | None:
+    document, unread, title = _read(source)
+    is_prose = _reader_of(source, document) is prose.READER
+    return _prose(document, unread, title).parsed() if is_prose else None
+
+
+def _reader_of(source: SourceFile, document: WordDocument) -> Reader:
+    head = TextSource(source.path, text=_script_text(document)).head()
+    return next((reader for reader in SCRIPTS if reader.recognises(head, source.path)), prose.READER)
 
 
 def docx_text(source: SourceFile) -> ExtractedText:
@@ -74,8 +89,9 @@ def _read(source: SourceFile) -> tuple[WordDocument, tuple[Unread, ...], str | N
     return document, tuple(unread), title
 
 
-def _script_line(paragraph: WordParagraph) -> str:
-    return "\n".join(" ".join(line.split()) for line in paragraph.text.split("\n"))
+def _script_text(document: WordDocument) -> str:
+    lines = (line for paragraph in document.paragraphs for line in paragraph.text.split("\n"))
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def _prose(document: WordDocument, unread: tuple[Unread, ...], title: str | None) -> ExtractedText:
@@ -106,4 +122,4 @@ def _title(archive: SourceArchive) -> str | None:
     return " ".join("".join(title).split())[:300] or None
 
 
-READER = Reader("docx", recognises, events)
+READER = Reader("docx", recognises, events, together=together)

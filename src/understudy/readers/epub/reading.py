@@ -7,7 +7,7 @@ reason. A unit is a line of the text that results, a paragraph left out, or the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from understudy.readers.epub.package import FRONT_MATTER, BookPackage, ContentsE
 from understudy.readers.epub.xhtml import TextBlock, document_text
 from understudy.readers.events import Event, Reader, Unread
 from understudy.readers.extracted import ExtractedText, join_paragraphs, left_out, story_events
+from understudy.readers.prose.novel import read_together
 from understudy.readers.source import SourceFile
 from understudy.text import LANGUAGES
 
@@ -129,4 +130,9 @@ def _is_title(text: str, title: str) -> bool:
     return bool(written) and len(text) <= LONGEST_HEADING and (written in listed or listed in written)
 
 
-READER = Reader("epub", recognises, events)
+def together(sources: Sequence[SourceFile]) -> None:
+    """Have several books read as one novel."""
+    read_together(sources, lambda source: epub_text(source).parsed())
+
+
+READER = Reader("epub", recognises, events, together=together)
