@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from understudy.readers import (
     transcript,
     tvshowguess,
 )
-from understudy.readers.assembly import Assembly
+from understudy.readers.assembly import Assembly, FilesCountAlike
 from understudy.readers.casttoml import read_cast
 from understudy.readers.columns import Columns
 from understudy.readers.deferred import deferred
@@ -139,19 +140,25 @@ def read(
     named = Columns.of(columns) if columns else None
     file_readers = [reader_of(source, form, named) for source in source_files]
     _prepare_together(source_files, file_readers)
-    with StoryWriter(into) as writer:
-        assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
-        if cast_file is not None:
-            assembly.cast(read_cast(cast_file, assembly.levels_of(file_readers[0].events(SourceFile(sources[0])))))
-        for source, reader in zip(source_files, file_readers):
-            assembly.add_file(source, reader.name, reader.events(source))
-        assembly.add_lore(lore)
-        if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for such a script
-            assembly.check_speakers()
-        assembly.finish(default_title=title)
-        if into is not None:
-            return Story.open(into, annotated)
-        return Story(writer.address, found_file=None if annotated else found_beside(what))
+    found_file = None if annotated or into is not None else found_beside(what)
+
+    def assembled(files: Sequence[SourceFile], are_parts: bool) -> Story:
+        with StoryWriter(into) as writer:
+            assembly = Assembly(writer, len(files) > 1, are_parts)
+            if cast_file is not None:
+                assembly.cast(read_cast(cast_file, assembly.levels_of(file_readers[0].events(SourceFile(sources[0])))))
+            for source, reader in zip(files, file_readers):
+                assembly.add_file(source, reader.name, reader.events(source))
+            assembly.add_lore(lore)
+            if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for a script
+                assembly.check_speakers()
+            assembly.finish(default_title=title)
+            return Story(writer.address, found_file=found_file) if into is None else Story.open(into, annotated)
+
+    try:
+        return assembled(source_files, are_parts=False)
+    except FilesCountAlike:
+        return assembled([replace(source, progress=no_progress) for source in source_files], are_parts=True)
 
 
 def _prepare_together(sources: Sequence[SourceFile], readers: Sequence[Reader]) -> None:
