@@ -26,6 +26,7 @@ from understudy.quotations.prose import (
 )
 from understudy.readers.casttoml import read_characters
 from understudy.readers.prose.declared import with_declared
+from understudy.readers.prose.levels import align_levels
 from understudy.readers.source import SourceFile
 from understudy.readers.story_folder import CAST
 from understudy.story import Character
@@ -55,7 +56,7 @@ class Novel:
             source.reach(0.0, "Looking for chapters and quotations")
             if (prose := self._prose_of(source)) is not None:
                 parsed[source.path] = prose
-        return parsed
+        return dict(zip(parsed, align_levels(list(parsed.values()))))
 
     def speakers(self, source: SourceFile) -> NovelSpeakers:
         cast, attributions = self._attributed
