@@ -63,7 +63,7 @@ def reading_document(story: Story, unread: Iterable[UnreadLine]) -> Document:
             count: sum(getattr(file, count) for file in files)
             for count in ("units", "lines", "descriptions", "headings", "unread")
         },
-        "speakers": _speakers_document(story, sum(file.lines for file in files)),
+        "speakers": _speakers_document(story),
         "unread": [
             {"file": line.source.file, "line": line.source.line, "text": line.text, "reason": line.reason}
             for line in unread
@@ -82,11 +82,11 @@ def file_parts(story: Story) -> dict[str, Moment]:
     }
 
 
-def _speakers_document(story: Story, lines: int) -> Document:
+def _speakers_document(story: Story) -> Document:
     """How many lines have a speaker whom the source names, and how surely the others' speakers are known."""
     attributed = story.attributed_lines()
     return {
-        "named": lines - attributed.lines,
+        "named": story.named_lines(),
         "attributed": attributed.lines,
         "confidence": None if attributed.confidence is None else round(attributed.confidence, 3),
         "doubtful": attributed.doubtful,
