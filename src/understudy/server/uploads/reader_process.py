@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import signal
 import sqlite3
@@ -40,6 +39,7 @@ from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.readers.source import HEAD_BYTES
 from understudy.readers.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
+from understudy.server.uploads.wording import page_wording
 from understudy.storyfile import is_story_file, validate_story_file
 
 __all__ = [
@@ -60,9 +60,6 @@ FIXED_QUOTATIONS, USED_QUOTATIONS = "fixed-quotations.toml", "used-quotations.to
 MAX_CAST_BYTES = MIB
 MAX_PROGRESS_REPORTS = 50
 MAX_OPEN_FILES = 64
-FORMAT_OPTION = re.compile(r"--as(?: FORMAT\b(?: \((?:[^()]|\([^()]*\))*\))?)?")
-"""What readers' messages say of the command line, with the formats it knows; a page has a choice 'Read as' instead."""
-
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENT_MARKERS = {"[Content_Types].xml", "META-INF/container.xml"}  # of office documents and e-books, zips too
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -250,8 +247,7 @@ def main() -> None:
         send({"fixable": make_story(work, limits, send, request.get("form", ""))})
     except InputError as error:
         name = None if error.path is None else Path(error.path).name
-        message = FORMAT_OPTION.sub("'Read as'", error.message)
-        send({"refused": message, "file": name, "line": error.line})
+        send({"refused": page_wording(error.message), "file": name, "line": error.line})
     except UnderstudyError as error:
         send({"refused": str(error)})
     except MemoryError:
