@@ -17,7 +17,6 @@ NOVEL_LINE = (
     ("content", "says"),
     [
         (b"%PDF-1.7 and so on", "a PDF. Save its text"),
-        (b"PAR1 and so on", "a Parquet table. Export it as CSV"),
         (b"{\\rtf1 Hello}", "RTF.*[Ss]ave it as DOCX"),
         (b"PK\x03\x04 mimetypeapplication/vnd.oasis.opendocument.text", "an OpenDocument file. Save it as DOCX"),
         (b"\0" * 60 + b"BOOKMOBI" + b"x" * 100, "Kindle book.*EPUB"),

@@ -14,7 +14,7 @@ from understudy.cards import read_lore
 from understudy.cli.options import existing_refused, force_option, json_option, lore_option
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
-from understudy.documents import reading_document
+from understudy.documents import file_parts, reading_document
 from understudy.errors import InputError
 from understudy.readers import sources_of
 from understudy.readers.prose.corrections import Corrections
@@ -27,6 +27,7 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 STOPPED = 130
 NUMBERS = {"justify": "right", "no_wrap": True}
 MAIN_CAST = 8
+MOST_PARTS = 8  # named in the report
 
 
 @click.command()
@@ -163,6 +164,7 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
         out.print(f"Every source line is accounted for: {added} = {units:,}.")
     else:
         out.print(f"The counts do not add up: {added} is not {units:,} source lines. Please report this.", style="red")
+    _show_parts(out, story)
     _show_speakers(out, story)
     _show_unread(out, story, unread)
     _show_cast(out, story)
@@ -171,6 +173,16 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     note = " (choose another place with -o)" if named else ""
     out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
+
+
+def _show_parts(out: Screen, story: Story) -> None:
+    parts = list(file_parts(story).items())
+    if not parts:
+        return
+    listed = ", ".join(f"{moment} is {clean(file)}" for file, moment in parts[:MOST_PARTS])
+    more = f" and {len(parts) - MOST_PARTS:,} more" if len(parts) > MOST_PARTS else ""
+    level = story.levels[0]
+    out.print(f"The files count alike or not at all, so each is a {level}, in this order: {listed}{more}.")
 
 
 def _show_speakers(out: Screen, story: Story) -> None:

@@ -31,7 +31,6 @@ MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"RIFF", "a picture or sound file", "only text can be read"),
     (b"ID3", "a sound file", "only text can be read: make subtitles (.srt) of it first"),
     (b"\x1aE\xdf\xa3", "a video", "only text can be read: its subtitles (.srt, .vtt) can"),
-    (b"PAR1", "a Parquet table", "export it as CSV or as JSON lines"),
     (b"\x7fELF", "a program", "name a text file"),
     (b"SQLite format 3\0", "a database, but no story file", "make a story file with `understudy read`"),
 )

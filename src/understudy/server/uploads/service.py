@@ -19,10 +19,12 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from understudy.errors import InputError
+from understudy.readers import reader_named
 from understudy.readers.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.uploads.failed import FailedUpload, FailedUploads
 from understudy.server.uploads.fixes import Fix, QuotationFix, apply_fix
 from understudy.server.uploads.limits import UploadLimits, slug
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
@@ -61,6 +63,7 @@ class UploadService:
         self._registry = registry
         self._files = StoryFiles(folder)
         self._quota = StorageQuota(self.limits.total_bytes)
+        self._failed = FailedUploads(self.limits.upload_bytes)
         self._first_reads: dict[str, str] = {}
         """Uploads being read for the first time, by content: the same files sent twice are read once."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -98,7 +101,8 @@ class UploadService:
                     existing = row.id
                 if existing is None:
                     await self._check_count()
-                    self._quota.reserve(upload, sum(file.size for file in received.files))
+                    self._quota.reserve(upload, received.size)
+                    await to_thread.run_sync(_move_received, work, received.files)
                     self._start_first_read(upload, work, received)
                     return upload, False
         except BaseException:
@@ -106,6 +110,25 @@ class UploadService:
             raise
         await self._discard(upload, work)
         return existing, True
+
+    def can_retry(self, upload: str) -> bool:
+        """Are the files of an upload that could not be read still here?"""
+        return upload in self._failed
+
+    async def retry(self, upload: str, form: str) -> None:
+        """Start to read the files of an upload that failed again, as the format named, or as what they look like."""
+        form = reader_named(form).name if form else ""
+        async with self._lock(upload), self._admission:
+            failed = self._failed.take(upload)
+            if failed is None:
+                raise Refused("its files are here no more: send them again", 409)
+            try:
+                await self._check_count()
+                self._quota.reserve(upload, failed.size)
+            except Refused:
+                await to_thread.run_sync(self._failed.keep, upload, failed)
+                raise
+            self._start_first_read(upload, failed.work, replace(failed.received, form=form))
 
     async def _check_count(self) -> None:
         if await self.store.count() + len(self._first_reads) >= self.limits.uploads:
@@ -120,12 +143,11 @@ class UploadService:
         files = tuple(SentFile(number, file.name, file.size) for number, file in enumerate(received.files, 1))
         row = UploadRow(upload, "", received.content, made, True, None, files, (), received.form)
         self._first_reads[row.content] = upload
-        self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received.files))
+        self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received))
 
-    async def _first_read(self, row: UploadRow, work: Path, received: list[ReceivedFile]) -> None:
+    async def _first_read(self, row: UploadRow, work: Path, received: ReceivedForm) -> None:
         try:
-            sent = [work / SENT_FOLDER / file.name for file in received]
-            await to_thread.run_sync(_move_received, work, received)
+            sent = [work / SENT_FOLDER / file.name for file in received.files]
             fixable = await self._read(row, work)
             cast_toml = await to_thread.run_sync(_read_text, work / USED_CAST)
             decided = await to_thread.run_sync(_decided_in, work / USED_QUOTATIONS)
@@ -140,12 +162,16 @@ class UploadService:
                 self._registry.remove(row.story)
                 self._files.delete(row.id)
                 raise
-        except BaseException:
+        except InputError:
             self._quota.release(row.id)
+            await to_thread.run_sync(self._failed.keep, row.id, FailedUpload(work, received))
+            raise
+        except BaseException:
+            await self._discard(row.id, work)
             raise
         finally:
             self._first_reads.pop(row.content, None)
-            await _remove_folder(work)
+        await _remove_folder(work)
         await self._delete_files(replaced)
 
     # Correcting
@@ -241,6 +267,7 @@ class UploadService:
                 raise Refused("this story is being read: wait until that is done", 409)
             if job is not None and not job.is_stored:
                 self.jobs.forget(upload)
+                await to_thread.run_sync(self._failed.discard, upload)
                 return
             row = await self.store.get(upload)
             if row.deleted is None:
