@@ -147,8 +147,9 @@ def test_a_reload_keeps_what_was_entered(participant: Page, make_study: MakeStud
     address, _ = make_study(WRITTEN)
     page = begin(participant, address)
     page.get_by_label("Describe her: 2").fill("I collect keys.")
-    page.get_by_role("button", name="Add a text").click()
+    page.get_by_role("button", name="Add another").click()
     page.get_by_label("Describe her: 3").fill("I am tall.")
+    page.get_by_text("Add a comment").click()
     page.get_by_label("Comment").fill("Not easy.")
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_contain_text("1 of 1")
@@ -272,6 +273,7 @@ def test_two_long_replies_stand_beside_each_other_and_on_a_phone_below(
 
 def test_numbers_are_letters_where_one_writes_and_can_be_switched_off(participant: Page, make_study: MakeStudy) -> None:
     page = begin(participant, make_study(RATED)[0])
+    page.get_by_text("Add a comment").click()
     page.get_by_label("Comment").press_sequentially("4 of 5")
     expect(page.locator("#take :checked")).to_have_count(0)
     page.get_by_text("Options").click()
@@ -295,8 +297,7 @@ def test_what_items_hold_is_text(participant: Page, make_study: MakeStudy) -> No
     assert page.locator("main img, main b").count() == 0 and page.title() != "taken"
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize(("width", "colours"), [(360, "light"), (360, "dark"), (768, "dark"), (1280, "light")])
 def test_everything_has_a_name_can_be_read_and_fits(
     browser: Browser, make_study: MakeStudy, width: int, colours: Literal["light", "dark"]
 ) -> None:
@@ -348,3 +349,18 @@ def test_without_scripts_it_says_so(browser: Browser, make_study: MakeStudy) -> 
     page.goto(address)
     expect(page.get_by_text("Taking part needs JavaScript")).to_be_visible()
     context.close()
+
+
+def test_what_was_read_and_closed_stays_closed(participant: Page, make_study: MakeStudy) -> None:
+    about = Block("Who Mara is", (Said(None, "I keep the light."), Said(None, "I collect keys.")))
+    items = [replace(RATED, name=f"line {number}", blocks=(about, *RATED.blocks)) for number in (1, 2)]
+    page = begin(participant, make_study(*items)[0])
+    expect(page.get_by_text("I collect keys.")).to_be_visible()
+    page.get_by_role("heading", name="Who Mara is").click()
+    expect(page.get_by_text("I collect keys.")).to_be_hidden()
+    for key in ("4", "1", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Item 2 of 2")
+    expect(page.get_by_role("heading", name="Who Mara is")).to_be_visible()
+    expect(page.get_by_text("I collect keys.")).to_be_hidden()
+    expect(page.locator(".line.is-asked")).to_be_visible()  # what is asked about cannot be closed

@@ -1,4 +1,4 @@
-"""The chat page of a study, before a server that is made up: waiting, turns, refusals, reloads and lost connections."""
+"""The chat page of a study: two people before a real server; waiting, turns and losses before one that is made up."""
 
 from __future__ import annotations
 
@@ -9,15 +9,81 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.accessibility import complaints, too_wide
 from browser.test_take import FREELY
 from server.conftest import serving
 from studied import RATED, study_store
 from understudy.server.studies import StudyContext, make_study_app
+from understudy.studies.item import Item, Option, Question
 
 PERSONA = ["I keep a lighthouse.", "I have three cats.", "I was born at sea."]
+
+
+CHAT = Item(
+    "chat 1",
+    (),
+    (Question("profile", "choice", "Which of these is your partner?", (Option("a", "1"), Option("b", "2"))),),
+    hidden={
+        "personas": [PERSONA, ["I mend nets.", "I sing in a choir."]],
+        "foil": ["I fly kites.", "I fear the dark."],
+        "right": ["a", "b"],
+        "partner": "person",
+        "agents": [],
+        "turns": 2,
+        "most_words": 15,
+        "language": "en",
+        "patience_s": 120,
+        "arrives_s": [0, 0],
+        "writes_s": [0, 0],
+    },
+    people=2,
+)
+
+
+def test_two_people_meet_talk_and_say_who_the_other_was(browser: Browser, tmp_path: Path) -> None:
+    settings = {"kind": "chat", "consent": "", "instructions": "", "example": "", "items_per_person": 1}
+    with (
+        study_store(tmp_path, CHAT, **settings) as store,  # type: ignore[arg-type]
+        serving(make_study_app(StudyContext(store), limits=FREELY)) as site,
+    ):
+        first, second = (browser.new_context().new_page() for _ in range(2))
+        tokens = store.invite("mara", 2)
+        first.goto(f"{site}/take/{tokens[0]}")
+        first.get_by_role("button", name="Begin").click()
+        expect(first.get_by_text("Looking for somebody to talk with")).to_be_visible()
+        second.goto(f"{site}/take/{tokens[1]}")
+        second.get_by_role("button", name="Begin").click()
+        expect(first.get_by_text("It is your turn.")).to_be_visible()
+        expect(second.get_by_text("Your partner is writing")).to_be_visible()
+        expect(second.get_by_text("I mend nets.")).to_be_visible()
+        say = first.get_by_label("Your message")
+        say.fill("Hello: I have three cats, you know.")
+        say.press("Enter")
+        expect(first.locator("#say-problems")).to_contain_text("copied from your character")
+        for speaker, listener, text in (
+            (first, second, "Who are you?"),
+            (second, first, "A fisherman, more or less."),
+            (first, second, "I look after the lamp."),
+            (second, first, "Then I know your light."),
+        ):
+            speaker.get_by_label("Your message").fill(text)
+            if speaker is second:
+                speaker.reload()
+            expect(speaker.get_by_text("It is your turn.")).to_be_visible()
+            speaker.get_by_label("Your message").press("Enter")
+            expect(listener.locator(".message:not(.mine)").filter(has_text=text)).to_be_visible()
+        for page, partner in ((first, "I mend nets."), (second, "I keep a lighthouse.")):
+            page.get_by_role("button", name="Go on").click()
+            expect(page.get_by_role("heading", name="Your chat")).to_be_visible()
+            page.get_by_role("radio", name=partner).check()
+            page.keyboard.press("Control+Enter")
+            expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+        answers = {each.person: each.answer for each in store.given(store.study("mara").id)}
+        assert answers == {"p1": {"profile": "a"}, "p2": {"profile": "b"}}
+        for page in (first, second):
+            page.context.close()
 
 
 class MadeUpChat:

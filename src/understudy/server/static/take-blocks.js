@@ -2,6 +2,7 @@
 import { make } from "/static/api.js";
 
 const SHORTEST_SEARCH = 2;
+const CLOSED = "closed blocks"; // titles of those that a person has closed: they stay so from item to item
 
 /** The question, if there is one, whose options are folded blocks: its ticks stand beside them. */
 export function tickedQuestion(item) {
@@ -13,19 +14,47 @@ export function tickedQuestion(item) {
  * All blocks of an item. Beside each folded one that `ticks` has an option for stands a tick.
  * @returns {{root: HTMLElement, ticks: Map<string, HTMLInputElement>}}
  */
-export function blocksOf(item, ticks) {
+export function blocksOf(item, ticks, storage) {
   const root = make("div", { class: "blocks stack" });
   const boxes = new Map();
   const folded = item.blocks.filter((block) => block.is_folded);
-  for (const block of item.blocks.filter((each) => !each.is_folded)) {
-    root.append(make("section", { class: "card block stack tight" }, block.title ? make("h2", { dir: "auto" }, block.title) : null, linesOf(block)));
+  const shown = item.blocks.filter((block) => !block.is_folded);
+  for (const block of shown) {
+    const canClose = shown.length > 1 && block.title && !block.lines.some((line) => line.is_asked);
+    root.append(canClose ? closableBlock(block, storage) : openBlock(block));
   }
   if (folded.length) root.append(foldedBlocks(folded, ticks, boxes));
+  root.hidden = !item.blocks.length;
   return { root, ticks: boxes };
 }
 
+/** The lines that the questions are about, to be seen beside them; null where there are none, or many. */
+export function askedLines(item) {
+  const lines = item.blocks.flatMap((block) => block.lines).filter((line) => line.is_asked);
+  if (lines.length !== 1) return null;
+  return make("blockquote", { class: "asked-line", dir: "auto", "aria-hidden": "true" }, lines[0].text);
+}
+
+function openBlock(block) {
+  return make("section", { class: "card block stack tight" }, block.title ? make("h2", { dir: "auto" }, block.title) : null, linesOf(block));
+}
+
+/** Who has read who somebody is can close it; the next items have it closed, too. */
+function closableBlock(block, storage) {
+  const closed = () => new Set(storage.get(CLOSED) ?? []);
+  const details = make("details", { class: "card block closable", open: !closed().has(block.title) }, make("summary", {}, make("h2", { dir: "auto" }, block.title)), linesOf(block));
+  details.addEventListener("toggle", () => {
+    const titles = closed();
+    titles[details.open ? "delete" : "add"](block.title);
+    storage.set(CLOSED, [...titles]);
+  });
+  return details;
+}
+
+/** Where nobody speaks, sentences are a text and not what happens between lines. */
 function linesOf(block) {
-  return make("div", { class: "said" }, ...block.lines.map((line) => make("p", { class: line.is_asked ? "line is-asked" : line.speaker === null ? "line description" : "line", dir: "auto" },
+  const isText = block.lines.every((line) => line.speaker === null);
+  return make("div", { class: isText ? "said text" : "said" }, ...block.lines.map((line) => make("p", { class: line.is_asked ? "line is-asked" : line.speaker === null && !isText ? "line description" : "line", dir: "auto" },
     line.is_asked ? make("span", { class: "sr-only" }, "The line asked about: ") : null,
     line.speaker === null ? null : make("strong", {}, line.speaker, ": "),
     make("span", { class: "line-text" }, line.text))));

@@ -1,11 +1,12 @@
 // One item: what is read, its questions, and the answer as it grows: drafted, checked as one types, sent.
 import { ask, make } from "/static/api.js";
-import { blocksOf, tickedQuestion } from "/static/take-blocks.js";
+import { askedLines, blocksOf, tickedQuestion } from "/static/take-blocks.js";
 import { fieldOf, isWide } from "/static/take-questions.js";
 import { ReadingTime, TIMEOUT_MS } from "/static/take-saving.js";
 
 const CHECK_AFTER_MS = 400;
 const DRAFT_AFTER_MS = 150;
+const CHOOSABLE = new Set(["scale", "choice", "choices"]);
 
 export class ItemView {
   #touched = new Set();
@@ -17,17 +18,18 @@ export class ItemView {
     Object.assign(this, { view, path, storage });
     const { item, study } = view;
     const ticked = tickedQuestion(item);
-    const { root: blocks, ticks } = blocksOf(item, ticked);
+    const { root: blocks, ticks } = blocksOf(item, ticked, storage);
     this.fields = item.questions.map((question, index) => (question === ticked ? ticksField(question, `q${index}`, ticks) : fieldOf(question, `q${index}`)));
     this.comment = study.comments ? make("textarea", { id: "comment", rows: 2, dir: "auto" }) : null;
     this.submit = make("button", { class: "button primary", type: "submit", "aria-keyshortcuts": "Control+Enter Meta+Enter" }, "Save and go on");
     this.undo = view.can_undo ? make("button", { class: "button", type: "button" }, "Take back last answer") : null;
     this.alert = make("p", { class: "notice bad", role: "alert", hidden: true });
     this.form = make("form", { class: "card stack questions", novalidate: true, "aria-label": "Questions" },
+      askedLines(item),
       ...this.fields.map((field) => field.root),
       this.comment ? commentBox(this.comment) : null,
       this.alert,
-      make("div", { class: "spread" }, this.submit, this.undo));
+      make("div", { class: "spread questions-end" }, this.submit, this.undo));
     this.root = make("div", { class: item.questions.some(isWide) ? "item is-wide" : "item" }, blocks, this.form);
     this.#restore();
     this.root.addEventListener("input", (event) => this.#changed(event.target));
@@ -43,7 +45,10 @@ export class ItemView {
   #restore() {
     const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment: "" };
     for (const field of this.fields) if (field.question.name in draft.answer) field.fill(draft.answer[field.question.name]);
-    if (this.comment) this.comment.value = draft.comment;
+    if (this.comment) {
+      this.comment.value = draft.comment;
+      this.comment.closest("details").open = Boolean(draft.comment);
+    }
     this.time = new ReadingTime(draft.seconds ?? 0);
   }
 
@@ -109,11 +114,18 @@ export class ItemView {
 
   /** A number was typed: it answers the question that has the focus, else the first that is open. Tells whether it did. */
   choose(number) {
-    const choosable = this.fields.filter((field) => field.choose !== undefined && ["scale", "choice", "choices"].includes(field.question.type));
+    const choosable = this.fields.filter((field) => CHOOSABLE.has(field.question.type));
     const field = choosable.find((each) => each.root.contains(document.activeElement)) ?? choosable.find((each) => each.isBlank());
     if (!field?.choose(number)) return false;
-    if (!field.takesSeveral) (this.fields.slice(this.fields.indexOf(field) + 1).find((each) => each.isBlank() && each.question.is_required) ?? this.fields.find((each) => each.isBlank() && each.question.is_required) ?? this.submit).focus();
+    if (!field.takesSeveral) (this.#nextOpen(field) ?? this.submit).focus();
     return true;
+  }
+
+  /** The question to go on with: the next one that has to be answered, else one before. */
+  #nextOpen(field) {
+    const open = this.fields.filter((each) => each.isBlank() && each.question.is_required);
+    const position = this.fields.indexOf(field);
+    return open.find((each) => this.fields.indexOf(each) > position) ?? open[0];
   }
 
   set busy(isBusy) {
@@ -132,7 +144,8 @@ export class ItemView {
 }
 
 function commentBox(comment) {
-  return make("div", { class: "field" }, make("label", { for: comment.id }, "Comment (optional)"), comment);
+  comment.setAttribute("aria-label", "Comment");
+  return make("details", { class: "comment" }, make("summary", {}, "Add a comment"), comment);
 }
 
 /** A question whose ticks stand beside folded blocks: here it says how many there are. */

@@ -47,9 +47,9 @@ export function textField(question, id) {
 }
 
 /** Entries that can be added and removed, at least as many as are asked for. */
-function listOf(question, id, noun, entry) {
+function listOf(question, id, noun, addLabel, entry) {
   const list = make("ol", { class: "entries" });
-  const add = make("button", { class: "button small", type: "button" }, `Add a ${noun}`);
+  const add = make("button", { class: "button small", type: "button" }, addLabel);
   const entries = [];
   let made = 0;
 
@@ -131,7 +131,7 @@ function listOf(question, id, noun, entry) {
 }
 
 export function textsField(question, id) {
-  return listOf(question, id, "text", (entryId, value) => {
+  return listOf(question, id, "text", "Add another", (entryId, value) => {
     const { input, counter, count } = writing(entryId, question.most_words, question.label, 1);
     input.value = value ?? "";
     count();
@@ -147,7 +147,7 @@ export function textsField(question, id) {
 }
 
 export function rowsField(question, id) {
-  return listOf(question, id, "row", (entryId, value) => {
+  return listOf(question, id, "row", "Add a row", (entryId, value) => {
     const cells = question.options.map((column) => {
       const cellId = `${entryId}-${column.key}`;
       const { input, counter, count } = writing(cellId, question.most_words, null, 1);

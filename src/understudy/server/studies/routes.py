@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from understudy import __version__
 from understudy.errors import InputError
+from understudy.server.api import Health, get_health
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
 from understudy.server.studies.context import AgreementCache, study_context_of, use_store
@@ -135,15 +135,6 @@ async def end_person(call: Call) -> Response:
     return Response(status_code=204)
 
 
-class StudyServerHealth(msgspec.Struct):
-    status: str
-    version: str
-
-
-async def get_health(_: Call) -> StudyServerHealth:
-    return StudyServerHealth("ok", __version__)
-
-
 async def get_metrics(call: Call) -> Response:
     exposition = study_context_of(call.request).telemetry.exposition()
     return Response(exposition, headers={"Content-Type": METRICS_TYPE})
@@ -183,6 +174,6 @@ OPERATIONS = (
         "DELETE", f"{STUDY}/people/{{code}}", end_person, "End a participant's link; what they answered stays",
         status=204, tag="organisers",
     ),
-    Operation("GET", "/health", get_health, "Whether the server is up", answers=StudyServerHealth, tag="server"),
+    Operation("GET", "/health", get_health, "Whether the server is up", answers=Health, tag="server"),
     Operation("GET", "/metrics", get_metrics, "Figures for Prometheus", media="text/plain", tag="server"),
 )  # fmt: skip
