@@ -15,10 +15,10 @@ from playwright.sync_api import Browser, Page, Route, expect
 from browser.accessibility import complaints, too_wide
 from browser.test_talk_access import focused, tab_to
 from server.conftest import serving
-from studied import LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, study_store
+from studied import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
 from understudy.server.guard import RequestLimits
 from understudy.server.studies import StudyContext, make_study_app
-from understudy.studies.item import Block, Item, Said
+from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.store import StudyStore
 
 FREELY = RequestLimits(per_second=1_000, burst=10_000, token_per_second=1_000, token_burst=10_000)
@@ -162,6 +162,9 @@ def test_a_reload_keeps_what_was_entered(participant: Page, make_study: MakeStud
 def test_the_last_answer_is_taken_back_and_changed(participant: Page, make_study: MakeStudy) -> None:
     address, store = make_study(RATED)
     page = begin(participant, address)
+    page.get_by_text("Add a comment").click()
+    page.get_by_label("Comment").fill("Hm.")
+    page.get_by_role("heading", level=1).focus()
     for key in ("5", "1", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
@@ -169,6 +172,7 @@ def test_the_last_answer_is_taken_back_and_changed(participant: Page, make_study
     expect(page.get_by_role("status").filter(has_text="Taken back.")).to_have_count(1)
     expect(page.get_by_role("radio", name="5")).to_be_checked()
     expect(page.get_by_role("radio", name="Yes")).to_be_checked()
+    expect(page.get_by_label("Comment")).to_have_value("Hm.")
     assert given(store) == []
     page.get_by_role("radio", name="No", exact=True).check()
     page.keyboard.press("Control+Enter")
@@ -239,6 +243,34 @@ def test_earlier_scenes_are_searched_and_ticked(participant: Page, make_study: M
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
     assert given(store) == [{"speaker": "mara quill", "history": ["scene 2", "scene 7"]}]
+
+
+def test_the_same_may_be_asked_of_several_and_ticked_for_each(participant: Page, make_study: MakeStudy) -> None:
+    scenes = (*(Option(block.name, block.title) for block in EARLIER), Option("earlier", "A scene further back"))
+    questions = [
+        question
+        for mask in ("P0", "P1")
+        for question in (
+            Question(f"{mask} who", "choice", f"Who is {mask}?", options("Ines", "Mara"), about=mask),
+            Question(f"{mask} needed", "choices", "Which scenes?", scenes, is_required=False, about=mask),
+        )
+    ]
+    address, store = make_study(replace(LOOKED_UP, questions=tuple(questions)))
+    page = begin(participant, address)
+    expect(page.get_by_role("region", name="P1").get_by_role("heading", name="P1")).to_be_visible()
+    page.keyboard.press("1")
+    page.keyboard.press("2")  # the next question that has to be answered
+    page.get_by_label("Scene 3: needed for P1").check()
+    page.get_by_label("Scene 5: needed for P0").check()
+    page.get_by_role("region", name="P1").get_by_label("A scene further back").check()
+    expect(page.get_by_role("region", name="P1").get_by_text("Ticked: Scene 3")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Scene 3: needed for P1")).to_be_checked()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+    assert given(store) == [
+        {"P0 who": "ines", "P0 needed": ["scene 5"], "P1 who": "mara", "P1 needed": ["scene 3", "earlier"]}
+    ]
 
 
 def test_rows_are_added_removed_and_sent(participant: Page, make_study: MakeStudy) -> None:

@@ -4,28 +4,29 @@ import { make } from "/static/api.js";
 const SHORTEST_SEARCH = 2;
 const CLOSED = "closed blocks"; // titles of those that a person has closed: they stay so from item to item
 
-/** The question, if there is one, whose options are folded blocks: its ticks stand beside them. */
-export function tickedQuestion(item) {
-  const folded = new Set(item.blocks.filter((block) => block.is_folded).map((block) => block.name));
-  return item.questions.find((question) => question.type === "choices" && question.options.length > 0 && question.options.every((option) => folded.has(option.key)));
+/** The questions that have folded blocks among their options: their ticks stand beside those. */
+function tickedQuestions(item) {
+  const folded = new Set(item.blocks.filter((block) => block.is_folded && block.name).map((block) => block.name));
+  return item.questions.filter((question) => question.type === "choices" && question.options.some((option) => folded.has(option.key)));
 }
 
 /**
- * All blocks of an item. Beside each folded one that `ticks` has an option for stands a tick.
- * @returns {{root: HTMLElement, ticks: Map<string, HTMLInputElement>}}
+ * All blocks of an item, and the ticks beside folded ones: question -> block -> box.
+ * @returns {{root: HTMLElement, ticks: Map<string, Map<string, HTMLInputElement>>}}
  */
-export function blocksOf(item, ticks, storage) {
+export function blocksOf(item, storage) {
   const root = make("div", { class: "blocks stack" });
-  const boxes = new Map();
+  const ticked = tickedQuestions(item);
+  const ticks = new Map(ticked.map((question) => [question.name, new Map()]));
   const folded = item.blocks.filter((block) => block.is_folded);
   const shown = item.blocks.filter((block) => !block.is_folded);
   for (const block of shown) {
     const canClose = shown.length > 1 && block.title && !block.lines.some((line) => line.is_asked);
     root.append(canClose ? closableBlock(block, storage) : openBlock(block));
   }
-  if (folded.length) root.append(foldedBlocks(folded, ticks, boxes));
+  if (folded.length) root.append(foldedBlocks(folded, ticked, ticks));
   root.hidden = !item.blocks.length;
-  return { root, ticks: boxes };
+  return { root, ticks };
 }
 
 /** The lines that the questions are about, to be seen beside them; null where there are none, or many. */
@@ -60,18 +61,17 @@ function linesOf(block) {
     make("span", { class: "line-text" }, line.text))));
 }
 
-function foldedBlocks(blocks, ticks, boxes) {
-  const options = new Map(ticks?.options.map((option) => [option.key, option]) ?? []);
+function foldedBlocks(blocks, ticked, ticks) {
   const entries = blocks.map((block, index) => {
     const lines = linesOf(block);
     const details = make("details", { class: "folded" }, make("summary", { dir: "auto" }, block.title || `Part ${index + 1}`), lines);
-    let tick = null;
-    if (options.has(block.name)) {
-      const box = make("input", { type: "checkbox", "aria-label": `${block.title}: needed` });
-      boxes.set(block.name, box);
-      tick = make("label", { class: "needed" }, box, make("span", { "aria-hidden": "true" }, "needed"));
-    }
-    return { block, details, lines, root: make("li", { class: "folded-block" }, details, tick) };
+    const labels = ticked.filter((question) => question.options.some((option) => option.key === block.name)).map((question) => {
+      const box = make("input", { type: "checkbox", "aria-label": `${block.title}: needed${question.about ? ` for ${question.about}` : ""}` });
+      ticks.get(question.name).set(block.name, box);
+      return make("label", {}, box, make("span", { "aria-hidden": "true" }, question.about || "needed"));
+    });
+    const isFor = ticked.some((question) => question.about) ? make("span", { "aria-hidden": "true" }, "needed for") : null;
+    return { block, details, lines, root: make("li", { class: "folded-block" }, details, labels.length ? make("div", { class: "needed" }, isFor, ...labels) : null) };
   });
   const list = make("ul", { class: "folded-list" }, ...entries.map((entry) => entry.root));
   const section = make("section", { class: "card stack tight", "aria-label": "To look up" }, make("h2", {}, "To look up"));

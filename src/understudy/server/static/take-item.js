@@ -1,11 +1,14 @@
 // One item: what is read, its questions, and the answer as it grows: drafted, checked as one types, sent.
 import { ask, make } from "/static/api.js";
-import { askedLines, blocksOf, tickedQuestion } from "/static/take-blocks.js";
+import { askedLines, blocksOf } from "/static/take-blocks.js";
 import { fieldOf, isWide } from "/static/take-questions.js";
 import { ReadingTime, TIMEOUT_MS } from "/static/take-saving.js";
 
 const CHECK_AFTER_MS = 400;
 const DRAFT_AFTER_MS = 150;
+const SPLIT = "is-wide is-split";
+const LONG_READING = 2_500; // letters: so much is read beside a table, not above it
+const LAST_COMMENT = "last comment";
 const CHOOSABLE = new Set(["scale", "choice", "choices"]);
 
 export class ItemView {
@@ -17,20 +20,20 @@ export class ItemView {
   constructor(view, path, storage) {
     Object.assign(this, { view, path, storage });
     const { item, study } = view;
-    const ticked = tickedQuestion(item);
-    const { root: blocks, ticks } = blocksOf(item, ticked, storage);
-    this.fields = item.questions.map((question, index) => (question === ticked ? ticksField(question, `q${index}`, ticks) : fieldOf(question, `q${index}`)));
+    const { root: blocks, ticks } = blocksOf(item, storage);
+    this.fields = item.questions.map((question, index) => (ticks.has(question.name) ? ticksField(question, `q${index}`, ticks.get(question.name)) : fieldOf(question, `q${index}`)));
     this.comment = study.comments ? make("textarea", { id: "comment", rows: 2, dir: "auto" }) : null;
     this.submit = make("button", { class: "button primary", type: "submit", "aria-keyshortcuts": "Control+Enter Meta+Enter" }, "Save and go on");
     this.undo = view.can_undo ? make("button", { class: "button", type: "button" }, "Take back last answer") : null;
     this.alert = make("p", { class: "notice bad", role: "alert", hidden: true });
     this.form = make("form", { class: "card stack questions", novalidate: true, "aria-label": "Questions" },
       askedLines(item),
-      ...this.fields.map((field) => field.root),
+      ...grouped(this.fields),
       this.comment ? commentBox(this.comment) : null,
       this.alert,
       make("div", { class: "spread questions-end" }, this.submit, this.undo));
-    this.root = make("div", { class: item.questions.some(isWide) ? "item is-wide" : "item" }, blocks, this.form);
+    if (layoutOf(item) === SPLIT) Object.assign(blocks, { tabIndex: 0, role: "region", ariaLabel: "To read" }); // it scrolls by itself
+    this.root = make("div", { class: `item ${layoutOf(item)}` }, blocks, this.form);
     this.#restore();
     this.root.addEventListener("input", (event) => this.#changed(event.target));
     this.saveNow = () => this.#saveDraft();
@@ -43,7 +46,9 @@ export class ItemView {
 
   /** The draft of this tab; else what was answered before and taken back. */
   #restore() {
-    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment: "" };
+    const last = this.storage.get(LAST_COMMENT);
+    const comment = last?.assignment === this.view.assignment ? last.comment : "";
+    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment };
     for (const field of this.fields) if (field.question.name in draft.answer) field.fill(draft.answer[field.question.name]);
     if (this.comment) {
       this.comment.value = draft.comment;
@@ -139,8 +144,29 @@ export class ItemView {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.time.stop();
     removeEventListener("pagehide", this.saveNow);
-    if (isSaved) this.storage.remove(this.#draftName);
+    if (!isSaved) return;
+    this.storage.remove(this.#draftName);
+    this.storage.set(LAST_COMMENT, { assignment: this.view.assignment, comment: this.comment?.value ?? "" }); // an answer taken back comes without it
   }
+}
+
+/** Whether the questions stand beside what is read, below it, or beside it with room for tables. */
+function layoutOf(item) {
+  const letters = item.blocks.flatMap((block) => block.lines).reduce((sum, line) => sum + line.text.length, 0);
+  if (letters >= LONG_READING && item.questions.some((question) => question.type === "table")) return SPLIT;
+  return item.questions.some(isWide) ? "is-wide" : "";
+}
+
+/** The fields; those that ask the same of one of several stand together below its name. */
+function grouped(fields) {
+  const groups = [];
+  for (const field of fields) {
+    const { about } = field.question;
+    if (!about) groups.push(field.root);
+    else if (groups.at(-1)?.dataset.about === about) groups.at(-1).append(field.root);
+    else groups.push(make("section", { class: "about", "data-about": about, "aria-label": about }, make("h2", { dir: "auto" }, about), field.root));
+  }
+  return groups;
 }
 
 function commentBox(comment) {
@@ -148,29 +174,32 @@ function commentBox(comment) {
   return make("details", { class: "comment" }, make("summary", {}, "Add a comment"), comment);
 }
 
-/** A question whose ticks stand beside folded blocks: here it says how many there are. */
-function ticksField(question, id, ticks) {
+/** A question whose options are blocks, ticked beside them: here it says which are, and offers what is no block. */
+function ticksField(question, id, boxes) {
+  const others = fieldOf({ ...question, options: question.options.filter((option) => !boxes.has(option.key)) }, id);
   const count = make("p", { class: "small", role: "status" });
-  const boxes = [...ticks.values()];
-  const chosen = () => [...ticks].filter(([, box]) => box.checked).map(([name]) => name);
-  const tell = () => {
-    const names = chosen().map((key) => question.options.find((option) => option.key === key).label || key);
-    count.textContent = names.length ? `Ticked: ${names.join(", ")}` : "None is ticked: tick “needed” beside those that were.";
+  const ticked = () => [...boxes].filter(([, box]) => box.checked).map(([name]) => name);
+  const value = () => {
+    const chosen = new Set([...ticked(), ...others.value()]);
+    return question.options.map((option) => option.key).filter((key) => chosen.has(key));
   };
-  const frame = fieldOf({ ...question, options: [] }, id);
-  frame.root.insertBefore(count, frame.root.lastChild);
-  for (const box of boxes) box.addEventListener("input", tell);
+  const tell = () => {
+    const names = question.options.filter((option) => boxes.get(option.key)?.checked).map((option) => option.label || option.key);
+    count.textContent = names.length ? `Ticked: ${names.join(", ")}` : `None is ticked: tick “${question.about || "needed"}” beside those that were.`;
+  };
+  others.root.querySelector(".options").before(count);
+  for (const box of boxes.values()) box.addEventListener("input", tell);
   tell();
   return {
-    ...frame,
+    ...others,
     question,
-    ticks: boxes,
-    choose: () => false,
-    value: chosen,
-    isBlank: () => !chosen().length,
-    focus: () => boxes[0]?.focus(),
-    fill: (value) => {
-      for (const [name, box] of ticks) box.checked = (value ?? []).includes(name);
+    ticks: [...boxes.values()],
+    value,
+    isBlank: () => !value().length,
+    focus: () => [...boxes.values()][0].focus(),
+    fill: (chosen) => {
+      others.fill(chosen);
+      for (const [name, box] of boxes) box.checked = (chosen ?? []).includes(name);
       tell();
     },
   };

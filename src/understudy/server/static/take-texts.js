@@ -2,6 +2,8 @@
 import { make } from "/static/api.js";
 
 const EMPTY_ROWS = 1;
+const FEW_COLUMNS = 5; // so many stand in one line
+const IDEOGRAPHS = /[\u3040-\u30ff\u3400-\u9fff]/u;
 
 /** The messages, written only where they have changed: a screen reader reads what is written. */
 export function writeMessages(list, messages) {
@@ -10,9 +12,11 @@ export function writeMessages(list, messages) {
   list.replaceChildren(...unique.map((message) => make("li", { dir: "auto" }, message)));
 }
 
-/** Words as the server counts them. */
+/** Words between blanks, as the server counts them; of Japanese and Chinese about as many as it will find. */
 export function countWords(text) {
-  return text.split(/\s+/u).filter(Boolean).length;
+  const parts = text.split(/\s+/u).filter(Boolean);
+  if (!IDEOGRAPHS.test(text) || !globalThis.Intl?.Segmenter) return parts.length;
+  return [...new Intl.Segmenter("ja", { granularity: "word" }).segment(text)].filter((segment) => segment.isWordLike).length;
 }
 
 /** A text area whose words are counted where `most` limits them. */
@@ -156,7 +160,8 @@ export function rowsField(question, id) {
       const label = make("span", { class: "cell-label", dir: "auto" }, column.label || column.key);
       return { key: column.key, input, root: make("label", { class: "cell" }, label, input, counter) };
     });
-    const body = make("div", { class: "cells", role: "group" }, ...cells.map((cell) => cell.root));
+    const body = make("div", { class: cells.length <= FEW_COLUMNS ? "cells few" : "cells", role: "group" }, ...cells.map((cell) => cell.root));
+    body.style.setProperty("--columns", cells.length);
     return {
       body,
       label: (number) => body.setAttribute("aria-label", `Row ${number}`),
