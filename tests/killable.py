@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,10 +25,12 @@ def talkative():
 
 
 @contextmanager
-def server(story: Path, folder: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def server(
+    story: Path, folder: Path, port: int = 0, options: Sequence[str] = (), agent: str = "longwinded:talkative"
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Gives the process and its URL, once it answers. What it keeps lies in the folder, for the next one to find."""
     (folder / "longwinded.py").write_text(AGENT, encoding="utf-8")
-    command = [sys.executable, "-m", "understudy", "serve", str(story), "--agent", "longwinded:talkative"]
+    command = [sys.executable, "-m", "understudy", "serve", str(story), "--agent", agent, *options]
     process = subprocess.Popen(
         [*command, "--port", str(port), "--data", str(folder / "data")],
         cwd=folder,

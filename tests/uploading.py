@@ -42,11 +42,15 @@ async def in_chunks(body: bytes, size: int = 4096) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, registry: StoryRegistry | None = None, limits: UploadLimits | None = None
+    folder: Path,
+    registry: StoryRegistry | None = None,
+    limits: UploadLimits | None = None,
+    address: str | None = None,
 ) -> AsyncIterator[UploadService]:
-    """The uploads of a server from its start to its end."""
-    database = ServerDatabase(folder / "server.sqlite")
-    uploads = UploadService(database, StoryRegistry({}) if registry is None else registry, folder, limits)
+    """The uploads of a server from its start to its end; of one of several processes where an address is given."""
+    database = ServerDatabase(address or folder / "server.sqlite")
+    stories = StoryRegistry({}) if registry is None else registry
+    uploads = UploadService(database, stories, folder, limits, owns_folder=address is None)
     try:
         await uploads.open()
         yield uploads

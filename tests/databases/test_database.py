@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -192,3 +193,47 @@ def test_what_is_no_database_is_named(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=says) as raised:
             open_database(location, NOTES, "the notebook", "--notes")
         assert "s3cr3t" not in str(raised.value)
+
+
+def test_many_who_write_at_once_wait_for_few_flushes_of_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = opened(tmp_path / "notes.db")
+    flushes: list[tuple[float, float]] = []
+
+    def flush(_: int) -> None:
+        started = time.monotonic()
+        time.sleep(0.05)
+        flushes.append((started, time.monotonic()))
+
+    def write(text: str) -> tuple[float, float]:
+        with database.transaction():
+            add(database, text)
+            written = time.monotonic()
+        return written, time.monotonic()
+
+    monkeypatch.setattr(os, "fsync", flush)
+    with ThreadPoolExecutor(40) as threads:
+        written = list(threads.map(write, map(str, range(40))))
+    assert len(flushes) < 10 and len(texts(database)) == 40
+    for changed, returned in written:
+        assert any(changed <= started and ended <= returned for started, ended in flushes)
+    count = len(flushes)
+    with database.transaction():
+        texts(database)
+    assert len(flushes) == count
+    database.close()
+
+
+def test_a_disk_that_cannot_be_flushed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flush(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    database = opened(tmp_path / "notes.db")
+    monkeypatch.setattr(os, "fsync", flush)
+    with pytest.raises(Unreachable, match="Input/output error"), database.transaction():
+        add(database, "lost?")
+    monkeypatch.undo()
+    with database.transaction():
+        add(database, "after")
+    database.close()

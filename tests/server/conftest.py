@@ -7,16 +7,19 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Thread
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 import pytest
 
 from brasskey import brass_key
 from understudy.agents.scripted import Scripted
+from understudy.databases import Postgres
 from understudy.dialogue import Agent
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
+from understudy.server.database import APPLICATION_ID
 from understudy.server.guard import GuardMiddleware
 from understudy.server.http_server import ConnectionLimits, ListeningSocket, make_server
 from understudy.server.story_registry import StoryRegistry
@@ -45,16 +48,31 @@ def make_context(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeCont
         agent: Agent | Mapping[str, Agent] | None = None,
         concurrency: int | None = None,
         utterances: UtteranceStore | None = None,
+        database: str | None = None,
     ) -> AppContext:
         folder = tmp_path / f"server-{len(contexts) + 1}"
+        registry = StoryRegistry(stories)
         contexts.append(
-            AppContext.open(StoryRegistry(stories), agent or Scripted(SCRIPT), folder, concurrency, utterances)
+            AppContext.open(
+                registry, agent or Scripted(SCRIPT), folder, concurrency, utterances, database_address=database
+            )
         )
         return contexts[-1]
 
     yield make
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def address(postgres: str) -> Iterator[str]:
+    """An empty database of a real PostgreSQL."""
+    around = Postgres(postgres, APPLICATION_ID, "the test")
+    around.rows("DROP DATABASE IF EXISTS of_a_server WITH (FORCE)")
+    around.rows("CREATE DATABASE of_a_server")
+    yield urlunsplit(urlsplit(postgres)._replace(path="/of_a_server"))
+    around.rows("DROP DATABASE of_a_server WITH (FORCE)")
+    around.close()
 
 
 @pytest.fixture

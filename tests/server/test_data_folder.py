@@ -33,7 +33,7 @@ def test_a_server_that_cannot_open_its_database_lets_go_of_the_folder(tmp_path: 
     database = tmp_path / "server.sqlite"
     database.write_text("This is no database, but it is long enough to look like the header of one." * 20)
     for _ in range(2):
-        with pytest.raises(InputError, match="cannot be opened as a server's database"):
+        with pytest.raises(InputError, match="cannot be opened as the server's database"):
             AppContext.open(StoryRegistry({}), Scripted(["Yes."]), tmp_path)
     database.unlink()
     AppContext.open(StoryRegistry({}), Scripted(["Yes."]), tmp_path).close()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -16,8 +19,8 @@ from understudy.cli.listening import browsable, key_in, listen, open_when_up
 from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
-from understudy.cli.utterances import opened_store, store_option_for
-from understudy.errors import MissingExtra, UnderstudyError
+from understudy.cli.utterances import database_option, opened_store, store_option_for
+from understudy.errors import InputError, MissingExtra, UnderstudyError
 from understudy.readers import EMBEDDED
 from understudy.storyfile import Story
 from understudy.user_folders import data_folder
@@ -25,6 +28,8 @@ from understudy.user_folders import data_folder
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
     from understudy.dialogue import Agent
+    from understudy.server.data_folder import DataFolder
+    from understudy.server.http_server import HttpServer
 
 __all__ = ["serve"]
 
@@ -62,6 +67,11 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 @store_option_for("An utterance database: review it on the page; approved lines are said.")
 @rule_option
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of chats and uploads.")
+@database_option
+@click.option(
+    "--processes", type=click.IntRange(1, 64), default=1, show_default=True,
+    help="Server processes on the address; more than one need --database.",
+)  # fmt: skip
 @click.option(
     "--behind-proxy", is_flag=True,
     help="Trust X-Forwarded-For and -Proto of a proxy on this machine, or at $FORWARDED_ALLOW_IPS.",
@@ -71,7 +81,8 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 def serve(
     stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
     reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agents: tuple[str, ...],
-    store: str | None, rules: tuple[str, ...], data: Path | None, behind_proxy: bool, json_log: bool, annotated: bool,
+    store: str | None, rules: tuple[str, ...], data: Path | None, database: str | None, processes: int,
+    behind_proxy: bool, json_log: bool, annotated: bool,
 ) -> None:  # fmt: skip
     """Serve the characters of one or more stories (default: `demo`) until Ctrl-C.
 
@@ -83,52 +94,103 @@ def serve(
         understudy serve demo --open
         understudy serve demo my-story/ --port 8000
         understudy serve demo --agent encoder --agent tfidf
+        understudy serve demo --database postgresql://me@localhost/team --processes 4
     """
     try:
+        from understudy.databases.address import is_postgres, masked
         from understudy.judging.approved import ApprovedCandidates
         from understudy.server.app import make_app
         from understudy.server.context import AppContext
-        from understudy.server.data_folder import private_files
+        from understudy.server.data_folder import DataFolder, private_files
         from understudy.server.guard import AccessPolicy
+        from understudy.server.guard.access import DatabaseSessions
         from understudy.server.http_server import make_server
+        from understudy.server.processes import serve_processes
         from understudy.server.story_registry import StoryRegistry
         from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
+    if database is not None and not is_postgres(database):
+        raise InputError("is no PostgreSQL address: write postgresql://user@host:port/database", masked(database))
+    if processes > 1 and database is None:
+        raise InputError("several processes need a database that they share: say --database postgresql://...")
     key = os.environ.get(KEY) if key_file is None else key_in(key_file)
     policy = AccessPolicy.for_host(host, key, names, reader_key if reader_key_file is None else key_in(reader_key_file))
     with ExitStack() as stack:
         stack.enter_context(private_files())
-        lines = None if store is None else stack.enter_context(opened_store(store))
-        registries: list[StoryRegistry] = []  # filled once stories are open; a wrong agent is reported before that
-
-        def stories_titled(title: str) -> list[Story]:
-            """Called at each reply: stories come and go while the server runs."""
-            return [story for registry in registries for _, story in registry if story.title == title]
-
-        reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), stories_titled)
         listening = stack.enter_context(listen(host, port))
-        opened, paths = _open_stories(stories or EMBEDDED[:1], annotated)
-        registry = StoryRegistry(opened)
-        registries.append(registry)
-        filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
-        with AppContext.open(registry, filtered, data or data_folder(), utterances=lines, story_paths=paths) as context:
-            set_up_log(json_log)
-            address = f"http://{browsable(host)}:{listening.getsockname()[1]}"
-            for name, story in opened.items():
-                click.echo(f"{clean(story.title)} is on as '{name}'.")
+        address = f"http://{browsable(host)}:{listening.getsockname()[1]}"
+        folder_path = data or data_folder()
+        folder: DataFolder | Path = folder_path
+
+        def server_here() -> HttpServer:
+            """Opens everything that a server process needs; the caller's `stack` closes it."""
+            lines = None if store is None else stack.enter_context(opened_store(store))
+            registries: list[StoryRegistry] = []  # filled once stories are open; a wrong agent is reported before that
+
+            def stories_titled(title: str) -> list[Story]:
+                """Called at each reply: stories come and go while the server runs."""
+                return [story for registry in registries for _, story in registry if story.title == title]
+
+            reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), stories_titled)
+            opened, paths = _open_stories(stories or EMBEDDED[:1], annotated)
+            registry = StoryRegistry(opened)
+            registries.append(registry)
+            filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
+            context = stack.enter_context(
+                AppContext.open(
+                    registry, filtered, folder, utterances=lines, story_paths=paths, database_address=database
+                )
+            )
+            if processes == 1:
+                for name, story in opened.items():
+                    click.echo(f"{clean(story.title)} is on as '{name}'.")
+                announce(list(filtered))
+            sessions = DatabaseSessions(context.database, policy) if context.database.is_shared else policy.sessions
+            app = make_app(context, replace(policy, sessions=sessions))
+            return make_server(app, behind_proxy, give_up=context.chats.give_up)
+
+        def announce(agent_names: Sequence[str] = ()) -> None:
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")
-            if len(filtered) > 1:
-                click.echo(f"Characters are spoken for by {', '.join(filtered)}: choose on the page.")
-            if lines is not None:
+            if len(agent_names) > 1:
+                click.echo(f"Characters are spoken for by {', '.join(agent_names)}: choose on the page.")
+            if store is not None:
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
-            server = make_server(make_app(context, policy), behind_proxy, give_up=context.chats.give_up)
+
+        set_up_log(json_log)
+        if processes > 1:
+            assert database is not None
+            folder = shared_folder = DataFolder(folder_path)
+            stack.callback(shared_folder.close)
+            _clean_up(database, shared_folder)
+
+            def on_ready() -> None:
+                announce()
+                if open_page:
+                    webbrowser.open(f"{address}/")
+
+            serve_processes(server_here, [listening], processes, on_ready)
+        else:
+            server = server_here()
             if open_page:
                 Thread(target=open_when_up, args=(server, f"{address}/"), daemon=True).start()
             with suppress(KeyboardInterrupt):  # before the server has begun to listen for it
                 server.run(sockets=[listening])
     click.echo("Stopped.")
+
+
+def _clean_up(database: str, folder: DataFolder) -> None:
+    """Before any process serves: bring the database up to date, and remove what a killed server left."""
+    from understudy.server.database import ServerDatabase
+    from understudy.server.story_registry import StoryRegistry
+    from understudy.server.uploads.service import UploadService
+
+    opened = ServerDatabase(database)
+    try:
+        asyncio.run(UploadService(opened, StoryRegistry({}), folder.path).clean_up())
+    finally:
+        opened.close()
 
 
 def _load_agents(

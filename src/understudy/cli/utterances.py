@@ -44,8 +44,8 @@ def _warn_of_password(ctx: click.Context, option: click.Parameter, store: str | 
     is_explicit = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
     if store is not None and is_explicit and has_password(store):
         click.echo(
-            f"Warning: the password in --store can be read by others on this machine: give the address in {STORE}, or "
-            "the password in PGPASSWORD.",
+            f"Warning: the password in {option.opts[0]} can be read by others on this machine: give the address in "
+            f"{option.envvar}, or the password in PGPASSWORD.",
             err=True,
         )
     return store
@@ -64,6 +64,14 @@ def store_option_for(what: str, required: bool = False) -> Callable[[Command], C
     )
 
 
+database_option = click.option(
+    "--database",
+    metavar="ADDRESS",
+    envvar="UNDERSTUDY_DATABASE",
+    show_envvar=True,
+    help="A postgresql:// address that chats and uploads are kept at, instead of a file.",
+    callback=_warn_of_password,
+)
 store_option = store_option_for("The database: a file, or a postgresql:// address.", required=True)
 numbers_argument = click.argument("numbers", type=int, nargs=-1, required=True, metavar="NUMBER...")
 by_option = click.option("--by", metavar="NAME", help="Who decides (default: your user name).")

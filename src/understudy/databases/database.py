@@ -39,6 +39,12 @@ class Database(Protocol):
     def erase_deleted(self) -> None:
         """Overwrite what deleted rows have left on the disk."""
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        """What the thread reads meanwhile is of one state of the database. Waits for no transaction."""
+
+    def reserve_ids(self, table: str, count: int) -> list[int]:
+        """Ids for rows that are inserted later, in a transaction."""
+
     def close(self) -> None: ...
 
 

@@ -48,21 +48,26 @@ class AppContext:
         cls,
         stories: StoryRegistry,
         agents: Agent | Mapping[str, Agent],
-        data: Path,
+        data: Path | DataFolder,
         concurrency: int | None = None,
         utterances: UtteranceStore | None = None,
         story_paths: Mapping[str, Path] | None = None,
+        database_address: str | None = None,
     ) -> AppContext:
-        """`agents` is one agent, or several by name with the default first; `data` is the folder of everything stored;
-        `concurrency` fixes the number of replies made at a time."""
-        folder = DataFolder(data)
+        """`agents` is one agent, or several by name with the default first; `concurrency` fixes the number of replies
+        made at a time.
+
+        `data` is the folder of everything stored, or one that was opened already and is shared with other processes.
+        With a `database_address` of a PostgreSQL, chats and the records of uploads are stored there.
+        """
+        folder = data if isinstance(data, DataFolder) else DataFolder(data)
         try:
-            database = ServerDatabase(data / DATABASE)
+            database = ServerDatabase(database_address or folder.path / DATABASE)
         except BaseException:
             folder.close()
             raise
         executor = AgentExecutor(agents, concurrency)
-        memory = ChatMemory(database, stories, PeopleMemory(data / MEMORY_FILE))
+        memory = ChatMemory(database, stories, PeopleMemory(folder.path / MEMORY_FILE))
         return cls(
             stories=stories,
             executor=executor,
@@ -71,7 +76,7 @@ class AppContext:
             chats=ChatService(database, stories, executor, memory),
             memory=memory,
             folder=folder,
-            uploads=UploadService(database, stories, data),
+            uploads=UploadService(database, stories, folder.path, owns_folder=folder is not data),
             utterances=utterances,
             story_paths=story_paths or {},
         )

@@ -26,7 +26,7 @@ class DataFolder:
     """Created if missing, and locked until closed."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self._closed = path, False
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
@@ -53,7 +53,10 @@ class DataFolder:
         self._make_private()
 
     def close(self) -> None:
-        os.close(self._lock)
+        """The folder stays locked as long as a child process has it open."""
+        if not self._closed:
+            self._closed = True
+            os.close(self._lock)
 
     def _make_private(self) -> None:
         paths = [self.path, *(path for pattern in SERVER_FILES for path in self.path.glob(pattern))]

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from understudy.errors import UnknownStory
 from understudy.server.context import AppContext, context_of
 from understudy.server.problems import Refused
 
@@ -78,7 +79,13 @@ class Operation:
         async def endpoint(request: Request) -> Response:
             query = None if self.query is None else _decode_query(request, self.query)
             body = None if decoder is None else await _decode_body(request, decoder)
-            result = await self.handler(Call(request, query, body))
+            call = Call(request, query, body)
+            try:
+                result = await self.handler(call)
+            except UnknownStory:
+                if not await call.context.uploads.has_more_stories():
+                    raise
+                result = await self.handler(call)
             if isinstance(result, Response):
                 return result
             return Response(ENCODER.encode(result), self.status, media_type=self.media)

@@ -8,15 +8,22 @@ hours may go to somebody else. All of this is decided within one transaction of 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from understudy.studies.attention import check_positions
 from understudy.studies.store import Person, StoredStudy, StudyStore, now
 
-__all__ = ["Assignment", "Completion", "assign_next", "open_assignment", "progress_of"]
+__all__ = [
+    "AssignedItems",
+    "Assignment",
+    "Completion",
+    "assign_next",
+    "assigned_to",
+    "open_assignment",
+    "progress_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +43,14 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    id: int
-    name: str
-    people: int
-    given: int
-    complete: bool
-    follows: tuple[str, ...]
+class AssignedItems:
+    """What a person has been given."""
+
+    open: Assignment | None
+    last: int | None
+    """The assignment they answered last."""
+    answered: Mapping[int, bool]
+    """The items they answered, and whether each is an attention check."""
 
 
 def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
@@ -53,12 +61,27 @@ def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
     return Assignment(*rows[0]) if rows else None
 
 
-def assign_next(store: StudyStore, stored: StoredStudy, person: Person) -> Assignment | None:
+def assigned_to(store: StudyStore, person: Person) -> AssignedItems:
+    rows = store.database.rows(
+        """SELECT assignments.id, item, is_check, answered, CASE WHEN answered IS NULL THEN answer END
+           FROM assignments JOIN items ON items.id = item WHERE person = ? ORDER BY answered, assignments.id""",
+        (person.id,),
+    )
+    answered = [(number, item, bool(is_check)) for number, item, is_check, time, _ in rows if time is not None]
+    waiting = [Assignment(number, item, draft) for number, item, _, time, draft in rows if time is None]
+    return AssignedItems(
+        waiting[0] if waiting else None,
+        answered[-1][0] if answered else None,
+        {item: is_check for _, item, is_check in answered},
+    )
+
+
+def assign_next(store: StudyStore, stored: StoredStudy, person: Person, assigned: AssignedItems) -> Assignment | None:
     """The item that a person has open, or a new one; None where there is nothing (more) for them."""
-    if (current := open_assignment(store, person)) is not None:
-        store.database.rows("UPDATE assignments SET given = ? WHERE id = ?", (now(), current.id))
-        return current
-    item = _next_item(store, stored, person)
+    if assigned.open is not None:
+        store.database.rows("UPDATE assignments SET given = ? WHERE id = ?", (now(), assigned.open.id))
+        return assigned.open
+    item = _next_item(store, stored, person, assigned)
     if item is None:
         return None
     ((number,),) = store.database.rows(
@@ -69,67 +92,52 @@ def assign_next(store: StudyStore, stored: StoredStudy, person: Person) -> Assig
     return Assignment(number, item, None)
 
 
-def progress_of(store: StudyStore, stored: StoredStudy, person: Person) -> Completion:
-    answered = _answered(store, person)
-    ((ordinary, checks),) = store.database.rows(
-        "SELECT sum(1 - is_check), sum(is_check) FROM items WHERE study = ?", (stored.id,)
-    )
-    of = min(stored.study.items_per_person, int(ordinary)) + min(stored.study.checks, int(checks))
-    return Completion(len(answered), max(of, len(answered)))
+def progress_of(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) -> Completion:
+    items = store.listed(stored.id)
+    checks = sum(item.is_check for item in items)
+    of = min(stored.study.items_per_person, len(items) - checks) + min(stored.study.checks, checks)
+    return Completion(len(assigned.answered), max(of, len(assigned.answered)))
 
 
-def _next_item(store: StudyStore, stored: StoredStudy, person: Person) -> int | None:
-    study = stored.study
-    answered = _answered(store, person)
-    ordinary = sum(not is_check for is_check in answered.values())
-    candidates = _candidates(store, stored)
-    checks = store.database.rows("SELECT id FROM items WHERE study = ? AND is_check = 1 ORDER BY id", (stored.id,))
-    positions = check_positions(study, len(candidates), person.code)
+def _next_item(store: StudyStore, stored: StoredStudy, person: Person, assigned: AssignedItems) -> int | None:
+    study, items = stored.study, store.listed(stored.id)
+    checks = [item for item in items if item.is_check]
+    ordinary = sum(not is_check for is_check in assigned.answered.values())
+    positions = check_positions(study, len(items) - len(checks), person.code)
     due = sum(position <= ordinary for position in positions)
-    checks_answered = len(answered) - ordinary
-    if checks_answered < min(due, len(checks)):
-        return next(int(check) for (check,) in checks if int(check) not in answered)
+    if len(assigned.answered) - ordinary < min(due, len(checks)):
+        return next(check.id for check in checks if check.id not in assigned.answered)
     if ordinary >= study.items_per_person:
         return None
-    names = {candidate.id: candidate.name for candidate in candidates}
-    own = {names[item] for item in answered if item in names}
-    complete = {candidate.name for candidate in candidates if candidate.complete}
-    left = [
-        candidate
-        for candidate in candidates
-        if candidate.id not in answered
-        and candidate.given < candidate.people
-        and own.isdisjoint(candidate.follows)
-        and complete.issuperset(candidate.follows)
-    ]
-    return min(left, key=lambda each: (each.given, _draw(study.seed, person.code, each.name))).id if left else None
+    names = {item.id: item.name for item in items}
+    least = _least_given(store, stored, assigned.answered)
+    return min(least, key=lambda item: _draw(study.seed, person.code, names[item]), default=None)
 
 
-def _answered(store: StudyStore, person: Person) -> dict[int, bool]:
-    """The items a person has answered, and whether each is an attention check."""
-    rows = store.database.rows(
-        """SELECT item, is_check FROM assignments JOIN items ON items.id = item
-           WHERE person = ? AND answered IS NOT NULL""",
-        (person.id,),
-    )
-    return {int(item): bool(is_check) for item, is_check in rows}
-
-
-def _candidates(store: StudyStore, stored: StoredStudy) -> list[_Candidate]:
-    """The study's own items, with how many people each is with or was answered by."""
+def _least_given(store: StudyStore, stored: StoredStudy, answered: Container[int]) -> list[int]:
+    """Of the items that somebody who answered some may be given, those that fewest people have."""
     oldest = datetime.now(UTC) - timedelta(hours=stored.study.hours)
     since = oldest.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    rows: Iterable[tuple[int, str, int, str, int, int]] = store.database.rows(
-        """SELECT items.id, name, people, follows,
-                  coalesce(sum(CASE WHEN answered IS NOT NULL OR given >= ? THEN 1 ELSE 0 END), 0), count(answered)
+    rows: list[tuple[int, int, int, int]] = store.database.rows(
+        """SELECT items.id, people, count(CASE WHEN answered IS NOT NULL OR given >= ? THEN 1 END), count(answered)
            FROM items LEFT JOIN assignments ON item = items.id
-           WHERE items.study = ? AND is_check = 0 GROUP BY items.id, name, people, follows""",
+           WHERE items.study = ? AND is_check = 0 GROUP BY items.id, people ORDER BY items.id""",
         (since, stored.id),
     )
-    return [
-        _Candidate(int(number), name, int(people), int(given), int(done) >= int(people), tuple(json.loads(follows)))
-        for number, name, people, follows, given, done in rows
+    items = store.listed(stored.id)
+    after = {item.id: item.follows for item in items if item.follows}
+    names = {item.id: item.name for item in items} if after else {}
+    own = {name for item, name in names.items() if item in answered}
+    complete = {names[item] for item, people, _, done in rows if done >= people} if after else set()
+    left = [
+        (given, item)
+        for item, people, given, _ in rows
+        if given < people
+        and item not in answered
+        and (item not in after or (own.isdisjoint(after[item]) and complete.issuperset(after[item])))
     ]
+    fewest = min((given for given, _ in left), default=0)
+    return [item for given, item in left if given == fewest]
 
 
 def _draw(seed: int, code: str, name: str) -> bytes:

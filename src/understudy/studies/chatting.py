@@ -19,7 +19,7 @@ from understudy.studies.chat_rules import message_problems, shortened
 from understudy.studies.item import Block, Item, Option, Problem, Said
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
-from understudy.studies.store import ENDED, INVITED, Person, StudyStore, now
+from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
 
 __all__ = [
     "ChatMessage",
@@ -33,6 +33,7 @@ __all__ = [
     "with_transcripts",
 ]
 
+KIND = "chat"
 PROFILE = "profile"
 WAITING, TALKING, OVER = "waiting", "talking", "over"
 GONE_S = 300
@@ -87,8 +88,7 @@ class ChatView:
 def chat_view(store: StudyStore, token: str) -> ChatView:
     """Sit down if need be, say that one is there, and look."""
     with store.transaction():
-        person = store.person(token)
-        stored = store.study_of(person)
+        person, stored = _talker(store, token)
         if stored.closed or person.state in (ENDED, INVITED):
             return ChatView(OVER, reason="this study is over")
         seat = sit_down(store, stored, person)
@@ -110,8 +110,7 @@ def look(store: StudyStore, view: ChatView) -> ChatView:
 def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[Problem]:
     """Say something in one's turn; what breaks the rules is not said. The same `key` again is the same message."""
     with store.transaction():
-        person = store.person(token)
-        stored = store.study_of(person)
+        person, stored = _talker(store, token)
         seat = sit_down(store, stored, person)
         if seat is None or stored.closed or person.state == ENDED:
             raise InputError("this chat is over: reload the page")
@@ -216,6 +215,13 @@ def asked_after(item: Item, view: ChatView) -> Item:
         for question in item.questions
     )
     return replace(item, blocks=(Block("Your chat", said),), questions=questions)
+
+
+def _talker(store: StudyStore, token: str) -> tuple[Person, StoredStudy]:
+    person, stored = store.participant(token)
+    if stored.study.kind != KIND:
+        raise InputError("nobody talks in this study: reload the page")
+    return person, stored
 
 
 def _view(store: StudyStore, seat: Seat) -> ChatView:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.studies.assignment import Assignment, Completion, assign_next, progress_of
+from understudy.studies.assignment import Assignment, Completion, assign_next, assigned_to, progress_of
 from understudy.studies.chatting import asked_after, finished_chat
 from understudy.studies.checking import answer_problems, shaped
 from understudy.studies.item import Item, Problem
-from understudy.studies.kind import Kind
 from understudy.studies.kinds import kind_of
 from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
 
@@ -78,28 +77,27 @@ class View:
 def view(store: StudyStore, token: str) -> View:
     """Where a person stands; gives them an item if they have none."""
     with store.transaction():
-        person = store.person(token)
-        return _view(store, person)
+        person, stored = store.participant(token)
+        return _view(store, stored, person)
 
 
 def give_consent(store: StudyStore, token: str, asked: Mapping[str, str]) -> View:
     with store.transaction():
-        person = store.person(token)
-        study = store.study_of(person).study
-        answers = {question: str(asked.get(question, "")).strip() for question in study.ask}
+        person, stored = store.participant(token)
+        answers = {question: str(asked.get(question, "")).strip() for question in stored.study.ask}
         for question, text in answers.items():
             if not text or len(text) > LONGEST_ASKED:
                 raise AnswerRefused([Problem(question, f"write an answer of at most {LONGEST_ASKED} letters")])
         store.activate(person, answers)
-        return _view(store, store.person(token))
+        return _view(store, stored, store.person(token))
 
 
 def check_answer(store: StudyStore, token: str, assignment: int, answer: Any) -> list[Problem]:
     """What is wrong with an answer that is still being written."""
-    person = store.person(token)
-    item, kind = _item_of(store, person, assignment)
+    person, stored = store.participant(token)
+    item = _prepared(store, stored, _held(store, person, assignment)[0])
     values, problems = shaped(item, answer)
-    return problems + answer_problems(item, values, kind, is_final=False)
+    return problems + answer_problems(item, values, kind_of(stored.study.kind), is_final=False)
 
 
 def give_answer(
@@ -107,18 +105,15 @@ def give_answer(
 ) -> View:
     """Store an answer. The same answer sent again, because the response was lost, counts once."""
     with store.transaction():
-        person = store.person(token)
-        stored = store.study_of(person)
+        person, stored = store.participant(token)
         if person.state == ENDED or stored.closed:
             raise InputError("this study is over: no more answers are taken")
-        item, kind = _item_of(store, person, assignment)
+        number, answered, before = _held(store, person, assignment)
+        item = _prepared(store, stored, number)
         values, problems = shaped(item, answer)
-        if problems := problems + answer_problems(item, values, kind):
+        if problems := problems + answer_problems(item, values, kind_of(stored.study.kind)):
             raise AnswerRefused(problems)
         document = json.dumps(values, ensure_ascii=False, sort_keys=True)
-        ((answered, before),) = store.database.rows(
-            "SELECT answered, answer FROM assignments WHERE id = ?", (assignment,)
-        )
         if answered is None:
             store.database.rows(
                 "UPDATE assignments SET answered = ?, answer = ?, comment = ?, seconds = ? WHERE id = ?",
@@ -126,21 +121,20 @@ def give_answer(
             )
         elif before != document:
             raise InputError("this item was answered already: take the answer back first to change it")
-        return _view(store, person)
+        return _view(store, stored, person)
 
 
 def take_back(store: StudyStore, token: str) -> View:
     """Open a person's last answer again, filled in as it was."""
     with store.transaction():
-        person = store.person(token)
-        stored = store.study_of(person)
-        last = _last_answered(store, person)
+        person, stored = store.participant(token)
+        last = assigned_to(store, person).last
         if last is None or person.state == ENDED or stored.closed:
             raise InputError("there is no answer to take back")
         # What was open meanwhile goes back to the others: a person has one item at a time.
         store.database.rows("DELETE FROM assignments WHERE person = ? AND answered IS NULL", (person.id,))
         store.database.rows("UPDATE assignments SET answered = NULL, given = ? WHERE id = ?", (now(), last))
-        return _view(store, person)
+        return _view(store, stored, person)
 
 
 def withdraw(store: StudyStore, token: str) -> None:
@@ -148,10 +142,10 @@ def withdraw(store: StudyStore, token: str) -> None:
     store.delete_person(store.person(token))
 
 
-def _view(store: StudyStore, person: Person) -> View:
-    stored = store.study_of(person)
-    progress = progress_of(store, stored, person)
-    can_undo = _last_answered(store, person) is not None
+def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
+    assigned = assigned_to(store, person)
+    progress = progress_of(store, stored, assigned)
+    can_undo = assigned.last is not None
     if stored.closed or person.state == ENDED:
         return View(stored, CLOSED, progress)
     if person.state == INVITED:
@@ -159,7 +153,7 @@ def _view(store: StudyStore, person: Person) -> View:
     store.database.rows("UPDATE people SET seen = ? WHERE id = ?", (now(), person.id))
     if kind_of(stored.study.kind).is_live:
         return _view_of_chat(store, stored, person, progress)
-    assignment = assign_next(store, stored, person)
+    assignment = assign_next(store, stored, person, assigned)
     if assignment is None:
         return View(stored, DONE, progress, can_undo)
     item = _shown_to(store, stored, person, assignment)
@@ -203,18 +197,12 @@ def _prepared(store: StudyStore, stored: StoredStudy, number: int) -> Item:
     )
 
 
-def _item_of(store: StudyStore, person: Person, assignment: int) -> tuple[Item, Kind]:
-    rows = store.database.rows("SELECT item FROM assignments WHERE id = ? AND person = ?", (assignment, person.id))
+def _held(store: StudyStore, person: Person, assignment: int) -> tuple[int, str | None, str | None]:
+    """The item of an assignment, when it was answered, and the answer; it must be the person's."""
+    rows = store.database.rows(
+        "SELECT item, answered, answer FROM assignments WHERE id = ? AND person = ?", (assignment, person.id)
+    )
     if not rows:
         raise InputError("this item is not yours any more: reload the page for the next one")
-    stored = store.study_of(person)
-    return _prepared(store, stored, int(rows[0][0])), kind_of(stored.study.kind)
-
-
-def _last_answered(store: StudyStore, person: Person) -> int | None:
-    rows = store.database.rows(
-        """SELECT id FROM assignments WHERE person = ? AND answered IS NOT NULL
-           ORDER BY answered DESC, id DESC LIMIT 1""",
-        (person.id,),
-    )
-    return int(rows[0][0]) if rows else None
+    item, answered, answer = rows[0]
+    return item, answered, answer

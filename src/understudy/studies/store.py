@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,25 @@ from understudy.studies.study import Study, study_from_document
 from understudy.studies.tables import APPLICATION_ID, PURPOSE, migrations
 from understudy.studies.tokens import hash_token, new_token
 
-__all__ = ["ACTIVE", "ENDED", "Event", "Person", "StoredStudy", "StudyStore", "UnknownToken", "now", "open_study_store"]
+__all__ = [
+    "ACTIVE",
+    "ENDED",
+    "INVITED",
+    "Event",
+    "ListedItem",
+    "Person",
+    "StoredStudy",
+    "StudyStore",
+    "UnknownToken",
+    "now",
+    "open_study_store",
+]
 
 INVITED, ACTIVE, ENDED = "invited", "active", "ended"
 MOST_LINKS = 10_000
+UNKNOWN = "this link is not known here: check that it is whole, or ask who sent it for a new one"
+CACHED_ITEMS = 512
+CACHED_STUDIES = 64
 
 
 class UnknownToken(UnderstudyError):
@@ -50,6 +66,16 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedItem:
+    """What decides whether an item can be given to somebody, without what it shows."""
+
+    id: int
+    name: str
+    is_check: bool
+    follows: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     happened: str
     what: str
@@ -66,10 +92,12 @@ def open_study_store(location: str | Path) -> StudyStore:
 
 
 class StudyStore:
-    """Closed by its opener."""
+    """Closed by its opener. Items never change, so they are parsed once and then cached."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.item = lru_cache(CACHED_ITEMS)(self._load_item)
+        self.listed = lru_cache(CACHED_STUDIES)(self._list_items)
         try:
             migrate(database, migrations(database))
         except BaseException:
@@ -146,10 +174,6 @@ class StudyStore:
             raise InputError(f"there is no study '{name}' in this database ({names}): open one with `study serve`")
         return stored
 
-    def study_of(self, person: Person) -> StoredStudy:
-        rows = self.database.rows("SELECT id, name, document, closed FROM studies WHERE id = ?", (person.study,))
-        return _study(rows[0])
-
     def _find_study(self, name: str) -> StoredStudy | None:
         rows = self.database.rows("SELECT id, name, document, closed FROM studies WHERE name = ?", (name,))
         return _study(rows[0]) if rows else None
@@ -191,8 +215,19 @@ class StudyStore:
             "SELECT id, study, code, state, seen FROM people WHERE token = ?", (hash_token(token),)
         )
         if not rows:
-            raise UnknownToken("this link is not known here: check that it is whole, or ask who sent it for a new one")
+            raise UnknownToken(UNKNOWN)
         return Person(*rows[0])
+
+    def participant(self, token: str) -> tuple[Person, StoredStudy]:
+        """The person of a token and their study."""
+        rows = self.database.rows(
+            """SELECT people.id, study, code, state, seen, studies.id, name, document, closed
+               FROM people JOIN studies ON studies.id = study WHERE token = ?""",
+            (hash_token(token),),
+        )
+        if not rows:
+            raise UnknownToken(UNKNOWN)
+        return Person(*rows[0][:5]), _study(rows[0][5:])
 
     def people(self, study: int) -> list[Person]:
         rows = self.database.rows(
@@ -231,23 +266,33 @@ class StudyStore:
         rows = self.database.rows("SELECT id, document FROM items WHERE study = ? ORDER BY id", (study,))
         return {number: item_from_document(json.loads(document)) for number, document in rows}
 
-    def item(self, number: int) -> Item:
+    def _load_item(self, number: int) -> Item:
         ((document,),) = self.database.rows("SELECT document FROM items WHERE id = ?", (number,))
         return item_from_document(json.loads(document))
 
+    def _list_items(self, study: int) -> tuple[ListedItem, ...]:
+        rows = self.database.rows("SELECT id, name, is_check, follows FROM items WHERE study = ? ORDER BY id", (study,))
+        return tuple(
+            ListedItem(number, name, bool(is_check), tuple(json.loads(follows)))
+            for number, name, is_check, follows in rows
+        )
+
     def given(self, study: int, names: Sequence[str] | None = None) -> list[GivenAnswer]:
         """The answers that stand, in the order they came; of some items only, where `names` are given."""
-        items = self.items(study)
+        if names is None:
+            items = self.items(study)
+        else:
+            items = {listed.id: self.item(listed.id) for listed in self.listed(study) if listed.name in names}
+        of_items = "" if names is None else f"AND item IN ({', '.join('?' * len(items))})"
         rows = self.database.rows(
-            """SELECT item, code, answer, comment, seconds, answered FROM assignments
-               JOIN people ON people.id = assignments.person
-               WHERE assignments.study = ? AND answered IS NOT NULL ORDER BY answered, assignments.id""",
-            (study,),
+            f"""SELECT item, code, answer, comment, seconds, answered FROM assignments
+                JOIN people ON people.id = assignments.person
+                WHERE assignments.study = ? AND answered IS NOT NULL {of_items} ORDER BY answered, assignments.id""",
+            (study, *(items if names is not None else ())),
         )
         return [
             GivenAnswer(items[item], code, json.loads(answer), comment, float(seconds), answered)
             for item, code, answer, comment, seconds, answered in rows
-            if names is None or items[item].name in names
         ]
 
     def asked_of(self, study: int) -> dict[str, dict[str, str]]:
@@ -275,4 +320,9 @@ def _people_of(item: Item, study: Study) -> int:
 
 def _study(row: Sequence[Any]) -> StoredStudy:
     number, name, document, closed = row
-    return StoredStudy(number, name, study_from_document(json.loads(document)), closed)
+    return StoredStudy(number, name, _parsed(document), closed)
+
+
+@lru_cache(CACHED_STUDIES)
+def _parsed(document: str) -> Study:
+    return study_from_document(json.loads(document))

@@ -210,7 +210,7 @@ def test_the_database_says_cut_until_the_reply_is_whole(chatting: Make) -> None:
         while next(events)[0] != "token":
             pass
         until(lambda: len(chat.messages()) == 2)
-        with sqlite3.connect(chat.context.database.path) as db:
+        with sqlite3.connect(chat.context.database.location) as db:
             assert db.execute("SELECT text, state FROM messages WHERE answers").fetchall() == [(PIECES[0], "cut")]
         db.close()
         chat.writer.release(len(PIECES))

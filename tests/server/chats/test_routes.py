@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from server.chats.conftest import events_of
 from server.conftest import Ask
+from understudy.databases import Database
 from understudy.server.context import AppContext
 from understudy.server.database import ServerDatabase
 
@@ -106,12 +106,12 @@ def test_a_message_that_is_deleted_meanwhile_takes_nothing_from_the_export(
     ask: Ask, chat: str, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _ = exported(ask, chat, "sillytavern")
-    run = ServerDatabase.run
+    run, read = ServerDatabase.run, ServerDatabase.read
 
-    async def overtaken(database: ServerDatabase, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        result = await run(database, work)
-        await run(database, lambda db: db.execute("DELETE FROM messages WHERE id = (SELECT min(id) + 1 FROM messages)"))
+    async def overtaken(database: ServerDatabase, work: Callable[[Database], Any]) -> Any:
+        result = await read(database, work)
+        await run(database, lambda db: db.rows("DELETE FROM messages WHERE id = (SELECT min(id) + 1 FROM messages)"))
         return result
 
-    monkeypatch.setattr(ServerDatabase, "run", overtaken)
+    monkeypatch.setattr(ServerDatabase, "read", overtaken)
     assert exported(ask, chat, "sillytavern")[0] == whole

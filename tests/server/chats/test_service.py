@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 from threading import Event
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from server.chats.conftest import Remembering, events_of
 from server.conftest import Ask, MakeContext, serving, visiting
 from understudy.agents.scripted import Scripted
+from understudy.databases import Database
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.server.app import make_app
@@ -378,9 +378,9 @@ def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, context: AppCon
     said(talk, chat, "Where is the key?")
     before = texts(talk, chat)
 
-    def fill(db: sqlite3.Connection) -> None:
-        (pages,) = db.execute("PRAGMA page_count").fetchone()
-        db.execute(f"PRAGMA max_page_count = {pages}")
+    def fill(db: Database) -> None:
+        ((pages,),) = db.rows("PRAGMA page_count")
+        db.rows(f"PRAGMA max_page_count = {pages}")
 
     asyncio.run(context.database.run(fill))
     refused = None
@@ -400,7 +400,7 @@ def test_a_full_disk_gives_an_error_and_loses_nothing(talk: Ask, context: AppCon
     assert after[: len(before)] == before
     assert talk("POST", f"/api/chats/{chat}/messages", json={"text": "word " * 700}).status_code == 507
     assert texts(talk, chat) == after
-    asyncio.run(context.database.run(lambda db: db.execute("PRAGMA max_page_count = 1000000")))
+    asyncio.run(context.database.run(lambda db: db.rows("PRAGMA max_page_count = 1000000")))
     said(talk, chat, "Is there room again?")
     assert texts(talk, chat)[: len(after)] == after
     assert len(texts(talk, chat)) == len(after) + 2

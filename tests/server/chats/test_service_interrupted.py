@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from threading import Event
@@ -16,6 +15,7 @@ from brasskey import ACT_1, ACT_2, brass_key
 from server.chats.conftest import Remembering, events_of
 from server.chats.test_service import BEGUN, begin, reaching, said, texts
 from server.conftest import MakeContext, visiting
+from understudy.databases import Database
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.readers import read
 from understudy.server.app import make_app
@@ -158,7 +158,7 @@ def test_a_reply_that_is_stopped_while_it_is_put_into_the_database_does_not_appe
     append = store.append
 
     def slowly(
-        db: sqlite3.Connection, number: str, parent: int | None, message: store.Message, reserved: int | None = None
+        db: Database, number: str, parent: int | None, message: store.Message, reserved: int | None = None
     ) -> store.Message:
         if not message.is_reply or not armed:
             return append(db, number, parent, message, reserved)
@@ -302,7 +302,7 @@ def test_a_branch_of_messages_that_do_not_tell_who_was_there_has_who_answered_an
     chat = begin(ask, at="2.1", speaker="Tobias Rook")
     reply = said(ask, chat, "I took the key.")[-2][1]["id"]
     ask("PATCH", f"/api/chats/{chat}", json={"at": "2.2", "characters": ["Mara Quill", "Tobias Rook"], "speaker": None})
-    asyncio.run(context.database.run(lambda db: db.execute("UPDATE messages SET present = NULL")))
+    asyncio.run(context.database.run(lambda db: db.rows("UPDATE messages SET present = NULL")))
     branch = ask("POST", f"/api/chats/{chat}/messages/{reply}/branch").json()
     assert (branch["at"], branch["speaker"]) == ("2.1", "Tobias Rook")
     assert [character["name"] for character in branch["characters"]] == ["Ines Vale", "Mara Quill"]

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from understudy.databases import Database, Sqlite, migrate, open_database
 from understudy.server.chats import store
-from understudy.server.chats.store import (
-    AGENTS_AND_PERSONAS,
-    CHAT_TABLES,
-    MESSAGE_COLUMNS_ADDED,
-    REMEMBERED_NAME,
-    Message,
-)
+from understudy.server.chats.store import Message
+from understudy.server.database import APPLICATION_ID
 from understudy.server.problems import Refused
+from understudy.server.tables import migrations
 
 Done = TypeVar("Done")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
 
 
-def opened() -> sqlite3.Connection:
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    db.execute("PRAGMA foreign_keys = ON")
-    scripts = (CHAT_TABLES, MESSAGE_COLUMNS_ADDED, AGENTS_AND_PERSONAS, REMEMBERED_NAME)
-    for statement in ";".join(scripts).split(";"):
-        db.execute(statement)
+def opened(location: str | Path) -> Database:
+    db = open_database(location, APPLICATION_ID, "the server's database")
+    migrate(db, migrations(db))
     return db
 
 
@@ -38,19 +32,18 @@ def said(text: str, is_reply: bool = False) -> Message:
     return Message(is_reply, "Ines Vale" if is_reply else None, "Ines Vale" if is_reply else "You", text, "2.1")
 
 
-def within(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Done]) -> Done:
+def within(db: Database, work: Callable[[Database], Done]) -> Done:
     """As the database does it: in a transaction of its own."""
-    with db:
-        db.execute("BEGIN IMMEDIATE")
+    with db.transaction():
         return work(db)
 
 
 class ChatIsATree(RuleBasedStateMachine):
     """The same done to the tables and to a dictionary: message -> (parent, text)."""
 
-    def __init__(self) -> None:
+    def __init__(self, db: Database) -> None:
         super().__init__()
-        self.db = opened()
+        self.db = db
         self.chat = within(self.db, lambda db: store.create(db, "brass-key", ["Ines Vale"], None, "2.1")).id
         self.other_chat = within(self.db, lambda db: store.create(db, "brass-key", ["Mara Quill"], None, "1.2")).id
         self.tree: dict[int, tuple[int | None, str]] = {}
@@ -126,7 +119,7 @@ class ChatIsATree(RuleBasedStateMachine):
 
     @invariant()
     def the_messages_are_those_of_the_dictionary(self) -> None:
-        rows = self.db.execute("SELECT id, parent, text FROM messages WHERE chat = ?", (self.chat,))
+        rows = self.db.rows("SELECT id, parent, text FROM messages WHERE chat = ?", (self.chat,))
         assert {number: (parent, text) for number, parent, text in rows} == self.tree
 
     @invariant()
@@ -151,20 +144,24 @@ class ChatIsATree(RuleBasedStateMachine):
         assert version >= self.version
         self.version = version
 
-    def teardown(self) -> None:
-        self.db.close()
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    sqlite = request.param == "sqlite"
+    database = opened(tmp_path / "server.sqlite" if sqlite else request.getfixturevalue("postgres"))
+    yield database
+    database.close()
 
 
-ChatIsATree.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
-TestChatIsATree = ChatIsATree.TestCase
+def test_whatever_is_done_a_chat_stays_a_tree(db: Database) -> None:
+    examples = 60 if isinstance(db, Sqlite) else 12
+    run_state_machine_as_test(
+        lambda: ChatIsATree(db),  # type: ignore[arg-type]
+        settings=settings(max_examples=examples, stateful_step_count=25, deadline=None),
+    )
 
 
-@pytest.fixture
-def db() -> sqlite3.Connection:
-    return opened()
-
-
-def test_a_message_of_another_chat_cannot_be_answered(db: sqlite3.Connection) -> None:
+def test_a_message_of_another_chat_cannot_be_answered(db: Database) -> None:
     chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
     another = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
     first = store.append(db, chat.id, None, said("Hello."))
@@ -172,26 +169,23 @@ def test_a_message_of_another_chat_cannot_be_answered(db: sqlite3.Connection) ->
         store.append(db, another.id, first.id, said("Hello?"))
 
 
-def test_a_chat_of_thousands_of_messages_can_be_taken_away_at_once(db: sqlite3.Connection) -> None:
+def test_a_chat_of_thousands_of_messages_can_be_taken_away_at_once(db: Database) -> None:
     chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
     parent = first = store.append(db, chat.id, None, said("Hello.")).id
-    for number in range(2500):
-        row = (chat.id, parent, str(number))
-        parent = int(
-            db.execute(
-                "INSERT INTO messages (chat, parent, answers, shown, text, moment, why, state, created)"
-                " VALUES (?, ?, 0, 'You', ?, '1.1', '{}', 'whole', '')",
-                row,
-            ).lastrowid
-            or 0
-        )
+    with db.transaction():
+        for number in range(2500):
+            ((parent,),) = db.rows(
+                """INSERT INTO messages (chat, parent, answers, shown, text, moment, why, state, created)
+                   VALUES (?, ?, 0, 'You', ?, '1.1', '{}', 'whole', '') RETURNING id""",
+                (chat.id, parent, str(number)),
+            )
     within(db, lambda db: store.update(db, chat.id, tip=parent))
     assert len(store.path(db, parent)) == 2501
     assert within(db, lambda db: store.remove(db, chat.id, first)).tip is None
     assert store.texts(db, chat.id) == {}
 
 
-def test_a_chat_is_called_by_its_first_words_until_it_is_given_a_title(db: sqlite3.Connection) -> None:
+def test_a_chat_is_called_by_its_first_words_until_it_is_given_a_title(db: Database) -> None:
     chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1")
     store.append(
         db, chat.id, None, said("Where   was the key\nat noon, and who had looked at the hook before you did?")
@@ -204,7 +198,7 @@ def test_a_chat_is_called_by_its_first_words_until_it_is_given_a_title(db: sqlit
 
 
 def test_stopping_a_reply_takes_replies_after_it_that_nobody_saw_but_never_what_the_user_said(
-    db: sqlite3.Connection,
+    db: Database,
 ) -> None:
     chat = store.create(db, "brass-key", ["Ines Vale", "Tobias Rook"], None, "1.1").id
     user = store.append(db, chat, None, said("Hello, all."))
@@ -222,7 +216,7 @@ def test_stopping_a_reply_takes_replies_after_it_that_nobody_saw_but_never_what_
     ]
 
 
-def test_what_is_not_there_is_refused(db: sqlite3.Connection) -> None:
+def test_what_is_not_there_is_refused(db: Database) -> None:
     with pytest.raises(Refused, match="no such chat"):
         store.get_chat(db, "nothing")
     with pytest.raises(Refused, match="no such chat"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,20 @@ import pytest
 from starlette.routing import Route
 
 from reviewed import filled as lines_to_review
-from server.conftest import MakeContext
+from server.conftest import MakeContext, visiting
 from server.guard.test_middleware import KEY, ask, visit
 from understudy.errors import InputError
 from understudy.server.app import OPERATIONS, PAGES, make_app
 from understudy.server.guard import AccessPolicy, GuardMiddleware
-from understudy.server.guard.access import READER_MAY, login_routes
+from understudy.server.guard.access import (
+    COOKIE,
+    READER_MAY,
+    SESSION_S,
+    AccessRole,
+    DatabaseSessions,
+    login_routes,
+    session_token,
+)
 
 READERS = "another long and random key"
 ROUTES = [*(operation.route() for operation in OPERATIONS), *PAGES, *login_routes(AccessPolicy())]
@@ -125,3 +136,50 @@ def test_the_keys_are_two_and_both_are_long() -> None:
     with pytest.raises(InputError, match="UNDERSTUDY_READER_KEY is too short"):
         AccessPolicy.for_host("127.0.0.1", KEY, reader_key="short")
     assert AccessPolicy.for_host("127.0.0.1", KEY).role_of("") is None
+
+
+def test_a_login_counts_for_every_process_until_logout_or_another_key(make_context: MakeContext, address: str) -> None:
+    def process(key: str = KEY) -> GuardMiddleware:
+        context = make_context(database=address)
+        policy = AccessPolicy.for_host("0.0.0.0", key, reader_key=READERS)
+        return make_app(context, replace(policy, sessions=DatabaseSessions(context.database, policy)))
+
+    apps = {"here": process(), "there": process(), "of another key": process("yet another random key")}
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            clients = {name: await stack.enter_async_context(visiting(app)) for name, app in apps.items()}
+
+            async def statuses() -> dict[str, int]:
+                return {name: (await client.get("/api/stories")).status_code for name, client in clients.items()}
+
+            assert set((await statuses()).values()) == {401}
+            for key, all_chats in ((KEY, 200), (READERS, 403)):
+                entered = await clients["here"].post("/login", data={"key": key, "next": "/"})
+                token = session_token(entered.headers["set-cookie"])
+                for client in clients.values():
+                    client.cookies.set(COOKIE, token)
+                readers_too = 200 if key == READERS else 401  # their key has stayed the same
+                assert await statuses() == {"here": 200, "there": 200, "of another key": readers_too}
+                assert (await clients["there"].get("/api/chats")).status_code == all_chats
+                await clients["there"].post("/logout")
+                clients["there"].cookies.set(COOKIE, token)
+                assert set((await statuses()).values()) == {401}
+
+    asyncio.run(scenario())
+
+
+def test_a_token_is_not_in_the_database(make_context: MakeContext, address: str) -> None:
+    database = make_context(database=address).database
+    sessions = DatabaseSessions(database, AccessPolicy.for_host("0.0.0.0", KEY))
+
+    async def scenario() -> None:
+        token = await sessions.start(AccessRole.AUTHOR)
+        assert await sessions.role_of(token) is AccessRole.AUTHOR
+        ((stored, role, expires),) = await database.read(lambda db: db.rows("SELECT * FROM sessions"))
+        assert token not in stored and role == "author" and expires > time.time() + SESSION_S - 60
+        assert await sessions.role_of(stored) is None
+        await database.run(lambda db: db.rows("UPDATE sessions SET expires = ?", (time.time() - 1,)))
+        assert await sessions.role_of(token) is None
+
+    asyncio.run(scenario())

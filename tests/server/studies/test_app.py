@@ -97,6 +97,16 @@ def test_tokens_cannot_be_tried_without_end(store: StudyStore) -> None:
     assert statuses == [404] * 10 + [429] * 5
 
 
+def test_a_class_behind_one_address_is_not_limited_by_it(store: StudyStore) -> None:
+    app = study_app(store, RequestLimits(per_second=0.001, burst=10))
+    for token in store.invite("mara", 15):
+        assert request(app, "GET", f"/api/take/{token}").status_code == 200
+    assert request(app, "POST", f"/api/take/{token}/answers", json=BODY).status_code == 400
+    assert [request(app, "GET", f"/api/take/guess{number}").status_code for number in range(12)] == [404] * 10 + [
+        429
+    ] * 2
+
+
 def test_tokens_are_not_logged(store: StudyStore, caplog: pytest.LogCaptureFixture) -> None:
     (token,) = store.invite("mara", 1)
     with caplog.at_level(logging.INFO, "understudy.server"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -46,7 +47,7 @@ def test_a_story_is_sent_listed_and_asked_about(ask: Ask) -> None:
 
 
 def test_where_it_is_stored_is_not_told(ask: Ask, context: AppContext) -> None:
-    folder = str(context.database.path.parent)
+    folder = str(Path(context.database.location).parent)
     response = send(ask, *BRASS_KEY)
     bad = send(ask, ("a.bin", b"\x00\x01"))
     assert folder not in response.text + bad.text + ask("GET", "/api/uploads").text

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import takewhile
 
 import msgspec
 
+from understudy.databases import Database
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
+from understudy.server.chats.leases import ChatLeases
 from understudy.server.chats.replies import ReplyGenerator, texts_tried
 from understudy.server.chats.schemas import MessageDocument, Why, message_document
 from understudy.server.chats.sse import LiveReply, ReplyStream
@@ -39,14 +41,16 @@ WRITE_EVERY_S = 0.5  # how often a reply that is being written is stored
 class Answering:
     """Streams the replies to a message, and stores them."""
 
-    def __init__(self, database: ServerDatabase, registry: StoryRegistry, replies: ReplyGenerator) -> None:
-        self._database, self._stories, self._replies = database, registry, replies
+    def __init__(
+        self, database: ServerDatabase, registry: StoryRegistry, replies: ReplyGenerator, leases: ChatLeases
+    ) -> None:
+        self._database, self._stories, self._replies, self._leases = database, registry, replies, leases
 
     async def answer(self, chat: Chat, message_id: int, stream: ReplyStream) -> None:
         """The replies of everybody who answers, in order; each has heard the ones before."""
         stream.user_message = message_id
 
-        def read(db: sqlite3.Connection) -> list[Message]:
+        def read(db: Database) -> list[Message]:
             if not stream.stopped:
                 store.set_unanswered(db, chat.id, message_id, True)
             return store.path(db, message_id)
@@ -77,12 +81,21 @@ class Answering:
         await self._reply(chat, old.author, path, stream, reply_id, tries=tries)
 
     async def save(self, chat: Chat, parent: int | None, message: Message) -> MessageDocument:
-        return await self.document(
-            chat, await self._database.run(lambda db: store.append(db, chat.id, parent, message))
-        )
+        def write(db: Database) -> Message:
+            self._leases.check(db, chat.id)
+            return store.append(db, chat.id, parent, message)
+
+        return await self.document(chat, await self._database.run(write))
+
+    async def repeat(self, chat: Chat, message_id: int, stream: ReplyStream) -> None:
+        """Stream the replies that a message has on the branch that is shown."""
+        path = await self._database.read(lambda db: store.path(db, store.get_chat(db, chat.id).tip))
+        after = next((index for index, message in enumerate(path, 1) if message.id == message_id), len(path))
+        for reply in takewhile(lambda message: message.is_reply, path[after:]):
+            stream.send_reply(await self.document(chat, reply))
 
     async def document(self, chat: Chat, message: Message) -> MessageDocument:
-        siblings = await self._database.run(lambda db: store.children(db, chat.id).get(message.parent, []))
+        siblings = await self._database.read(lambda db: store.children(db, chat.id).get(message.parent, []))
         return message_document(message, siblings, self._story_or_none(chat))
 
     async def _reply(
@@ -100,7 +113,7 @@ class Answering:
         if tries:
             opening = replace(opening, shown_name=tries[0].shown_name)
         live = LiveReply(reply_id, path[-1].id, opening)
-        writing = LiveWriting(self._database, chat.id, stream, live, is_last)
+        writing = LiveWriting(self._database, self._leases, chat.id, stream, live, is_last)
         whole: Message | None = None
         try:
             async with aclosing(replying):
@@ -142,9 +155,10 @@ class Answering:
         """Store a reply and then stream it, unless the stream was stopped (None); a later stop finds it in
         `stream.saved`."""
 
-        def write(db: sqlite3.Connection) -> Message | None:
+        def write(db: Database) -> Message | None:
             if stream.stopped:
                 return None
+            self._leases.check(db, chat.id)
             saved = store.append(db, chat.id, parent, reply, reply_id)
             stream.saved.append(saved.id)
             if is_last and stream.user_message is not None:
@@ -167,9 +181,15 @@ class LiveWriting:
     """Stores a reply while it is written, without holding up its pieces."""
 
     def __init__(
-        self, database: ServerDatabase, chat_id: str, stream: ReplyStream, live: LiveReply, is_last: bool
+        self,
+        database: ServerDatabase,
+        leases: ChatLeases,
+        chat_id: str,
+        stream: ReplyStream,
+        live: LiveReply,
+        is_last: bool,
     ) -> None:
-        self._database, self._chat_id, self._stream = database, chat_id, stream
+        self._database, self._leases, self._chat_id, self._stream = database, leases, chat_id, stream
         self._live, self._is_last = live, is_last
         self._task: asyncio.Task[None] | None = None
         self._written_at = 0.0
@@ -187,7 +207,7 @@ class LiveWriting:
             await asyncio.wait((self._task,))
         is_answered = self._is_last or message.state == "cut"
 
-        def write(db: sqlite3.Connection) -> Message | None:
+        def write(db: Database) -> Message | None:
             stored = self._store(db, message)
             if stored is not None and is_answered and self._stream.user_message is not None:
                 store.set_unanswered(db, self._chat_id, self._stream.user_message, False)
@@ -202,9 +222,10 @@ class LiveWriting:
         except UnderstudyError as error:  # the last write fails as well, and tells the client
             LOG.warning("a reply could not be stored while it was written: %s", type(error).__name__)
 
-    def _store(self, db: sqlite3.Connection, message: Message) -> Message | None:
+    def _store(self, db: Database, message: Message) -> Message | None:
         if self._stream.stopped:
             return None
+        self._leases.check(db, self._chat_id)
         if self._live.id in self._stream.saved:
             store.rewrite(db, self._chat_id, self._live.id, message)
         else:
@@ -213,7 +234,7 @@ class LiveWriting:
         return store.get_message(db, self._chat_id, self._live.id)
 
 
-def cut_live(db: sqlite3.Connection, chat_id: str, live: LiveReply, seen: str) -> None:
+def cut_live(db: Database, chat_id: str, live: LiveReply, seen: str) -> None:
     """Reduce a reply whose writing was stopped to what was seen of it: nothing of it is stored where that is blank."""
     part = replace(live.message, text=seen, state="cut")
     is_stored = live.id in store.texts(db, chat_id)

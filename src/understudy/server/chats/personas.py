@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from understudy.databases import Database
 from understudy.server.problems import Refused
 
 __all__ = ["OwnPersona", "decoded", "delete", "encoded", "keep", "list_all"]
@@ -28,18 +28,25 @@ def decoded(text: str | None) -> OwnPersona | None:
     return None if text is None else OwnPersona(**json.loads(text))
 
 
-def keep(db: sqlite3.Connection, persona: OwnPersona | None) -> None:
+def keep(db: Database, persona: OwnPersona | None) -> None:
     if persona is not None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        db.execute("INSERT OR REPLACE INTO personas VALUES (?, ?, ?)", (persona.name, persona.description, now))
+        db.rows(
+            """INSERT INTO personas VALUES (?, ?, ?)
+               ON CONFLICT (name) DO UPDATE SET description = excluded.description, changed = excluded.changed""",
+            (persona.name, persona.description, now),
+        )
 
 
-def list_all(db: sqlite3.Connection) -> list[OwnPersona]:
+def list_all(db: Database) -> list[OwnPersona]:
     """All stored personas, by name."""
-    return [OwnPersona(*row) for row in db.execute("SELECT name, description FROM personas ORDER BY name")]
+    return sorted(
+        (OwnPersona(*row) for row in db.rows("SELECT name, description FROM personas")),
+        key=lambda persona: persona.name,
+    )
 
 
-def delete(db: sqlite3.Connection, name: str) -> None:
+def delete(db: Database, name: str) -> None:
     """Delete a stored persona; chats that use it are not changed."""
-    if not db.execute("DELETE FROM personas WHERE name = ?", (name,)).rowcount:
+    if not db.rows("DELETE FROM personas WHERE name = ? RETURNING name", (name,)):
         raise Refused("nobody of that name is kept: look at the list", 404, "name")

@@ -7,13 +7,13 @@ know it in later chats. The file is shared with the command line where the serve
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated
 
 import msgspec
 
+from understudy.databases import Database
 from understudy.dialogue import Situation
 from understudy.errors import InputError, UnderstudyError
 from understudy.outsiders import MAX_NAME
@@ -71,12 +71,12 @@ class ChatMemory:
         self._database, self._stories, self._memory = database, registry, memory
 
     async def get(self, chat_id: str) -> MemoryDocument:
-        chat = await self._database.run(lambda db: store.get_chat(db, chat_id))
+        chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
         return await asyncio.to_thread(self._document, chat)
 
     async def switch(self, chat_id: str, name: str | None) -> MemoryDocument:
         """Remember the user of a chat by a name from now on, or (None) no longer."""
-        chat = await self._database.run(lambda db: store.get_chat(db, chat_id))
+        chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
         person = None if name is None else await asyncio.to_thread(self._checked, chat, name)
         await self._database.run(lambda db: store.update(db, chat_id, remember=person))
         return await self.get(chat_id)
@@ -127,10 +127,10 @@ class ChatMemory:
     ) -> MemoryDocument:
         """Change what is remembered here; a sentence that is not shown here cannot be changed from here."""
 
-        def read(db: sqlite3.Connection) -> Chat:
+        def read(db: Database) -> Chat:
             return store.get_chat(db, chat_id)
 
-        chat = await self._database.run(read)
+        chat = await self._database.read(read)
         if chat.remember is None:
             raise Refused("nobody is remembered in this chat: switch it on first", 409)
         person = chat.remember

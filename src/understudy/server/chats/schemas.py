@@ -137,6 +137,7 @@ class ChatSummary(msgspec.Struct):
 
 class ChatDocument(ChatSummary):
     messages: list[MessageDocument]
+    writing: Annotated[bool, msgspec.Meta(description="a request to the chat is under way, such as a reply")] = False
     difference: list[Difference] = []
 
 

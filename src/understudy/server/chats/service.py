@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -21,9 +20,11 @@ from weakref import WeakSet
 
 import msgspec
 
+from understudy.databases import Database
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import personas, store
 from understudy.server.chats.answering import Answering, cut_live
+from understudy.server.chats.leases import ChatLeases
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.replies import ReplyGenerator
@@ -32,6 +33,7 @@ from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
     ShownCast,
+    StopRequest,
     Why,
     chat_document,
     chat_summary,
@@ -95,7 +97,8 @@ class ChatService:
         self._database, self._stories = database, registry
         self._executor = executor
         self._replies = ReplyGenerator(registry, executor, memory)
-        self._answering = Answering(database, registry, self._replies)
+        self._leases = ChatLeases(database)
+        self._answering = Answering(database, registry, self._replies, self._leases)
         self._locks = KeyedLock()
         self._streams: WeakSet[ReplyStream] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,8 +123,14 @@ class ChatService:
         if self._give_up is not None:
             self._give_up()
 
+    @asynccontextmanager
+    async def _exclusive(self, chat_id: str) -> AsyncIterator[None]:
+        """Nobody else works on the chat meanwhile, in this process or in another."""
+        async with self._locks.acquire(chat_id), self._leases.hold(chat_id, partial(self._stop_here, chat_id)):
+            yield
+
     async def list_chats(self) -> list[ChatSummary]:
-        chats = await self._database.run(lambda db: store.list_chats(db, MAX_LISTED))
+        chats = await self._database.read(lambda db: store.list_chats(db, MAX_LISTED))
         return await asyncio.to_thread(self._summaries, chats)
 
     async def get(self, chat_id: str) -> ChatDocument:
@@ -131,12 +140,14 @@ class ChatService:
     async def get_with_texts(self, chat_id: str) -> tuple[ChatDocument, dict[int, str]]:
         """A chat, and the text of every message on any branch, read in one transaction."""
 
-        def read(db: sqlite3.Connection) -> tuple[Chat, list[Message], dict[int | None, list[int]], dict[int, str]]:
-            chat = store.get_chat(db, chat_id)
-            return chat, store.path(db, chat.tip), store.children(db, chat_id), store.texts(db, chat_id)
+        def read(db: Database) -> tuple[Chat, list[Message], dict[int | None, list[int]], dict[int, str], bool]:
+            chat, held = store.get_chat(db, chat_id), self._leases.is_held(db, chat_id)
+            return chat, store.path(db, chat.tip), store.children(db, chat_id), store.texts(db, chat_id), held
 
-        chat, path, children, texts = await self._database.run(read)
-        return await asyncio.to_thread(chat_document, chat, path, children, self._story_or_none(chat)), texts
+        chat, path, children, texts, held = await self._database.read(read)
+        document = await asyncio.to_thread(chat_document, chat, path, children, self._story_or_none(chat))
+        document.writing = held or any(task.get_name() == chat_id for task in self._tasks)
+        return document, texts
 
     async def create(
         self,
@@ -156,7 +167,7 @@ class ChatService:
 
         moment, scene = await asyncio.to_thread(resolve)
 
-        def write(db: sqlite3.Connection) -> Chat:
+        def write(db: Database) -> Chat:
             return store.create(
                 db, story, scene.characters, scene.speaker, moment.dotted, agent=agent, persona=scene.persona
             )
@@ -184,8 +195,8 @@ class ChatService:
     ) -> ChatDocument:
         """Rename a chat, move it in time, change its characters, its agent or whom the user speaks as, or show another
         branch."""
-        async with self._locks.acquire(chat_id):
-            old = await self._database.run(lambda db: store.get_chat(db, chat_id))
+        async with self._exclusive(chat_id):
+            old = await self._database.read(lambda db: store.get_chat(db, chat_id))
             columns: dict[str, Any] = {} if title is None else {"title": title}
             if agent is not msgspec.UNSET:
                 self._executor.named(agent)
@@ -204,7 +215,7 @@ class ChatService:
 
                 columns |= await asyncio.to_thread(resolve)
 
-            def write(db: sqlite3.Connection) -> None:
+            def write(db: Database) -> None:
                 if shown is not None:
                     store.show_branch(db, chat_id, shown)
                 if columns:
@@ -221,23 +232,24 @@ class ChatService:
 
     async def list_personas(self) -> list[OwnPersona]:
         """Those of users' own that were spoken as."""
-        return await self._database.run(personas.list_all)
+        return await self._database.read(personas.list_all)
 
     async def delete_persona(self, name: str) -> None:
         await self._database.run(lambda db: personas.delete(db, name))
 
     async def delete(self, chat_id: str) -> None:
-        await self._database.run(lambda db: store.get_chat(db, chat_id))
+        await self._database.read(lambda db: store.get_chat(db, chat_id))
         for stream in self._streams_of(chat_id):
             stream.stop()  # what is being written would hold the lock until its end
-        async with self._locks.acquire(chat_id):
+        await self._leases.pass_on(chat_id, StopRequest())
+        async with self._exclusive(chat_id):
             await self._database.run(lambda db: store.delete(db, chat_id))
             await self._memory.take_back(chat_id)
 
     async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
-        async with self._locks.acquire(chat_id):
+        async with self._exclusive(chat_id):
 
-            def remove(db: sqlite3.Connection) -> tuple[dict[int, str], list[Message]]:
+            def remove(db: Database) -> tuple[dict[int, str], list[Message]]:
                 shown = store.path(db, store.get_chat(db, chat_id).tip)
                 path = store.path(db, message_id)
                 store.remove(db, chat_id, message_id)
@@ -258,7 +270,7 @@ class ChatService:
         more are left out, and if the moment itself is gone, or everybody, the branch is refused. If the story was
         removed, the branch is a copy of what is stored.
         """
-        async with self._locks.acquire(chat_id):
+        async with self._exclusive(chat_id):
             then, _ = await self._as_of(chat_id, message_id)
             story = self._story_or_none(then)
             if story is not None:
@@ -272,7 +284,15 @@ class ChatService:
         Without `message_id`, a reply that had not begun is stopped.
         `after` is the last message that the client saw whole. Does not wait for the chat's lock: a reply that is being
         stored just now is either not stored any more or removed again, as both run in the database's one thread.
+        Where another process writes the reply, that one stops it.
         """
+        request = StopRequest(message_id, seen, after)
+        if not await self._leases.pass_on(chat_id, request):
+            await self._stop_here(chat_id, request)
+        return await self.get(chat_id)
+
+    async def _stop_here(self, chat_id: str, request: StopRequest) -> None:
+        message_id, seen, after = request.message, request.seen, request.after
         stopped = [
             stream
             for stream in self._streams_of(chat_id)
@@ -283,7 +303,7 @@ class ChatService:
             stream.stop()
         live = next((stream.live for stream in stopped if stream.live and stream.live.id == message_id), None)
 
-        def truncate(db: sqlite3.Connection) -> None:
+        def truncate(db: Database) -> None:
             store.get_chat(db, chat_id)
             if live is not None:
                 cut_live(db, chat_id, live, "".join(live.pieces[:seen]).rstrip())
@@ -298,13 +318,12 @@ class ChatService:
                     store.set_unanswered(db, chat_id, stream.user_message, False)
 
         await self._database.run(truncate)
-        return await self.get(chat_id)
 
     async def say(self, chat_id: str, text: str) -> Streaming:
         """Events: the user's message and the replies to it."""
 
         async def work(stream: ReplyStream) -> None:
-            chat = await self._database.run(lambda db: store.get_chat(db, chat_id))
+            chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
             await self._user_says(chat, chat.tip, text, stream)
 
         return await self._start(chat_id, work)
@@ -324,22 +343,31 @@ class ChatService:
         return await self._start(chat_id, work)
 
     async def retry(self, chat_id: str, message_id: int) -> Streaming:
-        """Events: another reply beside one, the next best candidate; or new replies to a message of the user."""
+        """Events: another reply beside one, the next best candidate; or new replies to a message of the user.
+
+        A message that was answered while the retry waited, as by another process, is not answered twice.
+        """
+
+        def is_unanswered(db: Database) -> bool:
+            return store.get_message(db, chat_id, message_id).unanswered
+
+        was_unanswered = await self._database.read(is_unanswered)
 
         async def work(stream: ReplyStream) -> None:
             then, old = await self._as_of(chat_id, message_id)
             if not old.is_reply:
                 stream.send("said", await self._answering.document(then, old))
-                await self._answering.answer(then, old.id, stream)
+                answered_meanwhile = was_unanswered and not old.unanswered
+                await (self._answering.repeat if answered_meanwhile else self._answering.answer)(then, old.id, stream)
                 return
 
-            def read(db: sqlite3.Connection) -> tuple[list[Message], list[Message]]:
+            def read(db: Database) -> tuple[list[Message], list[Message]]:
                 siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
                 return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
 
             if old.parent is None:
                 raise Refused("a greeting is no reply: choose another one, or say something", 409)
-            tries, path = await self._database.run(read)
+            tries, path = await self._database.read(read)
             await self._answering.alternative(then, old, tries, path, stream)
 
         return await self._start(chat_id, work)
@@ -360,16 +388,16 @@ class ChatService:
         return await stream.events(), stream.leave
 
     async def _run(self, chat_id: str, stream: ReplyStream, work: Callable[[ReplyStream], Awaitable[None]]) -> None:
-        async with self._locks.acquire(chat_id):
-            try:
+        try:
+            async with self._exclusive(chat_id):
                 await work(stream)
-            except UnderstudyError as error:
-                stream.fail(error)
-            except Exception as error:  # the client must learn that the stream is over
-                LOG.error("a reply failed: %s", type(error).__name__)  # not its message, which may quote the user
-                stream.fail(Refused("the reply failed on the server: try again", 500))
-            finally:
-                stream.close()
+        except UnderstudyError as error:
+            stream.fail(error)
+        except Exception as error:  # the client must learn that the stream is over
+            LOG.error("a reply failed: %s", type(error).__name__)  # not its message, which may quote the user
+            stream.fail(Refused("the reply failed on the server: try again", 500))
+        finally:
+            stream.close()
 
     async def _user_says(self, chat: Chat, parent: int | None, text: str, stream: ReplyStream) -> None:
         name = chat.persona.name if chat.persona else await self._replies.shown_name(chat, chat.speaker)
@@ -378,7 +406,7 @@ class ChatService:
         )
         saved = await self._answering.save(chat, parent, message)
         stream.send("said", saved)
-        await self._memory.keep(chat, await self._database.run(lambda db: store.path(db, saved.id)))
+        await self._memory.keep(chat, await self._database.read(lambda db: store.path(db, saved.id)))
         await self._answering.answer(chat, saved.id, stream)
 
     def _streams_of(self, chat_id: str) -> list[ReplyStream]:
@@ -387,11 +415,11 @@ class ChatService:
     async def _as_of(self, chat_id: str, message_id: int) -> tuple[Chat, Message]:
         """A message, and the chat as it stood when it was said."""
 
-        def read(db: sqlite3.Connection) -> tuple[Chat, Message]:
+        def read(db: Database) -> tuple[Chat, Message]:
             now, message = store.get_chat(db, chat_id), store.get_message(db, chat_id, message_id)
             return store.as_of(now, store.path(db, message.id)), message
 
-        return await self._database.run(read)
+        return await self._database.read(read)
 
     def _summaries(self, chats: Sequence[Chat]) -> list[ChatSummary]:
         """Many chats are at the same moment of a story: its cast is looked up once."""

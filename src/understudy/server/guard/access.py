@@ -18,13 +18,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from ipaddress import ip_address
+from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
+from understudy.databases import Database
 from understudy.errors import InputError
+from understudy.server.database import ServerDatabase
 from understudy.server.pages import bare_page
 
 __all__ = [
@@ -32,6 +35,8 @@ __all__ = [
     "READER_MAY",
     "AccessPolicy",
     "AccessRole",
+    "DatabaseSessions",
+    "ProcessSessions",
     "Sessions",
     "is_allowed",
     "is_loopback",
@@ -53,30 +58,73 @@ class AccessRole(StrEnum):
     READER = "reader"
 
 
-class Sessions:
+class Sessions(Protocol):
     """Who has logged in, by a random token. Only hashes of the tokens are stored."""
 
-    def __init__(self) -> None:
-        self._sessions: OrderedDict[bytes, tuple[float, AccessRole]] = OrderedDict()
-
-    def start(self, role: AccessRole) -> str:
+    async def start(self, role: AccessRole) -> str:
         """Returns the token of the new session."""
+
+    async def role_of(self, token: str) -> AccessRole | None: ...
+    async def end(self, token: str) -> None: ...
+
+
+class ProcessSessions:
+    """In memory, until the server stops."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, tuple[float, AccessRole]] = OrderedDict()
+
+    async def start(self, role: AccessRole) -> str:
         token = secrets.token_urlsafe(32)
         self._sessions[_hash(token)] = time.monotonic() + SESSION_S, role
         if len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
         return token
 
-    def role_of(self, token: str) -> AccessRole | None:
+    async def role_of(self, token: str) -> AccessRole | None:
         expires, role = self._sessions.get(_hash(token), (0.0, None))
         return role if expires > time.monotonic() else None
 
-    def end(self, token: str) -> None:
+    async def end(self, token: str) -> None:
         self._sessions.pop(_hash(token), None)
 
 
-def _hash(token: str) -> bytes:
-    return sha256(token.encode("utf-8", "surrogatepass")).digest()
+class DatabaseSessions:
+    """In the server's database, for all processes that use it. Those of another key than the present one do not count:
+    a changed key ends them."""
+
+    def __init__(self, database: ServerDatabase, policy: AccessPolicy) -> None:
+        self._database = database
+        self._keys = {AccessRole.AUTHOR: policy.key, AccessRole.READER: policy.reader_key}
+
+    async def start(self, role: AccessRole) -> str:
+        token, now = secrets.token_urlsafe(32), time.time()
+
+        def write(db: Database) -> None:
+            db.rows("DELETE FROM sessions WHERE expires < ?", (now,))
+            db.rows("INSERT INTO sessions VALUES (?, ?, ?)", (self._key(token, role), role.value, now + SESSION_S))
+
+        await self._database.run(write)
+        return token
+
+    async def role_of(self, token: str) -> AccessRole | None:
+        if not token:
+            return None
+        keys = [self._key(token, role) for role in AccessRole]
+        query = "SELECT role FROM sessions WHERE token IN (?, ?) AND expires > ?"
+        rows = await self._database.read(lambda db: db.rows(query, (*keys, time.time())))
+        return AccessRole(rows[0][0]) if rows else None
+
+    async def end(self, token: str) -> None:
+        keys = [self._key(token, role) for role in AccessRole]
+        await self._database.run(lambda db: db.rows("DELETE FROM sessions WHERE token IN (?, ?)", keys))
+
+    def _key(self, token: str, role: AccessRole) -> str:
+        return _hash(f"{token} {role.value} {_hash(self._keys[role] or '')}")
+
+
+def _hash(token: str) -> str:
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +136,7 @@ class AccessPolicy:
     """Whether the Host header may be any IP address."""
     key: str | None = field(default=None, repr=False)
     reader_key: str | None = field(default=None, repr=False)
-    sessions: Sessions = field(default_factory=Sessions, repr=False)
+    sessions: Sessions = field(default_factory=ProcessSessions, repr=False)
 
     @classmethod
     def for_host(
@@ -229,11 +277,11 @@ def login_routes(policy: AccessPolicy, about: str = ABOUT) -> list[Route]:
             return _login_page(target, about, wrong=True)
         response = RedirectResponse(target, 303)
         secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, policy.sessions.start(role), httponly=True, samesite="strict", secure=secure)
+        response.set_cookie(COOKIE, await policy.sessions.start(role), httponly=True, samesite="strict", secure=secure)
         return response
 
     async def logout(request: Request) -> Response:
-        policy.sessions.end(session_token(request.headers.get("cookie", "")))
+        await policy.sessions.end(session_token(request.headers.get("cookie", "")))
         response = RedirectResponse("/login", 303)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response

@@ -50,7 +50,8 @@ class RequestLimits:
     """Requests of one address without a key, on a server that needs one."""
     keyless_burst: int = 20
     token_per_second: float = 10.0
-    """Requests with one token in the path; those of an address are limited as if they had a key."""
+    """Requests with one token in the path. Those with a token that does not exist are limited by their address, as if
+    they had a key; others are not, since a whole class may come from one address."""
     token_burst: int = 100
 
 
@@ -75,6 +76,12 @@ class TokenBuckets:
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)
         return 0 if allowed else max(math.ceil((1 - tokens) / self._per_second), 1)
+
+    def give_back(self, client: str) -> None:
+        """A request that was allowed is not counted after all."""
+        if client in self._buckets:
+            tokens, last = self._buckets[client]
+            self._buckets[client] = (min(self._burst, tokens + 1), last)
 
 
 class ConcurrencyLimiter:
@@ -185,13 +192,15 @@ class GuardMiddleware:
         finally:
             if is_stream:
                 self._telemetry.streams.dec()
+            if status not in (404, CLIENT_CLOSED) and (address := scope.get("state", {}).get("token_from")):
+                self._buckets.give_back(address)
             template = self._templates.get(scope.get("endpoint"), "other")
             self._telemetry.record(_method(scope["method"]), template, status, perf_counter() - started)
 
     async def _check_and_run(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name: value for name, value in scope["headers"] if name in CHECKED_HEADERS}
         try:
-            client = self._check(scope, headers)
+            client = await self._check(scope, headers)
             receive = self._limit_body(scope, headers, receive)
         except Refused as refused:
             await self._refusal(refused, scope, headers)(scope, receive, send)
@@ -205,7 +214,7 @@ class GuardMiddleware:
         finally:
             self._in_progress.release(client)
 
-    def _check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
+    async def _check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
         """The client's name for rate limits, if the request is allowed; raises `Refused` otherwise."""
         self._check_head_size(scope)
         host = headers.get(b"host", b"").decode("latin-1")
@@ -216,7 +225,7 @@ class GuardMiddleware:
         address = scope["client"][0] if scope.get("client") else "local"
         if scope["path"].startswith(self._token_prefixes):
             return self._check_token_rate(scope, address)
-        role = AccessRole.AUTHOR if self.policy.key is None else self._role(headers)
+        role = AccessRole.AUTHOR if self.policy.key is None else await self._role(headers)
         logged_in = role is not None and self.policy.key is not None and b"authorization" not in headers
         scope.setdefault("state", {}).update(role=role, logged_in=logged_in)
         if role is None:
@@ -229,13 +238,14 @@ class GuardMiddleware:
         return client
 
     def _check_token_rate(self, scope: Scope, address: str) -> str:
-        """Whoever holds the token has no role; tokens that do not exist are limited by the address they come from."""
+        """Whoever holds the token has no role. Until the application has found it, it counts as one that does not
+        exist."""
         prefix = next(prefix for prefix in self._token_prefixes if scope["path"].startswith(prefix))
         token = scope["path"].removeprefix(prefix).partition("/")[0]
         client = f"token {sha256(token.encode('utf-8', 'surrogatepass')).hexdigest()}"
         _check_rate(self._token_buckets, client)
         _check_rate(self._buckets, address)
-        scope.setdefault("state", {}).update(role=None, logged_in=False)
+        scope.setdefault("state", {}).update(role=None, logged_in=False, token_from=address)
         return client
 
     def _check_head_size(self, scope: Scope) -> None:
@@ -246,11 +256,11 @@ class GuardMiddleware:
             message = f"address and headers are too long: at most {self.limits.head_bytes:,} bytes are taken"
             raise Refused(message, 431, code="headers")
 
-    def _role(self, headers: Mapping[bytes, bytes]) -> AccessRole | None:
+    async def _role(self, headers: Mapping[bytes, bytes]) -> AccessRole | None:
         scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() == "bearer":
             return self.policy.role_of(key.strip())
-        return self.policy.sessions.role_of(session_token(headers.get(b"cookie", b"").decode("latin-1")))
+        return await self.policy.sessions.role_of(session_token(headers.get(b"cookie", b"").decode("latin-1")))
 
     def _check_public(self, path: str, address: str) -> None:
         if path.startswith(PUBLIC_PREFIX):

@@ -17,13 +17,11 @@ from starlette.requests import Request
 from understudy.dialogue import Agent
 from understudy.errors import UnderstudyError
 from understudy.server.operations import Call, Operation
-from understudy.server.problems import Refused
 from understudy.server.studies.context import study_context_of, use_store
 from understudy.server.studies.refusals import refusal
 from understudy.server.studies.schemas import ChatBody, ChatDocument, ChatQuery
 from understudy.server.telemetry import LOG
 from understudy.studies.chatting import ChatView, chat_view, look, owed_reply, reply_as_agent, say
-from understudy.studies.kinds import kind_of
 from understudy.studies.store import StudyStore
 
 __all__ = ["OPERATIONS"]
@@ -36,7 +34,6 @@ CHAT = "/api/take/{token}/chat"
 async def get_chat(call: Call) -> ChatDocument:
     """Answers at once where something is new, else when something is, at the latest after `LONGEST_S`."""
     query: ChatQuery = call.query
-    await use_store(call.request, _check_has_chats, call.path("token"))
     view = await use_store(call.request, chat_view, call.path("token"))
     await _answer_for_agent(call)
     until = monotonic() + LONGEST_S
@@ -48,17 +45,11 @@ async def get_chat(call: Call) -> ChatDocument:
 
 async def post_message(call: Call) -> Any:
     body: ChatBody = call.body
-    await use_store(call.request, _check_has_chats, call.path("token"))
     result = await use_store(call.request, say, call.path("token"), body.text, body.key)
     if isinstance(result, list):
         return refusal(result)
     await _answer_for_agent(call)
     return _document(result, 0)
-
-
-def _check_has_chats(store: StudyStore, token: str) -> None:
-    if not kind_of(store.study_of(store.person(token)).study.kind).is_live:
-        raise Refused("nobody talks in this study: reload the page", 404)
 
 
 def _is_new(view: ChatView, query: ChatQuery) -> bool:

@@ -27,6 +27,7 @@ __all__ = ["ReadingJob", "ReadingJobs", "read_in_process"]
 LOG = logging.getLogger("understudy.server")
 MAX_FAILURES = 100  # failed jobs that are remembered
 MAX_RESULT_BYTES = 64 * 1024
+LOOK_S = 0.2  # between two looks at a job of another process
 PASSED_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 """Environment variables the reader process gets; API keys are not among them."""
 
@@ -49,25 +50,32 @@ class ReadingJob:
     """What is being read, in words."""
     error: UnderstudyError | None = None
     task: asyncio.Task[None] | None = None
+    runs_elsewhere: bool = False
+    """Whether another process of the server is running it."""
 
     @property
     def is_running(self) -> bool:
-        return self.task is not None and not self.task.done()
+        return self.runs_elsewhere or (self.task is not None and not self.task.done())
 
 
 class ReadingJobs:
-    """Running and failed jobs by upload; a job that succeeds is removed."""
+    """Running and failed jobs by upload; a job that succeeds is removed. `elsewhere` are those of other processes."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, ReadingJob] = {}
+        self.elsewhere: dict[str, ReadingJob] = {}
 
     def get(self, upload: str) -> ReadingJob | None:
         """None if the upload has been read, or does not exist."""
-        return self._jobs.get(upload)
+        return self._jobs.get(upload) or self.elsewhere.get(upload)
+
+    def own(self) -> list[tuple[str, ReadingJob]]:
+        return list(self._jobs.items())
 
     def all(self) -> list[tuple[str, ReadingJob]]:
         """Newest first."""
-        return list(reversed(self._jobs.items()))
+        jobs = reversed({**self.elsewhere, **self._jobs}.items())
+        return sorted(jobs, key=lambda item: item[1].made, reverse=True)
 
     def start(self, upload: str, job: ReadingJob, work: Coroutine[Any, Any, None]) -> None:
         self._jobs[upload] = job
@@ -83,7 +91,8 @@ class ReadingJobs:
 
     async def wait(self, upload: str) -> None:
         """Until the job ends; raises its error if it failed."""
-        job = self._jobs.get(upload)
+        while (job := self.get(upload)) is not None and job.runs_elsewhere:
+            await asyncio.sleep(LOOK_S)
         if job is not None and job.task is not None:
             await asyncio.wait({job.task})
         if job is not None and job.error is not None:
@@ -91,6 +100,7 @@ class ReadingJobs:
 
     def forget(self, upload: str) -> None:
         self._jobs.pop(upload, None)
+        self.elsewhere.pop(upload, None)
 
     async def close(self) -> None:
         tasks = [job.task for job in self._jobs.values() if job.task is not None]

@@ -80,6 +80,7 @@ class FixRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 async def all_uploads(uploads: UploadService) -> list[Upload]:
     """Every upload, newest first; those being read for the first time before all others."""
+    await uploads.sync()
     rows = await uploads.store.all()
     known = {row.id for row in rows}
     unstored = [_unstored_summary(uploads, name, job) for name, job in uploads.jobs.all() if name not in known]
@@ -90,6 +91,7 @@ async def upload_report(
     uploads: UploadService, upload: str, max_unread: int = 200, change: CastChange | None = None
 ) -> UploadReport:
     """An upload with its reader's report."""
+    await uploads.sync()
     job = uploads.jobs.get(upload)
     try:
         row = await uploads.store.get(upload)
@@ -190,9 +192,12 @@ async def _progress(call: Call) -> Response:
     await upload_report(uploads, upload, 0)  # a missing upload is an error status, not an event
 
     async def events() -> AsyncIterator[bytes]:
-        while (job := uploads.jobs.get(upload)) is not None and job.task is not None and job.is_running:
+        while (job := uploads.jobs.get(upload)) is not None and job.is_running:
             yield b"event: progress\ndata: " + ENCODER.encode({"share": job.share, "step": job.step}) + b"\n\n"
-            await asyncio.wait({job.task}, timeout=PROGRESS_INTERVAL_S)
+            if job.task is not None:
+                await asyncio.wait({job.task}, timeout=PROGRESS_INTERVAL_S)
+            else:
+                await asyncio.sleep(PROGRESS_INTERVAL_S)
         yield b"event: done\ndata: " + ENCODER.encode(await upload_report(uploads, upload, 0)) + b"\n\n"
 
     return StreamingResponse(events(), media_type=EVENTS, headers={"Cache-Control": "no-store"})

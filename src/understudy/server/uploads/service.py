@@ -7,9 +7,10 @@ from them at any time.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from anyio import to_thread
 
-from understudy.errors import InputError
+from understudy.errors import InputError, UnderstudyError
 from understudy.readers import reader_named
 from understudy.readers.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
@@ -37,6 +38,7 @@ from understudy.server.uploads.reader_process import (
 )
 from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
 from understudy.server.uploads.schemas import CastChange, cast_change
+from understudy.server.uploads.sharing import UploadSharing, UploadState
 from understudy.server.uploads.storage import (
     ReceivedFile,
     ReceivedForm,
@@ -45,21 +47,39 @@ from understudy.server.uploads.storage import (
     receive,
     refuse_if_disk_full,
 )
-from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, UploadRow, UploadStore
+from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, StoryNameTaken, UploadRow, UploadStore
 from understudy.storyfile import Story
 
 __all__ = ["UploadService"]
+
+LOG = logging.getLogger("understudy.server")
+SYNC_S = 1.0  # between two looks at what other processes did
+INCOMPLETE_S = 3600  # after which an upload that another process may be receiving is taken for abandoned
 
 
 class UploadService:
     """Opened when the server starts and closed when it stops: `await uploads.open()`, `await uploads.close()`."""
 
     def __init__(
-        self, database: ServerDatabase, registry: StoryRegistry, folder: Path, limits: UploadLimits | None = None
+        self,
+        database: ServerDatabase,
+        registry: StoryRegistry,
+        folder: Path,
+        limits: UploadLimits | None = None,
+        owns_folder: bool = True,
     ) -> None:
+        """`owns_folder` where no other process uses the folder."""
         self.limits = limits or UploadLimits()
         self.store = UploadStore(database)
         self.jobs = ReadingJobs()
+        self._sharing = UploadSharing(database) if database.is_shared else None
+        self._states: dict[str, UploadState] = {}
+        """As they were served here last; without those that must be looked at again."""
+        self._served: dict[str, str] = {}
+        """The names that uploads are served by here."""
+        self._syncing = asyncio.Lock()
+        self._sync_task: asyncio.Task[None] | None = None
+        self._owns_folder = owns_folder
         self._registry = registry
         self._files = StoryFiles(folder)
         self._quota = StorageQuota(self.limits.total_bytes)
@@ -72,17 +92,86 @@ class UploadService:
 
     async def open(self) -> None:
         """Serve every upload; those whose story file is missing follow as soon as they are read again."""
-        await self.store.purge_incomplete()
-        await self.store.purge_old(self.limits.restore_s)  # `clean_up` deletes their files
-        rows = await self.store.all()
-        await to_thread.run_sync(self._files.clean_up, rows)
-        for row in rows:
+        if self._owns_folder:
+            await self.clean_up()
+        for row in await self.store.all():
             self._quota.record(row.id, sum(file.size for file in row.files))
             if row.deleted is None and not await self._serve_from_file(row):
                 self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._read_again(row))
+        if self._sharing is not None:
+            self._sync_task = asyncio.create_task(self._keep_in_sync())
 
     async def close(self) -> None:
+        if self._sync_task is not None:
+            self._sync_task.cancel()
         await self.jobs.close()
+
+    async def clean_up(self) -> None:
+        """Remove what a killed server left, and what was deleted long ago."""
+        await self.store.purge_incomplete(0 if self._sharing is None else INCOMPLETE_S)
+        await self.store.purge_old(self.limits.restore_s)
+        await to_thread.run_sync(self._files.clean_up, await self.store.all())
+
+    # Other processes
+
+    async def sync(self) -> None:
+        """Learn what other processes have read, corrected, deleted and restored, and tell them what is read here."""
+        if self._sharing is None:
+            return
+        async with self._syncing:
+            for upload in await self._sharing.record(self.jobs.own()):
+                self.jobs.forget(upload)
+            self.jobs.elsewhere, states = await self._sharing.look()
+            for upload in self._states.keys() | states.keys():
+                state = states.get(upload)
+                if self._states.get(upload) != state and await self._follow(upload, state is not None) and state:
+                    self._states[upload] = state
+
+    async def has_more_stories(self) -> bool:
+        """Has another process read stories in that were not known here until now?"""
+        before = set(self._served.values())
+        await self.sync()
+        return not before >= set(self._served.values())
+
+    async def _keep_in_sync(self) -> None:
+        while True:
+            await asyncio.sleep(SYNC_S)
+            try:
+                await self.sync()
+            except UnderstudyError as error:  # the database cannot be reached: requests say so
+                LOG.warning("other processes' stories could not be looked up: %s", type(error).__name__)
+
+    async def _follow(self, upload: str, exists: bool) -> bool:
+        """Serve an upload as it is in the database now, or no longer; False where its story is still being read."""
+        row = await self.store.find(upload) if exists else None
+        if row is None or row.deleted is not None or row.story != self._served.get(upload, row.story):
+            self._remove(upload)
+        if row is None:
+            self._quota.release(upload)
+            return True
+        self._quota.record(row.id, sum(file.size for file in row.files))
+        if row.deleted is not None:
+            return True
+        served = self._registry.story(row.story) if self._is_served(row.story) else None
+        if served is not None and (upload not in self._served or served.path == self._files.path(row)):
+            return True
+        story = await to_thread.run_sync(self._files.open, row)
+        if story is not None:
+            self._put(row.id, row.story, story)
+        elif self.jobs.get(upload) is None:
+            self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._read_again(row))
+        return story is not None
+
+    def _put(self, upload: str, name: str, story: Story) -> None:
+        self._registry.put(name, story)
+        self._served[upload] = name
+        self._states.pop(upload, None)
+
+    def _remove(self, upload: str) -> None:
+        self._states.pop(upload, None)
+        name = self._served.pop(upload, "")
+        if self._is_served(name):
+            self._registry.remove(name)
 
     # Receiving
 
@@ -104,6 +193,7 @@ class UploadService:
                     self._quota.reserve(upload, received.size)
                     await to_thread.run_sync(_move_received, work, received.files)
                     self._start_first_read(upload, work, received)
+                    await self.sync()
                     return upload, False
         except BaseException:
             await self._discard(upload, work)
@@ -154,14 +244,7 @@ class UploadService:
             first = StoredFix(0, AS_SENT, cast_toml, row.made, decided)
             row = replace(row, fixable=fixable, fixes=(first,))
             story = await to_thread.run_sync(self._files.adopt, work, row)
-            row = replace(row, story=self._unused_name(story.title))
-            self._registry.put(row.story, story)  # before it is stored, so that no other upload takes the name
-            try:
-                replaced = await self.store.add(row, sent)
-            except BaseException:
-                self._registry.remove(row.story)
-                self._files.delete(row.id)
-                raise
+            replaced = await self._store_first(row, story, sent)
         except InputError:
             self._quota.release(row.id)
             await to_thread.run_sync(self._failed.keep, row.id, FailedUpload(work, received))
@@ -173,6 +256,22 @@ class UploadService:
             self._first_reads.pop(row.content, None)
         await _remove_folder(work)
         await self._delete_files(replaced)
+
+    async def _store_first(self, row: UploadRow, story: Story, sent: list[Path]) -> list[str]:
+        """Serve and store a story that was read for the first time, by a name that no other has."""
+        taken = set[str]()
+        while True:
+            named = replace(row, story=self._unused_name(story.title, taken))
+            self._put(row.id, named.story, story)  # before it is stored, so that no other upload takes the name
+            try:
+                return await self.store.add(named, sent)
+            except StoryNameTaken:
+                self._remove(row.id)
+                taken.add(named.story)
+            except BaseException:
+                self._remove(row.id)
+                self._files.delete(row.id)
+                raise
 
     # Correcting
 
@@ -191,8 +290,9 @@ class UploadService:
                 decided, what = decide(corrections, fix, [member.character for member in before])
                 if decided == row.quotations_toml:
                     raise InputError("this would change nothing")
-                await self.store.add_fix(upload, what, row.cast_toml, decided)
+                await self.store.add_fix(upload, row.fixes[-1].number, what, row.cast_toml, decided)
                 self._start_update(row)
+                await self.sync()
                 return CastChange(what, [], [], {})
             is_prose = (await to_thread.run_sync(served.attributed_lines)).lines > 0
             text, what = apply_fix(row.cast_toml, fix, [member.character for member in before], is_prose)
@@ -201,9 +301,9 @@ class UploadService:
             newest = StoredFix(row.fixes[-1].number + 1, what, text, "", row.quotations_toml)
             story = await self._open_or_read(replace(row, fixes=(*row.fixes, newest)))
             after = await to_thread.run_sync(story.cast)
-            await self.store.add_fix(upload, what, text, row.quotations_toml)
-            self._registry.put(row.story, story)
-            await to_thread.run_sync(self._files.prune, await self.store.get(upload), served)
+            await self.store.add_fix(upload, row.fixes[-1].number, what, text, row.quotations_toml)
+            self._put(upload, row.story, story)
+            await self._prune(await self.store.get(upload), served)
             return cast_change(what, before, after)
 
     async def undo(self, upload: str) -> CastChange:
@@ -214,15 +314,16 @@ class UploadService:
                 raise Refused("there is nothing to undo: it is as it was sent", 409)
             served, what = self._registry.story(row.story), f"Undone: {row.fixes[-1].what}"
             if row.fixes[-1].cast_toml == row.fixes[-2].cast_toml:
-                await self.store.delete_newest_fix(upload)
+                await self.store.delete_fix(upload, row.fixes[-1].number)
                 self._start_update(row)
+                await self.sync()
                 return CastChange(what, [], [], {})
             before = await to_thread.run_sync(served.cast)
             story = await self._open_or_read(replace(row, fixes=row.fixes[:-1]))
             after = await to_thread.run_sync(story.cast)
-            await self.store.delete_newest_fix(upload)
-            self._registry.put(row.story, story)
-            await to_thread.run_sync(self._files.prune, await self.store.get(upload), served)
+            await self.store.delete_fix(upload, row.fixes[-1].number)
+            self._put(upload, row.story, story)
+            await self._prune(await self.store.get(upload), served)
             return cast_change(what, before, after)
 
     def _start_update(self, row: UploadRow) -> None:
@@ -242,8 +343,8 @@ class UploadService:
                     continue  # another decision was made meanwhile
                 if newest.deleted is None:
                     served = self._registry.story(row.story)
-                    self._registry.put(row.story, story)
-                    await to_thread.run_sync(self._files.prune, newest, served)
+                    self._put(upload, row.story, story)
+                    await self._prune(newest, served)
                 self.jobs.forget(upload)  # within the lock: the next decision starts an update of its own
                 return
 
@@ -268,13 +369,14 @@ class UploadService:
             if job is not None and not job.is_stored:
                 self.jobs.forget(upload)
                 await to_thread.run_sync(self._failed.discard, upload)
+                if self._sharing is not None:
+                    await self._sharing.forget(upload)
                 return
             row = await self.store.get(upload)
             if row.deleted is None:
                 await self.store.delete(upload)
                 self.jobs.forget(upload)
-                if self._is_served(row.story):
-                    self._registry.remove(row.story)
+                self._remove(upload)
 
     async def restore(self, upload: str) -> None:
         """Restore a deleted story."""
@@ -312,10 +414,10 @@ class UploadService:
 
     async def _serve(self, row: UploadRow, story: Story) -> None:
         name = row.story
-        if self._is_served(name):  # a story of the command line has taken the name since
+        if self._is_served(name) and self._served.get(row.id) != name:  # one of the command line has taken it since
             name = self._unused_name(story.title)
             await self.store.rename(row.id, name)
-        self._registry.put(name, story)
+        self._put(row.id, name, story)
 
     async def _read_again(self, row: UploadRow) -> None:
         await self._serve(row, await self._open_or_read(row))
@@ -350,6 +452,10 @@ class UploadService:
 
     # Helpers
 
+    async def _prune(self, row: UploadRow, last: Story) -> None:
+        if self._owns_folder:  # else another process may be serving an earlier file; the next start deletes it
+            await to_thread.run_sync(self._files.prune, row, last)
+
     async def _delete_files(self, uploads: list[str]) -> None:
         self._quota.release(*uploads)
         for upload in uploads:
@@ -361,10 +467,10 @@ class UploadService:
     def _is_served(self, name: str) -> bool:
         return any(name == served for served, _ in self._registry)
 
-    def _unused_name(self, title: str) -> str:
+    def _unused_name(self, title: str, taken: Collection[str] = ()) -> str:
         name = base = slug(title)
         number = 2
-        while self._is_served(name):
+        while self._is_served(name) or name in taken:
             name, number = f"{base}-{number}", number + 1
         return name
 

@@ -8,68 +8,25 @@ a file (see `storage`) that can be made again at any time, so it is not in the d
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
+from understudy.databases import Database, Row
+from understudy.errors import UnderstudyError
+from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 
-if TYPE_CHECKING:  # which imports `TABLES`
-    from understudy.server.database import ServerDatabase
-
-__all__ = ["NOVELS", "TABLES", "SentFile", "StoredFix", "UploadRow", "UploadStore"]
+__all__ = ["SentFile", "StoredFix", "StoryNameTaken", "UploadRow", "UploadStore"]
 
 PIECE_BYTES = 1024 * 1024
 AS_SENT = "As it was sent"
 COLUMNS = "id, story, content, made, fixable, deleted, form"
-
-TABLES = """
-CREATE TABLE uploads (
-    id TEXT PRIMARY KEY,
-    story TEXT NOT NULL,
-    content TEXT NOT NULL,
-    made TEXT NOT NULL,
-    fixable INTEGER NOT NULL,
-    complete INTEGER NOT NULL DEFAULT 0,
-    deleted TEXT
-);
-CREATE TABLE upload_files (
-    id INTEGER PRIMARY KEY,
-    upload TEXT NOT NULL REFERENCES uploads ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    size INTEGER NOT NULL
-);
-CREATE INDEX upload_files_by_upload ON upload_files (upload, id);
-CREATE TABLE upload_pieces (
-    file INTEGER NOT NULL REFERENCES upload_files ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    bytes BLOB NOT NULL,
-    PRIMARY KEY (file, number)
-);
-CREATE TABLE upload_fixes (
-    upload TEXT NOT NULL REFERENCES uploads ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    what TEXT NOT NULL,
-    cast_toml TEXT NOT NULL,
-    made TEXT NOT NULL,
-    PRIMARY KEY (upload, number)
-) WITHOUT ROWID;
-"""
-"""Fix 0 is the cast.toml that came with the upload, blank if there was none; undo deletes the newest fix."""
-
-NOVELS = """
-ALTER TABLE uploads ADD COLUMN form TEXT NOT NULL DEFAULT '';
-ALTER TABLE upload_fixes ADD COLUMN quotations_toml TEXT NOT NULL DEFAULT '';
-"""
-"""`form` names the reader that takes the files, blank where their content decides. A fix has the cast.toml and the
-decisions about quotations from then on, so that one undo takes back either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,34 +76,42 @@ class UploadRow:
         return len(self.fixes) > 1
 
 
+class StoryNameTaken(UnderstudyError):
+    """Another upload is served by the name."""
+
+
 class UploadStore:
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
     async def all(self) -> list[UploadRow]:
         """Every complete upload, oldest first, including deleted ones that can still be restored."""
-        return await self._database.run(lambda db: _rows(db, "complete ORDER BY made, id", ()))
+        return await self._database.read(lambda db: _rows(db, "complete = 1 ORDER BY made, id", ()))
 
     async def get(self, upload: str) -> UploadRow:
-        rows = await self._database.run(lambda db: _rows(db, "complete AND id = ?", (upload,)))
-        if not rows:
+        row = await self.find(upload)
+        if row is None:
             raise Refused("there is no such upload here", 404)
-        return rows[0]
+        return row
+
+    async def find(self, upload: str) -> UploadRow | None:
+        rows = await self._database.read(lambda db: _rows(db, "complete = 1 AND id = ?", (upload,)))
+        return rows[0] if rows else None
 
     async def find_by_content(self, content: str) -> UploadRow | None:
         """An upload with the same files that has not been deleted."""
-        where = "complete AND content = ? AND deleted IS NULL"
-        rows = await self._database.run(lambda db: _rows(db, where, (content,)))
+        where = "complete = 1 AND content = ? AND deleted IS NULL"
+        rows = await self._database.read(lambda db: _rows(db, where, (content,)))
         return rows[0] if rows else None
 
     async def count(self) -> int:
         """How many uploads there are that have not been deleted."""
-        query = "SELECT count(*) FROM uploads WHERE complete AND deleted IS NULL"
-        (count,) = await self._database.run(lambda db: db.execute(query).fetchone())
+        query = "SELECT count(*) FROM uploads WHERE complete = 1 AND deleted IS NULL"
+        ((count,),) = await self._database.read(lambda db: db.rows(query))
         return int(count)
 
     async def add(self, row: UploadRow, paths: Iterable[Path]) -> list[str]:
-        """Add an upload and its files, all or nothing.
+        """Add an upload and its files, all or nothing; `StoryNameTaken` where another one is served by its name.
 
         Returns the ids of uploads this replaces: deleted ones with the same files.
         """
@@ -161,13 +126,8 @@ class UploadStore:
             raise
 
     async def _add_file(self, upload: str, file: SentFile, path: Path) -> None:
-        number = await self._database.run(
-            lambda db: (
-                db.execute(
-                    "INSERT INTO upload_files (upload, name, size) VALUES (?, ?, ?)", (upload, file.name, file.size)
-                ).lastrowid
-            )
-        )
+        query = "INSERT INTO upload_files (upload, name, size) VALUES (?, ?, ?) RETURNING id"
+        ((number,),) = await self._database.run(lambda db: db.rows(query, (upload, file.name, file.size)))
         with path.open("rb") as stream:
             index = 0
             while piece := await anyio.to_thread.run_sync(stream.read, PIECE_BYTES):
@@ -183,56 +143,60 @@ class UploadStore:
 
     async def _piece(self, file: int, index: int) -> bytes | None:
         query = "SELECT bytes FROM upload_pieces WHERE file = ? AND number = ?"
-        row = await self._database.run(lambda db: db.execute(query, (file, index)).fetchone())
-        return None if row is None else bytes(row[0])
+        rows = await self._database.read(lambda db: db.rows(query, (file, index)))
+        return bytes(rows[0][0]) if rows else None
 
-    async def add_fix(self, upload: str, what: str, cast_toml: str, quotations_toml: str) -> None:
-        """`what` says in words what the fix did, the others are the result."""
+    async def add_fix(self, upload: str, newest: int, what: str, cast_toml: str, quotations_toml: str) -> None:
+        """`what` says in words what the fix did to the `newest` one so far, the others are the result."""
         query = """INSERT INTO upload_fixes (upload, number, what, cast_toml, made, quotations_toml)
-                      SELECT ?1, max(number) + 1, ?2, ?3, ?4, ?5 FROM upload_fixes WHERE upload = ?1"""
-        await self._database.run(lambda db: db.execute(query, (upload, what, cast_toml, _now(), quotations_toml)))
+                   SELECT upload, max(number) + 1, ?, ?, ?, ? FROM upload_fixes WHERE upload = ?
+                   GROUP BY upload HAVING max(number) = ? RETURNING number"""
+        values = (what, cast_toml, _now(), quotations_toml, upload, newest)
+        _refuse_unless(await self._database.run(lambda db: db.rows(query, values)))
 
-    async def delete_newest_fix(self, upload: str) -> None:
-        query = """DELETE FROM upload_fixes WHERE upload = ?1 AND number > 0
-                      AND number = (SELECT max(number) FROM upload_fixes WHERE upload = ?1)"""
-        await self._database.run(lambda db: db.execute(query, (upload,)))
+    async def delete_fix(self, upload: str, newest: int) -> None:
+        query = """DELETE FROM upload_fixes WHERE upload = ? AND number > 0 AND number = ?
+                   AND number = (SELECT max(number) FROM upload_fixes WHERE upload = ?) RETURNING number"""
+        _refuse_unless(await self._database.run(lambda db: db.rows(query, (upload, newest, upload))))
 
     async def rename(self, upload: str, story: str) -> None:
-        await self._database.run(lambda db: db.execute("UPDATE uploads SET story = ? WHERE id = ?", (story, upload)))
+        await self._database.run(lambda db: db.rows("UPDATE uploads SET story = ? WHERE id = ?", (story, upload)))
 
     async def delete(self, upload: str) -> None:
         """Mark as deleted, to be restored or purged."""
-        await self._database.run(lambda db: db.execute("UPDATE uploads SET deleted = ? WHERE id = ?", (_now(), upload)))
+        await self._database.run(lambda db: db.rows("UPDATE uploads SET deleted = ? WHERE id = ?", (_now(), upload)))
 
     async def restore(self, upload: str) -> None:
-        await self._database.run(lambda db: db.execute("UPDATE uploads SET deleted = NULL WHERE id = ?", (upload,)))
+        await self._database.run(lambda db: db.rows("UPDATE uploads SET deleted = NULL WHERE id = ?", (upload,)))
 
     async def purge(self, upload: str) -> None:
-        await self._database.run(lambda db: db.execute("DELETE FROM uploads WHERE id = ?", (upload,)))
+        await self._database.run(lambda db: db.rows("DELETE FROM uploads WHERE id = ?", (upload,)))
 
     async def purge_old(self, restore_s: int) -> list[str]:
         """Remove what was deleted longer ago than so many seconds; returns the ids."""
         before = _now(-restore_s)
         return await self._database.run(lambda db: _delete(db, "deleted < ?", before))
 
-    async def purge_incomplete(self) -> None:
-        await self._database.run(lambda db: db.execute("DELETE FROM uploads WHERE NOT complete"))
+    async def purge_incomplete(self, age_s: int) -> None:
+        """Remove uploads that were begun longer ago than so many seconds, and never completed."""
+        before = _now(-age_s)
+        await self._database.run(lambda db: db.rows("DELETE FROM uploads WHERE complete = 0 AND made <= ?", (before,)))
 
 
-def _rows(db: sqlite3.Connection, where: str, parameters: tuple[str, ...]) -> list[UploadRow]:
-    rows = db.execute(f"SELECT {COLUMNS} FROM uploads WHERE {where}", parameters).fetchall()
+def _rows(db: Database, where: str, parameters: tuple[str, ...]) -> list[UploadRow]:
+    rows = db.rows(f"SELECT {COLUMNS} FROM uploads WHERE {where}", parameters)
     return [
         UploadRow(
             upload, story, content, made, bool(fixable), deleted,
             tuple(
                 SentFile(*file)
-                for file in db.execute(
+                for file in db.rows(
                     "SELECT id, name, size FROM upload_files WHERE upload = ? ORDER BY id", (upload,)
                 )
             ),
             tuple(
                 StoredFix(*fix)
-                for fix in db.execute(
+                for fix in db.rows(
                     """SELECT number, what, cast_toml, made, quotations_toml FROM upload_fixes
                        WHERE upload = ? ORDER BY number""",
                     (upload,),
@@ -244,29 +208,36 @@ def _rows(db: sqlite3.Connection, where: str, parameters: tuple[str, ...]) -> li
     ]  # fmt: skip
 
 
-def _insert(db: sqlite3.Connection, row: UploadRow) -> None:
-    db.execute(
+def _insert(db: Database, row: UploadRow) -> None:
+    if db.rows("SELECT 1 FROM uploads WHERE story = ? AND deleted IS NULL", (row.story,)):
+        raise StoryNameTaken("another process of the server has given a story this name")
+    db.rows(
         "INSERT INTO uploads (id, story, content, made, fixable, form) VALUES (?, ?, ?, ?, ?, ?)",
-        (row.id, row.story, row.content, row.made, row.fixable, row.form),
+        (row.id, row.story, row.content, row.made, int(row.fixable), row.form),
     )
 
 
-def _insert_piece(db: sqlite3.Connection, row: tuple[int | None, int, bytes]) -> None:
-    db.execute("INSERT INTO upload_pieces VALUES (?, ?, ?)", row)
+def _insert_piece(db: Database, row: tuple[int, int, bytes]) -> None:
+    db.rows("INSERT INTO upload_pieces VALUES (?, ?, ?)", row)
 
 
-def _delete(db: sqlite3.Connection, where: str, parameter: str) -> list[str]:
-    return [upload for (upload,) in db.execute(f"DELETE FROM uploads WHERE {where} RETURNING id", (parameter,))]
+def _delete(db: Database, where: str, parameter: str) -> list[str]:
+    return [upload for (upload,) in db.rows(f"DELETE FROM uploads WHERE {where} RETURNING id", (parameter,))]
 
 
-def _complete(db: sqlite3.Connection, row: UploadRow) -> list[str]:
+def _complete(db: Database, row: UploadRow) -> list[str]:
     replaced = _delete(db, "content = ? AND deleted IS NOT NULL", row.content)
-    db.execute(
+    db.rows(
         "INSERT INTO upload_fixes (upload, number, what, cast_toml, made, quotations_toml) VALUES (?, 0, ?, ?, ?, ?)",
         (row.id, AS_SENT, row.cast_toml, row.made, row.quotations_toml),
     )
-    db.execute("UPDATE uploads SET complete = 1 WHERE id = ?", (row.id,))
+    db.rows("UPDATE uploads SET complete = 1 WHERE id = ?", (row.id,))
     return replaced
+
+
+def _refuse_unless(changed: list[Row]) -> None:
+    if not changed:
+        raise Refused("somebody else has changed this story meanwhile: reload the page", 409)
 
 
 def _now(offset_s: int = 0) -> str:

@@ -1,0 +1,88 @@
+"""`understudy study serve` in a process of its own, for tests with crowds, signals and kills."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+__all__ = ["StudyServer", "study_server", "write_likely"]
+
+LINK = re.compile(r"^  http://[^/]+/take/(\S+)$")
+LIKELY = """\
+kind = "likely"
+title = "Would Ines say this?"
+people_per_item = {people_per_item}
+items_per_person = {items_per_person}
+checks = {checks}
+
+[material]
+story = "brass-key"
+character = "Ines"
+lines = "lines.txt"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyServer:
+    process: subprocess.Popen[str]
+    url: str
+    tokens: list[str]
+    """Of the links that were made with --links."""
+
+    def take(self, token: str) -> str:
+        return f"{self.url}/api/take/{token}"
+
+
+def write_likely(
+    story: Path, lines: int, people_per_item: int = 3, items_per_person: int = 20, checks: int = 0
+) -> Path:
+    """A study beside the brass key, whose lines are only judged."""
+    folder = story.parent
+    (folder / "lines.txt").write_text("".join(f"I have {number} keys.\n" for number in range(lines)), encoding="utf-8")
+    path = folder / "ines.toml"
+    settings = {"people_per_item": people_per_item, "items_per_person": items_per_person, "checks": checks}
+    path.write_text(LIKELY.format(**settings), encoding="utf-8")
+    return path
+
+
+@contextmanager
+def study_server(study: Path, *options: str | Path, port: int = 0, **environment: str) -> Iterator[StudyServer]:
+    """Gives the server once it answers; its database lies beside the study unless `options` name one."""
+    command = [sys.executable, "-m", "understudy", "study", "serve", str(study), "--port", str(port)]
+    with (study.parent / "log").open("a") as log:
+        process = subprocess.Popen(
+            [*command, *map(str, options)],
+            cwd=study.parent,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+    try:
+        assert process.stdout is not None
+        printed = ""
+        for line in process.stdout:
+            printed += line
+            if line.startswith("Ctrl-C"):
+                (url,) = re.findall(r"is open: (http://[^/ ]+)/", printed)
+                with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as client:  # it may still be starting
+                    assert client.get(f"{url}/health").status_code == 200
+                tokens = [found[1] for found in map(LINK.match, printed.splitlines()) if found]
+                yield StudyServer(process, url, tokens)
+                break
+        else:
+            pytest.fail(f"the server did not start: {printed}{(study.parent / 'log').read_text()}")
+    finally:
+        process.kill()
+        process.communicate()
