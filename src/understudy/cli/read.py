@@ -38,7 +38,10 @@ MOST_PARTS = 8  # named in the report
     type=click.Path(path_type=Path, dir_okay=False),
     help="Story file to write (default: by the title).",
 )
-@click.option("--as", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
+@click.option("--format", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
+@click.option(
+    "--as", "form_as", hidden=True, help="What --format was called; with other commands it names a character."
+)
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
 @click.option(
@@ -57,9 +60,9 @@ MOST_PARTS = 8  # named in the report
 @force_option
 @json_option
 def read(
-    paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
-    columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...], force: bool,
-    as_json: bool,
+    paths: tuple[str, ...], output: Path | None, form: str | None, form_as: str | None, unread: int | None,
+    encode: bool, columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...],
+    force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -84,7 +87,7 @@ def read(
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
         doubtful, named = DoubtfulQuotations(bound), _named_columns(columns)
-        story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)
+        story = read_showing(what, into, entries, form=form or form_as, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
