@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import islice
 from pathlib import Path
 
@@ -99,7 +99,7 @@ def read(
         print_json(reading_document(story, islice(story.unread(), unread)) | {"quotations": paths_of_lists})
     else:
         _show(story, into, unread, named=output is None)
-        _show_doubtful(lists)
+        _show_doubtful(lists, {file.name for file in story.files()})
 
 
 def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:
@@ -111,9 +111,11 @@ def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:
         return []
 
 
-def _show_doubtful(lists: Sequence[Corrections]) -> None:
+def _show_doubtful(lists: Sequence[Corrections], files: Set[str]) -> None:
+    """A list may hold quotations of other files too: novel.txt and novel.epub have one list."""
     for corrections in lists:
-        waiting = sum(not entry.decision.is_made for entry in corrections.entries)
+        entries = [entry for entry in corrections.entries if not entry.file or entry.file in files]
+        waiting = sum(not entry.decision.is_made for entry in entries)
         if waiting:
             click.echo(f"{waiting:,} quotations whose speaker is doubtful are listed in {corrections.path}.")
 
@@ -174,7 +176,8 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     scenes, lines = story.count()
     out.print()
     note = " (choose another place with -o)" if named else ""
-    out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
+    size = f"{scenes:,} {'scene' if scenes == 1 else 'scenes'} and {lines:,} {'line' if lines == 1 else 'lines'}"
+    out.print(f"'{clean(story.title)}', {size}, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
 
 
