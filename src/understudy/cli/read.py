@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import islice
 from pathlib import Path
 
@@ -38,7 +38,10 @@ MOST_PARTS = 8  # named in the report
     type=click.Path(path_type=Path, dir_okay=False),
     help="Story file to write (default: by the title).",
 )
-@click.option("--as", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
+@click.option("--format", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
+@click.option(
+    "--as", "form_as", hidden=True, help="What --format was called; with other commands it names a character."
+)
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
 @click.option(
@@ -57,9 +60,9 @@ MOST_PARTS = 8  # named in the report
 @force_option
 @json_option
 def read(
-    paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
-    columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...], force: bool,
-    as_json: bool,
+    paths: tuple[str, ...], output: Path | None, form: str | None, form_as: str | None, unread: int | None,
+    encode: bool, columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...],
+    force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -84,7 +87,7 @@ def read(
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
         doubtful, named = DoubtfulQuotations(bound), _named_columns(columns)
-        story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)
+        story = read_showing(what, into, entries, form=form or form_as, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
@@ -96,7 +99,7 @@ def read(
         print_json(reading_document(story, islice(story.unread(), unread)) | {"quotations": paths_of_lists})
     else:
         _show(story, into, unread, named=output is None)
-        _show_doubtful(lists)
+        _show_doubtful(lists, {file.name for file in story.files()})
 
 
 def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:
@@ -108,9 +111,11 @@ def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:
         return []
 
 
-def _show_doubtful(lists: Sequence[Corrections]) -> None:
+def _show_doubtful(lists: Sequence[Corrections], files: Set[str]) -> None:
+    """A list may hold quotations of other files too: novel.txt and novel.epub have one list."""
     for corrections in lists:
-        waiting = sum(not entry.decision.is_made for entry in corrections.entries)
+        entries = [entry for entry in corrections.entries if not entry.file or entry.file in files]
+        waiting = sum(not entry.decision.is_made for entry in entries)
         if waiting:
             click.echo(f"{waiting:,} quotations whose speaker is doubtful are listed in {corrections.path}.")
 
@@ -171,7 +176,8 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     scenes, lines = story.count()
     out.print()
     note = " (choose another place with -o)" if named else ""
-    out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
+    size = f"{scenes:,} {'scene' if scenes == 1 else 'scenes'} and {lines:,} {'line' if lines == 1 else 'lines'}"
+    out.print(f"'{clean(story.title)}', {size}, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
 
 

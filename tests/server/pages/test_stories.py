@@ -227,7 +227,7 @@ def test_a_failed_upload_can_be_tried_again_after_a_reload(ask: Ask) -> None:
     assert send(ask, ("lines.txt", b"Odile: You sold it.\n")).status_code == 400
     shown = ask("GET", "/stories").text
     upload = re.search(r'action="/stories/(\w+)/retry"', shown)
-    assert upload is not None and "Dismiss" in shown and "--as" not in shown
+    assert upload is not None and "Dismiss" in shown and "--format" not in shown
     refused = ask("POST", f"/stories/{upload[1]}/retry", data={"form": "prose"})
     assert refused.status_code == 400 and "nobody speaks here" in refused.text
     again = ask("POST", f"/stories/{upload[1]}/retry", data={"form": "transcript"})

@@ -35,7 +35,7 @@ __all__ = ["ATTRIBUTED", "Novel", "NovelSpeakers", "join_prose", "read_together"
 
 PARSED, CAST_FOUND, ATTRIBUTED = 0.06, 0.3, 0.83
 """How much of the work on a novel is done when its chapters are known, its people, and who says what (as measured)."""
-LARGEST = 8 * 1024 * 1024  # bytes of files that are worked on together: a long novel has 2
+LARGEST = 4 * 1024 * 1024  # bytes of files that are worked on together, in some 700 MB; a long novel has 2 or 3
 BETWEEN = "\n\n"
 
 NovelSpeakers = tuple[Sequence[NovelCharacter], Sequence[Attribution]]

@@ -11,7 +11,7 @@ __all__ = ["page_wording"]
 
 COLUMNS = "call its columns 'speaker' and 'text'"
 REPLACEMENTS = (
-    (r"--as(?: FORMAT\b(?: \((?:[^()]|\([^()]*\))*\))?)?", "'Read as'"),
+    (r"--format(?: FORMAT\b(?: \((?:[^()]|\([^()]*\))*\))?)?", "'Read as'"),
     (r"[Ss]ay it with --columns(?:, such as: understudy read .*$| speaker=NAME,text=NAME)", COLUMNS),
     (r"[Ss]ay which column is whose: --columns speaker=NAME,text=NAME", COLUMNS),
     (r"name the columns: --columns speaker=KEY,text=KEY", "call its keys 'speaker' and 'text'"),
