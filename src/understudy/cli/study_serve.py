@@ -86,7 +86,7 @@ def serve_study(
             """Opens everything that a server process needs; the caller's `stack` closes it."""
             agents = agents_of([stored.study for stored in studies])
             context = StudyContext(stack.enter_context(open_study_store(location)), agents=agents)
-            return make_server(make_study_app(context, policy), behind_proxy)
+            return make_server(make_study_app(context, policy), behind_proxy, on_stop=context.is_stopping.set)
 
         def announce() -> None:
             for stored in studies:

@@ -1,6 +1,6 @@
 """A chat as one of its people sees it: wait, talk in turns, and stop when both have said enough.
 
-Side 0 begins, and sides take turns. A chat is over when each side has had its turns, or when the other has left.
+Who begins was drawn, and sides take turns. A chat is over when each side has had its turns, or when the other has left.
 Nothing of it is kept in memory: any process can take the next message, show the chat, or make an agent's reply.
 """
 
@@ -20,14 +20,18 @@ from understudy.studies.item import Block, Item, Option, Problem, Said
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
 from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
+from understudy.studies.tokens import hash_token
 
 __all__ = [
     "ChatMessage",
     "ChatView",
+    "agent_leaves",
     "asked_after",
     "chat_view",
     "finished_chat",
+    "look",
     "owed_reply",
+    "renew_lease",
     "reply_as_agent",
     "say",
     "with_transcripts",
@@ -38,8 +42,11 @@ PROFILE = "profile"
 WAITING, TALKING, OVER = "waiting", "talking", "over"
 GONE_S = 300
 """Somebody who has not been heard of for so long has left the chat."""
-LEASE_S = 60
+LEASE_S = 10
+"""Whoever makes an agent's reply says so again before this has passed; else it is owed by nobody."""
 LONGEST_MESSAGE = 2_000
+GREETINGS = {"en": "Hello!", "ja": "こんにちは！", "zh": "你好！"}
+NO_CHAT = "you are in no chat: reload the page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,8 @@ class ChatView:
     item: int | None = None
     side: int = 0
     messages: tuple[ChatMessage, ...] = ()
+    begins: int = 0
+    """The side that has the first turn."""
     turns_left: int = 0
     persona: tuple[str, ...] = ()
     most_words: int = 0
@@ -67,7 +76,7 @@ class ChatView:
     def turn(self) -> str | None:
         if self.state != TALKING:
             return None
-        return "mine" if len(self.messages) % 2 == self.side else "theirs"
+        return "mine" if (len(self.messages) + self.begins) % 2 == self.side else "theirs"
 
     def document(self, after: int = 0) -> dict[str, Any]:
         return {
@@ -95,6 +104,7 @@ def chat_view(store: StudyStore, token: str) -> ChatView:
         if seat is None:
             return ChatView(OVER, reason="there is no chat left for you")
         store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
+        _leave_gone(store, seat)
         view = _view(store, seat)
         if view.state == OVER:
             _finish(store, seat)
@@ -111,22 +121,22 @@ def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[P
     """Say something in one's turn; what breaks the rules is not said. The same `key` again is the same message."""
     with store.transaction():
         person, stored = _talker(store, token)
-        seat = sit_down(store, stored, person)
-        if seat is None or stored.closed or person.state == ENDED:
-            raise InputError("this chat is over: reload the page")
-        known = store.database.rows(
-            "SELECT 1 FROM messages WHERE item = ? AND side = ? AND message_key = ?", (seat.item, seat.side, key)
-        )
+        if stored.closed or person.state in (ENDED, INVITED):
+            raise InputError(NO_CHAT)
+        known = store.database.rows("SELECT item FROM messages WHERE person = ? AND message_key = ?", (person.id, key))
+        if known:  # perhaps the last of its chat
+            return _view(store, seat_of(store, known[0][0], person.id))
+        if (assignment := open_assignment(store, person)) is None:
+            raise InputError(NO_CHAT)
+        seat = seat_of(store, assignment.item, person.id)
         view = _view(store, seat)
-        if known:
-            return view
         if view.turn != "mine":
             raise InputError("it is not your turn: wait for your partner's answer")
         item = store.item(seat.item)
         text = " ".join(text.split())[:LONGEST_MESSAGE]
         if problems := message_problems(text, view.persona, view.most_words, item.hidden["language"]):
             return problems
-        _add(store, seat, person.id, len(view.messages) + 1, text, key, now())
+        _add(store, seat, person.id, text, key, now())
         store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
         view = _view(store, seat)
         if view.state == OVER:
@@ -136,25 +146,28 @@ def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[P
 
 def owed_reply(store: StudyStore, token: str) -> tuple[int, str] | None:
     """(chat, agent) where it is an agent's turn and nobody is making its reply; whoever gets this must make it."""
-    with store.transaction():
-        person = store.person(token)
-        rows = store.database.rows(
-            """SELECT theirs.item, theirs.agent FROM seats AS own JOIN seats AS theirs ON theirs.item = own.item
+    query = """SELECT theirs.item, theirs.agent FROM seats AS own JOIN seats AS theirs ON theirs.item = own.item
+               JOIN people ON people.id = own.person
                JOIN assignments ON assignments.item = own.item AND assignments.person = own.person
-               WHERE own.person = ? AND answered IS NULL AND theirs.agent IS NOT NULL AND theirs.joined <= ?
-                 AND (theirs.lease IS NULL OR theirs.lease < ?)""",
-            (person.id, now(), time_ago(LEASE_S)),
-        )
-        for item, agent in rows:
-            seats = seats_at(store, item)
-            (theirs,) = [seat for seat in seats if seat.agent]
-            view = _view(store, theirs)
-            if view.turn == "mine" and not _is_late(store, item):
+               WHERE people.token = ? AND answered IS NULL AND theirs.agent IS NOT NULL AND theirs.joined <= ?
+                 AND (theirs.lease IS NULL OR theirs.lease < ?)"""
+    if not store.database.rows(query, (hash_token(token), now(), time_ago(LEASE_S))):
+        return None  # most chats: nobody is kept waiting by this question
+    with store.transaction():
+        for item, agent in store.database.rows(query, (hash_token(token), now(), time_ago(LEASE_S))):
+            (theirs,) = [seat for seat in seats_at(store, item) if seat.agent]
+            if _view(store, theirs).turn == "mine" and not _is_late(store, item):
                 store.database.rows(
                     "UPDATE seats SET lease = ? WHERE item = ? AND side = ?", (now(), item, theirs.side)
                 )
                 return int(item), str(agent)
         return None
+
+
+def renew_lease(store: StudyStore, item: int) -> None:
+    """Say that an agent's reply is being made."""
+    with store.transaction():
+        store.database.rows("UPDATE seats SET lease = ? WHERE item = ? AND agent IS NOT NULL", (now(), item))
 
 
 def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
@@ -169,8 +182,7 @@ def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
     with store.transaction():
         current = _view(store, seat)
         if current.turn == "mine" and len(current.messages) == len(view.messages):
-            number = len(current.messages) + 1
-            _add(store, seat, None, number, text, f"reply {number}", time_ahead(delay))
+            _add(store, seat, None, text, f"reply {len(current.messages)}", time_ahead(delay))
         store.database.rows("UPDATE seats SET lease = NULL WHERE item = ? AND side = ?", (item, seat.side))
 
 
@@ -232,22 +244,36 @@ def _view(store: StudyStore, seat: Seat) -> ChatView:
     state, reason = TALKING, ""
     if len(messages) >= 2 * turns:
         state = OVER
-    elif _has_left(seat, others, bool(messages)):
-        state, reason = OVER, "your partner has left"
-    elif not others or others[0].joined > now():
+    elif messages and (seat.has_left or not others or others[0].has_left):
+        state, reason = OVER, "you were away for too long" if seat.has_left else "your partner has left"
+    elif not others or max(seat.joined, others[0].joined) > now():
         state = WAITING
     own = sum(message.side == seat.side for message in messages)
-    persona = tuple(item.hidden["personas"][seat.side])
     return ChatView(
-        state, seat.item, seat.side, messages, max(0, turns - own), persona, item.hidden["most_words"], reason
+        state,
+        seat.item,
+        seat.side,
+        messages,
+        item.hidden["begins"],
+        max(0, turns - own),
+        tuple(item.hidden["personas"][seat.side]),
+        item.hidden["most_words"],
+        reason,
     )
 
 
-def _has_left(seat: Seat, others: Sequence[Seat], has_begun: bool) -> bool:
-    """Whether the partner has withdrawn, or has not been heard of for long; side 1 always had one."""
-    if not others:
-        return has_begun or seat.side == 1
-    return has_begun and others[0].agent is None and others[0].seen < time_ago(GONE_S)
+def _leave_gone(store: StudyStore, seat: Seat) -> None:
+    """A partner who has not been heard of for long has left, and stays so: two must not be told different things."""
+    store.database.rows(
+        "UPDATE seats SET has_left = 1 WHERE item = ? AND side <> ? AND agent IS NULL AND seen < ?",
+        (seat.item, seat.side, time_ago(GONE_S)),
+    )
+
+
+def agent_leaves(store: StudyStore, item: int) -> None:
+    """End a chat whose agent cannot reply."""
+    with store.transaction():
+        store.database.rows("UPDATE seats SET has_left = 1 WHERE item = ? AND agent IS NOT NULL", (item,))
 
 
 def _messages(store: StudyStore, item: int) -> list[ChatMessage]:
@@ -263,10 +289,11 @@ def _is_late(store: StudyStore, item: int) -> bool:
     return bool(store.database.rows("SELECT 1 FROM messages WHERE item = ? AND sent > ?", (item, now())))
 
 
-def _add(store: StudyStore, seat: Seat, person: int | None, number: int, text: str, key: str, sent: str) -> None:
+def _add(store: StudyStore, seat: Seat, person: int | None, text: str, key: str, sent: str) -> None:
     store.database.rows(
-        "INSERT INTO messages (item, number, side, person, text, sent, message_key) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (seat.item, number, seat.side, person, text, sent, key),
+        """INSERT INTO messages (item, number, side, person, text, sent, message_key)
+           VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM messages WHERE item = ?), ?, ?, ?, ?, ?)""",
+        (seat.item, seat.item, seat.side, person, text, sent, key),
     )
 
 
@@ -284,4 +311,5 @@ def _situation(item: Item, view: ChatView) -> tuple[Situation, list[Turn]]:
     me, you = "Me", "Partner"
     persona = Persona(me, profile=view.persona, language=item.hidden["language"])
     history = [Turn(me if message.side == view.side else you, message.text) for message in view.messages]
-    return Situation(persona, faced=Other(you)), history
+    # Agents answer: one that has the first turn is greeted, which its partner does not see.
+    return Situation(persona, faced=Other(you)), history or [Turn(you, GREETINGS[item.hidden["language"]])]

@@ -13,12 +13,12 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -27,7 +27,6 @@ from starlette.types import Scope
 
 from understudy.databases import Database
 from understudy.errors import InputError
-from understudy.server.database import ServerDatabase
 from understudy.server.pages import bare_page
 
 __all__ = [
@@ -37,6 +36,7 @@ __all__ = [
     "AccessRole",
     "DatabaseSessions",
     "ProcessSessions",
+    "SessionDatabase",
     "Sessions",
     "is_allowed",
     "is_loopback",
@@ -51,6 +51,8 @@ SESSION_S = 14 * 24 * 3600
 MAX_SESSIONS = 1_000
 MIN_KEY_LENGTH = 16
 ABOUT = "Here you can talk with the characters of stories, each as they are at any moment of theirs."
+
+Result = TypeVar("Result")
 
 
 class AccessRole(StrEnum):
@@ -89,11 +91,20 @@ class ProcessSessions:
         self._sessions.pop(_hash(token), None)
 
 
+class SessionDatabase(Protocol):
+    """Such as a `ServerDatabase`; it has a table `sessions`."""
+
+    async def run(self, work: Callable[[Database], Result]) -> Result:
+        """Run `work` in a transaction."""
+
+    async def read(self, work: Callable[[Database], Result]) -> Result: ...
+
+
 class DatabaseSessions:
     """In the server's database, for all processes that use it. Those of another key than the present one do not count:
     a changed key ends them."""
 
-    def __init__(self, database: ServerDatabase, policy: AccessPolicy) -> None:
+    def __init__(self, database: SessionDatabase, policy: AccessPolicy) -> None:
         self._database = database
         self._keys = {AccessRole.AUTHOR: policy.key, AccessRole.READER: policy.reader_key}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ from starlette.staticfiles import StaticFiles
 
 from understudy.server import openapi
 from understudy.server.guard import AccessPolicy, GuardMiddleware, RequestLimits
-from understudy.server.guard.access import login_routes
+from understudy.server.guard.access import DatabaseSessions, login_routes
 from understudy.server.openapi import document_of
 from understudy.server.operations import Operation
 from understudy.server.problems import EXCEPTION_HANDLERS
 from understudy.server.studies import chat_routes, pages, routes
-from understudy.server.studies.context import StudyContext
+from understudy.server.studies.context import LoginDatabase, StudyContext
 
 __all__ = ["OPERATIONS", "TOKEN_PREFIXES", "make_study_app"]
 
@@ -36,6 +37,7 @@ def make_study_app(
     The default `policy` serves this machine only, without a key.
     """
     policy = policy or AccessPolicy()
+    policy = replace(policy, sessions=DatabaseSessions(LoginDatabase(context.store), policy))
     files = StaticFiles(directory=STATIC)
     all_routes: list[BaseRoute] = [operation.route() for operation in OPERATIONS]
     all_routes += [*pages.ROUTES, *login_routes(policy, ABOUT), Mount("/static", files)]

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Any
 
 import msgspec
+from anyio import to_thread
 from starlette.requests import Request
 
 from understudy.dialogue import Agent
@@ -21,24 +24,41 @@ from understudy.server.studies.context import study_context_of, use_store
 from understudy.server.studies.refusals import refusal
 from understudy.server.studies.schemas import ChatBody, ChatDocument, ChatQuery
 from understudy.server.telemetry import LOG
-from understudy.studies.chatting import ChatView, chat_view, look, owed_reply, reply_as_agent, say
-from understudy.studies.store import StudyStore
+from understudy.studies.chatting import (
+    ChatView,
+    agent_leaves,
+    chat_view,
+    look,
+    owed_reply,
+    renew_lease,
+    reply_as_agent,
+    say,
+)
 
 __all__ = ["OPERATIONS"]
 
 LONGEST_S = 20.0
 LOOK_EVERY_S = 0.4
+ANSWER_EVERY_S = 2.0
+"""How often somebody who waits for an agent asks whether its reply was left by a process that is gone."""
+RENEW_S = 3.0
+ATTEMPTS = 3
 CHAT = "/api/take/{token}/chat"
 
 
 async def get_chat(call: Call) -> ChatDocument:
     """Answers at once where something is new, else when something is, at the latest after `LONGEST_S`."""
     query: ChatQuery = call.query
+    context = study_context_of(call.request)
     view = await use_store(call.request, chat_view, call.path("token"))
-    await _answer_for_agent(call)
-    until = monotonic() + LONGEST_S
-    while not _is_new(view, query) and monotonic() < until and not await call.request.is_disconnected():
+    until, answer_at = monotonic() + LONGEST_S, 0.0
+    while not _is_new(view, query) and monotonic() < until and not context.is_stopping.is_set():
+        if monotonic() >= answer_at:
+            await _answer_for_agent(call)
+            answer_at = monotonic() + ANSWER_EVERY_S
         await asyncio.sleep(LOOK_EVERY_S)
+        if await call.request.is_disconnected():
+            break
         view = await use_store(call.request, look, view)
     return _document(view, query.after)
 
@@ -73,15 +93,28 @@ async def _answer_for_agent(call: Call) -> None:
 
 
 async def _reply(request: Request, agents: Mapping[str, Agent], item: int, agent: str) -> None:
-    """A failure is logged; the reply is owed again once its lease is old."""
+    """Tried several times; an agent that cannot reply leaves the chat. What failed is logged without its text."""
+    context = study_context_of(request)
+    renewing = asyncio.create_task(_renew_lease(request, item))
     try:
-        await use_store(request, _make_reply, item, agents[agent])
-    except (UnderstudyError, KeyError) as error:
-        LOG.error("the reply of agent '%s' failed: %s", agent, type(error).__name__)
+        for attempt in range(ATTEMPTS):
+            try:
+                work = partial(reply_as_agent, context.store, item, agents[agent])
+                await to_thread.run_sync(work, limiter=context.reply_limiter)
+                return
+            except Exception as error:
+                LOG.error("the reply of agent '%s' failed: %s", agent, type(error).__name__)
+                await asyncio.sleep(2.0**attempt)
+        await use_store(request, agent_leaves, item)
+    finally:
+        renewing.cancel()
 
 
-def _make_reply(store: StudyStore, item: int, agent: Agent) -> None:
-    reply_as_agent(store, item, agent)
+async def _renew_lease(request: Request, item: int) -> None:
+    while True:
+        await asyncio.sleep(RENEW_S)
+        with suppress(UnderstudyError):  # what cannot be renewed runs out
+            await use_store(request, renew_lease, item)
 
 
 OPERATIONS = (

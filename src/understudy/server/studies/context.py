@@ -5,25 +5,28 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
+from understudy.databases import Database
 from understudy.dialogue import Agent
 from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
-from understudy.studies.agreement import agreement_of
+from understudy.studies.agreement import rows_of
 from understudy.studies.answers import answers_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
-__all__ = ["AgreementCache", "AgreementSnapshot", "StudyContext", "study_context_of", "use_store"]
+__all__ = ["AgreementCache", "AgreementSnapshot", "LoginDatabase", "StudyContext", "study_context_of", "use_store"]
 
 Result = TypeVar("Result")
+REPLIES_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class AgreementCache:
             assert last is not None
             return last
         try:
-            rows = agreement_of(stored.study, answers_of(store, stored)).rows
+            rows = rows_of(stored.study, answers_of(store, stored))
             snapshot = AgreementSnapshot(rows, answers, self._clock())
             self._snapshots[stored.id] = snapshot
             return snapshot
@@ -71,6 +74,10 @@ class StudyContext:
     """Those that people may talk with, by the names that studies have for them."""
     replies: set[asyncio.Task[None]] = field(default_factory=set)
     """Of agents, being made: asyncio itself keeps only weak references to tasks."""
+    reply_limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(REPLIES_AT_ONCE))
+    """Slow agents take threads of their own, not those in which people's answers are stored."""
+    is_stopping: Event = field(default_factory=Event)
+    """Set when the server stops: whoever waits for news is answered without."""
 
 
 def study_context_of(request: Request) -> StudyContext:
@@ -81,8 +88,31 @@ def study_context_of(request: Request) -> StudyContext:
 
 async def use_store(request: Request, work: Callable[..., Result], *arguments: Any) -> Result:
     """Run `work(store, *arguments)` in a thread."""
+    return await _in_thread(work, study_context_of(request).store, *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginDatabase:
+    """The study database as the organiser's logins use it, so that all processes on it know them."""
+
+    store: StudyStore
+
+    async def run(self, work: Callable[[Database], Result]) -> Result:
+        return await _in_thread(self._within, self.store.database.transaction, work)
+
+    async def read(self, work: Callable[[Database], Result]) -> Result:
+        return await _in_thread(self._within, self.store.database.snapshot, work)
+
+    def _within(
+        self, context: Callable[[], AbstractContextManager[None]], work: Callable[[Database], Result]
+    ) -> Result:
+        with context():
+            return work(self.store.database)
+
+
+async def _in_thread(work: Callable[..., Result], *arguments: Any) -> Result:
     try:
-        return await to_thread.run_sync(partial(work, study_context_of(request).store, *arguments))
+        return await to_thread.run_sync(partial(work, *arguments))
     except UnknownToken as error:
         raise Refused(str(error), 404, code="unknown_token") from error
     except Unreachable as error:
