@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-__all__ = ["StudyServer", "study_server", "write_likely"]
+__all__ = ["StudyServer", "study_server", "write_chat", "write_likely"]
 
 LINK = re.compile(r"^  http://[^/]+/take/(\S+)$")
 LIKELY = """\
@@ -29,6 +30,21 @@ checks = {checks}
 story = "brass-key"
 character = "Ines"
 lines = "lines.txt"
+"""
+
+CHAT = """\
+kind = "chat"
+title = "Get to know somebody"
+people_per_item = 2
+items_per_person = 1
+
+[material]
+personas = "personas.jsonl"
+chats = {chats}
+turns = [{turns}, {turns}]
+rate = {rate}
+arrives_s = [0, 0]
+writes_s = [0, 0]
 """
 
 
@@ -55,8 +71,21 @@ def write_likely(
     return path
 
 
+def write_chat(story: Path, chats: int, turns: int, rate: bool = False, **material: object) -> Path:
+    """A study of chats between people, or with `agents`."""
+    folder = story.parent
+    personas = ({"persona": [f"i collect stamps number {number}.", "my aunt is a baker."]} for number in range(5))
+    (folder / "personas.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in personas), encoding="utf-8")
+    path = folder / "talk.toml"
+    settings = CHAT.format(chats=chats, turns=turns, rate=str(rate).lower())
+    path.write_text(settings + "".join(f"{key} = {value}\n" for key, value in material.items()), encoding="utf-8")
+    return path
+
+
 @contextmanager
-def study_server(study: Path, *options: str | Path, port: int = 0, **environment: str) -> Iterator[StudyServer]:
+def study_server(
+    study: Path, *options: str | Path, port: int = 0, environment: Mapping[str, str] | None = None
+) -> Iterator[StudyServer]:
     """Gives the server once it answers; its database lies beside the study unless `options` name one."""
     command = [sys.executable, "-m", "understudy", "study", "serve", str(study), "--port", str(port)]
     with (study.parent / "log").open("a") as log:
@@ -66,7 +95,7 @@ def study_server(study: Path, *options: str | Path, port: int = 0, **environment
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
     try:

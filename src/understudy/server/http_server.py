@@ -309,12 +309,13 @@ PROXIES_VARIABLE = "FORWARDED_ALLOW_IPS"
 class HttpServer(uvicorn.Server):
     """Stops gracefully on SIGINT, SIGTERM and SIGHUP, and then returns; a second SIGINT stops at once.
 
-    `give_up` is called at that second SIGINT, to abandon work that the application would finish while it stops.
+    `on_stop` is called when it begins to stop, and `give_up` at that second SIGINT, to abandon work that the
+    application would finish while it stops.
     """
 
-    def __init__(self, config: uvicorn.Config, give_up: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, give_up: Callable[[], None], on_stop: Callable[[], None]) -> None:
         super().__init__(config)
-        self._give_up = give_up
+        self._give_up, self._on_stop = give_up, on_stop
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         # uvicorn's own handler raises the signal again once stopped, which ends the process before files are closed
@@ -322,6 +323,7 @@ class HttpServer(uvicorn.Server):
             self.force_exit = True
             self._give_up()
         self.should_exit = True
+        self._on_stop()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -348,6 +350,7 @@ def make_server(
     behind_proxy: bool = False,
     limits: ConnectionLimits | None = None,
     give_up: Callable[[], None] = lambda: None,
+    on_stop: Callable[[], None] = lambda: None,
 ) -> HttpServer:
     """`behind_proxy` trusts a proxy on this machine (or at $FORWARDED_ALLOW_IPS) about client address and scheme."""
     effective = (limits or ConnectionLimits()).within(open_file_limit())
@@ -369,7 +372,7 @@ def make_server(
         backlog=ACCEPT_BATCH,
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )
-    return HttpServer(config, give_up)
+    return HttpServer(config, give_up, on_stop)
 
 
 def _in_main_thread() -> bool:

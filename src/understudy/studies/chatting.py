@@ -14,7 +14,7 @@ from typing import Any
 from understudy.dialogue import Agent, Situation, Turn
 from understudy.errors import InputError
 from understudy.persona import Other, Persona
-from understudy.studies.assignment import Assignment, open_assignment
+from understudy.studies.assignment import Assignment, assigned_to, open_assignment
 from understudy.studies.chat_rules import message_problems, shortened
 from understudy.studies.item import Block, Item, Option, Problem, Said
 from understudy.studies.kind import GivenAnswer
@@ -94,12 +94,15 @@ class ChatView:
         }
 
 
-def chat_view(store: StudyStore, token: str) -> ChatView:
-    """Sit down if need be, say that one is there, and look."""
+def chat_view(store: StudyStore, token: str, seen: str = "") -> ChatView:
+    """Sit down if need be, say that one is there, and look. Who has last `seen` a chat go on is shown its end first."""
     with store.transaction():
         person, stored = _talker(store, token)
         if stored.closed or person.state in (ENDED, INVITED):
             return ChatView(OVER, reason="this study is over")
+        assigned = assigned_to(store, person)
+        if seen == TALKING and assigned.open is None and assigned.answered:
+            return _view(store, seat_of(store, list(assigned.answered)[-1], person.id))
         seat = sit_down(store, stored, person)
         if seat is None:
             return ChatView(OVER, reason="there is no chat left for you")
@@ -212,7 +215,7 @@ def finished_chat(store: StudyStore, person: Person) -> tuple[Assignment, ChatVi
     if assignment is None:
         return None
     view = _view(store, seat_of(store, assignment.item, person.id))
-    return (assignment, view) if view.state == OVER else None
+    return (assignment, view) if view.state == OVER and store.item(assignment.item).questions else None
 
 
 def asked_after(item: Item, view: ChatView) -> Item:

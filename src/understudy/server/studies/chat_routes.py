@@ -50,7 +50,7 @@ async def get_chat(call: Call) -> ChatDocument:
     """Answers at once where something is new, else when something is, at the latest after `LONGEST_S`."""
     query: ChatQuery = call.query
     context = study_context_of(call.request)
-    view = await use_store(call.request, chat_view, call.path("token"))
+    view = await use_store(call.request, chat_view, call.path("token"), query.state)
     until, answer_at = monotonic() + LONGEST_S, 0.0
     while not _is_new(view, query) and monotonic() < until and not context.is_stopping.is_set():
         if monotonic() >= answer_at:
