@@ -8,7 +8,7 @@ from annotated_novels import write_novels
 from understudy.bench.novels import NovelBench, bench_novels, speakers
 from understudy.quotations.model import shipped_quotation_model
 from understudy.training.quotations.boosting import BoostingSettings
-from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings
+from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, predict_unseen
 
 SMALL = BoostingSettings(trees=20, depth=3, rate=0.4, l2=1, least=0.1, rows=1, columns=1, bins=16)
 
@@ -40,11 +40,10 @@ def test_predictions_are_shared_by_models_that_leave_out_what_they_have_not_seen
     monkeypatch.setattr(speakers, "LEAST_SHARED", 3)
     monkeypatch.setattr(speakers, "SHARED_FOLDS", 3)
     unseen = list[tuple[int, ...]]()
-    predict = speakers.predict_unseen
 
     def recorded(novels: list[LearnedNovel], left_out: list[int], settings: QuotationSettings, seed: int):  # type: ignore[no-untyped-def]
         unseen.append(tuple(left_out))
-        return predict(novels, left_out, settings, seed)
+        return predict_unseen(novels, left_out, settings, seed)
 
     monkeypatch.setattr(speakers, "predict_unseen", recorded)
     names = ("Quay", "Harbour", "Orchard", "Pier")
