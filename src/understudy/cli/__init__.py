@@ -53,7 +53,7 @@ from understudy.cli.show import clean
 from understudy.cli.stats import stats
 from understudy.cli.train import train
 from understudy.cli.train_bob import bob
-from understudy.cli.train_causal import causal
+from understudy.cli.train_causal import average, causal
 from understudy.cli.train_guesser import guesser
 from understudy.cli.train_lstm import generative_memory, glove, seq2seq
 from understudy.cli.utterances import utterances
@@ -127,7 +127,7 @@ def understudy() -> None:
 
 
 draft.add_command(review)
-for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
+for trainer in (average, bob, causal, guesser, seq2seq, generative_memory, glove):
     train.add_command(trainer)
 bench.add_command(talk)
 bench.add_command(guard)
