@@ -108,6 +108,8 @@ class UploadService:
 
     async def clean_up(self) -> None:
         """Remove what a killed server left, and what was deleted long ago."""
+        if self._sharing is not None:
+            await self._sharing.clean_up()
         await self.store.purge_incomplete(0 if self._sharing is None else INCOMPLETE_S)
         await self.store.purge_old(self.limits.restore_s)
         await to_thread.run_sync(self._files.clean_up, await self.store.all())
