@@ -19,7 +19,7 @@ from anyio import to_thread
 
 from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose
-from understudy.readers.prose import reading
+from understudy.readers.prose import novel
 from understudy.server.uploads import service
 from understudy.server.uploads.limits import UploadLimits
 from understudy.server.uploads.reader_process import make_story
@@ -86,7 +86,7 @@ class NovelReadings:
     forms: list[str] = field(default_factory=list)
 
 
-def attribute(prose: Prose, cast: Sequence[NovelCharacter], model: object = None) -> list[Attribution]:
+def attribute(prose: Prose, cast: Sequence[NovelCharacter], **_: object) -> list[Attribution]:
     called = {name: person.name for person in cast for name in (person.name, *person.aliases)}
     return [_attribution(prose, index, called) for index in range(len(prose.quotations))]
 
@@ -121,7 +121,7 @@ def read_novels_here(monkeypatch: pytest.MonkeyPatch) -> NovelReadings:
             raise InputError(readings.problem)
         return await to_thread.run_sync(make_story, work, limits, tell, form)
 
-    monkeypatch.setattr(reading, "find_cast", lambda _: PEOPLE)
+    monkeypatch.setattr(novel, "find_cast", lambda _: PEOPLE)
     monkeypatch.setitem(sys.modules, "understudy.quotations.attribution", SimpleNamespace(attribute=attribute))
     monkeypatch.setattr(service, "read_in_process", read_here)
     return readings

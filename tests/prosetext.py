@@ -9,7 +9,7 @@ import pytest
 
 from understudy.quotations import attribution
 from understudy.quotations.prose import Attribution, Chapter, NovelCharacter, Paragraph, Prose, Quotation, Span
-from understudy.readers.prose import reading
+from understudy.readers.prose import novel
 
 __all__ = ["guessed", "prose_of", "stand_in_attribution"]
 
@@ -47,7 +47,7 @@ def stand_in_attribution(monkeypatch: pytest.MonkeyPatch, names: Sequence[str]) 
     def find_cast(_: Prose) -> tuple[NovelCharacter, ...]:
         return tuple(NovelCharacter(name) for name in names)
 
-    def attribute(prose: Prose, _: Sequence[NovelCharacter]) -> list[Attribution]:
+    def attribute(prose: Prose, _: Sequence[NovelCharacter], **_options: object) -> list[Attribution]:
         attributions = []
         for quotation in prose.quotations:
             span = prose.paragraphs[quotation.paragraph].span
@@ -56,5 +56,5 @@ def stand_in_attribution(monkeypatch: pytest.MonkeyPatch, names: Sequence[str]) 
             attributions.append(Attribution(speaker, 0.9 if speaker else 0.0))
         return attributions
 
-    monkeypatch.setattr(reading, "find_cast", find_cast)
+    monkeypatch.setattr(novel, "find_cast", find_cast)
     monkeypatch.setattr(attribution, "attribute", attribute)

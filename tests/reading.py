@@ -11,10 +11,10 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.readers.events import Event, Opening, Reader
+from understudy.readers.events import Description, Event, Opening, Reader, Speech
 from understudy.readers.source import SourceFile
 
-__all__ = ["damage", "events_of", "of_kind", "read_bytes", "stands"]
+__all__ = ["damage", "events_of", "of_kind", "read_bytes", "speaker_texts", "stands"]
 
 Kind = TypeVar("Kind")
 
@@ -38,6 +38,15 @@ def read_bytes(reader: Reader, content: bytes, name: str = "file") -> list[Event
 
 def of_kind(events: Sequence[Event], kind: type[Kind]) -> list[Kind]:
     return [event for event in events if isinstance(event, kind)]
+
+
+def speaker_texts(events: Sequence[Event]) -> list[tuple[str, str]]:
+    """(who, what) of every line; nobody's are descriptions."""
+    return [
+        (" & ".join(one.speakers) if isinstance(one, Speech) else "", one.text)
+        for one in events
+        if isinstance(one, Speech | Description)
+    ]
 
 
 def stands(reader: Reader, content: bytes, name: str = "file") -> None:

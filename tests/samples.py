@@ -409,6 +409,15 @@ def _lines(rows: Sequence[Mapping[str, object]]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
+def _parquet() -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(SPEECHES), stream)
+    return stream.getvalue()
+
+
 def _html() -> bytes:
     paragraphs = "\n".join(f"<p>{line}</p>" for line in TRANSCRIPT.replace("\nof it", " of it").splitlines() if line)
     return f"<html><head><title>The Quarrel</title></head><body>\n{paragraphs}\n</body></html>\n".encode()
@@ -424,6 +433,7 @@ SAMPLES: dict[str, Sample] = {
     "TEI drama": ("quarrel.xml", TEI.encode),
     "PersonaChat dialogues": ("valid_both_original.txt", PERSONACHAT.encode),
     "speeches": ("quarrel.jsonl", lambda: _lines(SPEECHES)),
+    "parquet": ("quarrel.parquet", _parquet),
     "csv": ("quarrel.csv", TABLE.encode),
     "csv, TSV": (
         "quarrel.tsv",

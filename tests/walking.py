@@ -150,7 +150,7 @@ class Walk:
             await self.ask(f"GET {plain}")
         await self.ask("POST /v1/embeddings", json={"model": "encoder", "input": "harbour"})  # type: ignore[arg-type]
         await self.ask("GET /stories/{upload}", upload="none")
-        for change in ("fix", "undo", "delete", "restore"):
+        for change in ("fix", "undo", "delete", "retry", "restore"):
             await self.ask(f"POST /stories/{{upload}}/{change}", upload="none")
         await self.ask("POST /api/uploads/form")
         await self.ask("POST /api/uploads")
@@ -158,8 +158,10 @@ class Walk:
         for asked in ("GET", "DELETE"):
             await self.ask(f"{asked} {one}", upload="none")
         await self.ask(f"PATCH {one}", json={}, upload="none")  # type: ignore[arg-type]
-        for asked in ("GET {}/progress", "GET {}/quotations", "POST {}/undo", "POST {}/restore", "GET {}/story"):
+        for asked in ("GET {}/progress", "GET {}/quotations", "GET {}/story"):
             await self.ask(asked.format(one), upload="none")
+        for change in ("undo", "restore", "retry"):
+            await self.ask(f"POST {one}/{change}", upload="none")
         await self.ask(f"GET {one}/files/{{number}}", upload="none", number="1")
         await self.ask("GET /api/agents")
         await self.ask("GET /api/personas")

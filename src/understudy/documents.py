@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from understudy.dialogue import Evidence, Reply, Situation
 from understudy.persona import FoundSentence, Other
-from understudy.story import Finding, Line, Relation, Scene
+from understudy.story import Finding, Line, Moment, Relation, Scene
 from understudy.storyfile import CastMember, FileCounts, Story, UnreadLine
 from understudy.wording import tie_sentence
 
 __all__ = [
     "cast_document",
+    "file_parts",
     "finding_document",
     "found_sentences",
     "line_document",
@@ -56,11 +58,12 @@ def reading_document(story: Story, unread: Iterable[UnreadLine]) -> Document:
         "story": None if story.path is None else str(story.path),
         "scenes": scenes,
         "files": [_file_document(file, reasons.get(file.name, {})) for file in files],
+        "parts": {file: moment.dotted for file, moment in file_parts(story).items()},
         "total": {
             count: sum(getattr(file, count) for file in files)
             for count in ("units", "lines", "descriptions", "headings", "unread")
         },
-        "speakers": _speakers_document(story, sum(file.lines for file in files)),
+        "speakers": _speakers_document(story),
         "unread": [
             {"file": line.source.file, "line": line.source.line, "text": line.text, "reason": line.reason}
             for line in unread
@@ -69,11 +72,21 @@ def reading_document(story: Story, unread: Iterable[UnreadLine]) -> Document:
     }
 
 
-def _speakers_document(story: Story, lines: int) -> Document:
+def file_parts(story: Story) -> dict[str, Moment]:
+    """The files of a story that are its parts, for none says where in the story it stands; each with its moment."""
+    headings = zip(story.headings(), story.heading_sources())
+    return {
+        source.file: moment
+        for (moment, title), (_, source) in headings
+        if len(moment.numbers) == 1 and source.line == 1 and title == Path(source.file).stem
+    }
+
+
+def _speakers_document(story: Story) -> Document:
     """How many lines have a speaker whom the source names, and how surely the others' speakers are known."""
     attributed = story.attributed_lines()
     return {
-        "named": lines - attributed.lines,
+        "named": story.named_lines(),
         "attributed": attributed.lines,
         "confidence": None if attributed.confidence is None else round(attributed.confidence, 3),
         "doubtful": attributed.doubtful,

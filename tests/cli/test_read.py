@@ -10,6 +10,7 @@ from typing import Any
 
 from click.testing import Result
 
+from noveluploads import NOVEL
 from understudy.encoding import SentenceEncoder
 from understudy.storyfile import Story
 
@@ -36,6 +37,13 @@ def test_every_source_line_is_counted_as_one_thing(document: Document, story: Pa
     assert [(entry["file"], entry["line"], entry["reason"]) for entry in read["unread"]] == [
         ("act-1.txt", 13, "a comment")
     ]
+
+
+def test_lines_are_counted_by_whether_the_source_names_who_speaks(document: Document, story: Path) -> None:
+    assert document("read", story, "-o", "keys.story")["speakers"]["named"] == 10
+    Path("novel.txt").write_text(NOVEL)
+    speakers = document("read", "novel.txt", "-o", "novel.story")["speakers"]
+    assert speakers["named"] == 0 <= speakers["doubtful"] < speakers["attributed"]
 
 
 def test_the_cast_and_where_it_was_written(document: Document, story: Path) -> None:
@@ -143,3 +151,10 @@ def test_columns_of_a_table_are_named(document: Document, run: Run) -> None:
     assert (read["files"][0]["format"], read["scenes"]) == ("csv", 2)
     assert {entry["name"]: entry["lines"] for entry in read["cast"]} == {"Ivo": 2, "Ada": 1}
     assert "speaker=NAME" in run("read", "lines.csv", "--columns", "Sprecher", status=2).output
+
+
+def test_a_format_can_be_named_by_the_old_option_too(document: Document) -> None:
+    Path("lines.txt").write_text("Odile: You sold it.\n")
+    for option in ("--format", "--as"):
+        read = document("read", "lines.txt", option, "transcript", "-o", "lines.story", "--force")
+        assert read["files"][0]["format"] == "transcript"

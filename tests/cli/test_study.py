@@ -58,7 +58,7 @@ def test_from_links_to_results(path: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     assert {row["answer"]["likely"] for row in rows if not row["is_check"]} == {"likely"}
     run("results", path, "-o", tmp_path / "judged", "--format", "voice")
-    judged = json.loads((tmp_path / "judged" / "Zita.json").read_text())
+    judged = json.loads((tmp_path / "judged" / "Zita Karst.json").read_text())
     assert judged == {"Who are you?\tThe smoker of letters.": 2, "\tI read every letter.": 2}
     assert json.loads(run("agree", path, "--json"))["rows"][0]["reason"].startswith("everybody gave one")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from awkward import AwkwardScene, awkward_scenes, story_of
 from generated import Plan, plans
 from understudy.errors import InputError
 from understudy.export import export_folder, export_jsonl, export_parquet
@@ -73,3 +74,31 @@ def test_parquet_holds_the_same(tmp_path: Path) -> None:
     export_jsonl(story, stream)
     table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
     assert table.to_pylist() == [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def write_rows(story: Story, path: Path) -> None:
+    if path.suffix == ".parquet":
+        export_parquet(story, path)
+    else:
+        with path.open("w", encoding="utf-8") as stream:
+            export_jsonl(story, stream)
+
+
+def lines_of(story: Story) -> list[tuple[str, str | None, str]]:
+    return [(line.moment.dotted, line.speaker, line.text) for scene in story.scenes() for line in scene.lines]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(scenes=awkward_scenes())
+def test_rows_of_any_story_read_back_at_their_moments(tmp_path: Path, name: str, scenes: list[AwkwardScene]) -> None:
+    story = story_of(scenes)
+    write_rows(story, tmp_path / name)
+    assert lines_of(read(tmp_path / name)) == lines_of(story)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+def test_rows_of_an_embedded_story_read_back(tmp_path: Path, name: str) -> None:
+    story = read("demo")
+    write_rows(story, tmp_path / name)
+    assert lines_of(read(tmp_path / name)) == lines_of(story)

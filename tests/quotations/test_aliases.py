@@ -86,3 +86,11 @@ def test_a_surname_of_several_that_is_hardly_used_is_nobodys() -> None:
     text = "Mr. Hale bowed. Mrs. Hale smiled. " * 20
     assert not any("Hale" in names_of(character) for character in find_cast(prose_of(text + "So said Hale.")))
     assert "Hale" in names_of(called(find_cast(prose_of(text + "And Hale laughed. " * 5)), "Mr. Hale"))
+
+
+def test_what_she_is_called_in_talk_is_hers_though_narration_has_both_at_times() -> None:
+    narrated = "Clara Holt rose. " * 3 + "Clara smiled, and she sat down. " * 40
+    together = "Clara saw that Miss Holt was wanted. " * 16
+    talk = '"You are kind, Miss Holt," he said. ' * 60
+    assert "Miss Holt" in names_of(called(find_cast(prose_of(narrated + together + talk)), "Clara"))
+    assert "Miss Holt" not in names_of(called(find_cast(prose_of(narrated + together)), "Clara"))

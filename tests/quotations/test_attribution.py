@@ -46,3 +46,9 @@ def test_there_is_one_for_each_quotation_whatever_the_cast() -> None:
     assert {each.speaker for each in attribute(prose, CAST[:1])} == {"Ines Duarte"}
     crowd = tuple(NovelCharacter(f"Person {chr(65 + number)}") for number in range(26))
     assert len(attribute(prose, crowd + CAST)) == 7
+
+
+def test_progress_grows_with_the_work() -> None:
+    shares: list[float] = []
+    attribute(prose_of(TEXT), CAST, progress=shares.append)
+    assert shares == sorted(set(shares)) and 0 < shares[0] < shares[-1] < 1

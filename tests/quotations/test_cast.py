@@ -69,6 +69,15 @@ def test_who_only_has_an_epithet_and_speaks_is_somebody() -> None:
     assert (porter.name, porter.gender) == ("the porter", "m")
 
 
+def test_the_girl_is_whoever_has_been_named_and_somebody_where_nobody_has() -> None:
+    speech = '"Come," said the girl.\\n\\n"Now," the girl said.\\n\\n'.replace("\\n", "\n")
+    assert [who.name for who in find_cast(prose_of(speech))] == ["the girl"]
+    named = "Nora Quist smiled at him, and she rose. Nora Quist nodded.\n\n"
+    assert [who.name for who in find_cast(prose_of(named + speech))] == ["Nora Quist"]
+    man = "Mr. Quist smiled, and he rose. Mr. Quist nodded.\n\n"
+    assert {who.name for who in find_cast(prose_of(man + speech))} == {"Mr. Quist", "the girl"}
+
+
 def test_a_family_calls_its_members_without_an_article() -> None:
     text = '"Bed," said mother. "Now," said mother. "At once," said mother. "A letter came for mother," said father.'
     (mother,) = find_cast(prose_of(text))

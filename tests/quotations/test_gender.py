@@ -29,3 +29,9 @@ def test_what_follows_a_name_is_weighed_by_how_rare_it_is() -> None:
     heroine = "Ilka took her hat, and she left. " * 60
     text = heroine + "Marek saw her there. " * 5 + "Marek saw him there. " * 5
     assert called(find_cast(prose_of(text)), "Marek").gender == "m"
+
+
+def test_a_rare_pronoun_does_not_outweigh_four_times_as_many() -> None:
+    men = "Ilya took his hat, and he left. " * 60
+    text = men + "Marek saw him there. " * 16 + "Marek saw her there. " * 4
+    assert called(find_cast(prose_of(text)), "Marek").gender != "f"

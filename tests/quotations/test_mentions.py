@@ -40,6 +40,17 @@ def test_a_surname_alone_in_the_cast_gives_way_to_its_bearer() -> None:
     assert named("Mr. Bounderby rose. Bounderby spoke.", cast)[1] == ("Bounderby", "Josiah Bounderby")
 
 
+def test_whoever_has_a_first_name_with_the_title_is_not_who_has_none() -> None:
+    cast = (NovelCharacter("Mr. Hale", (), "m"), NovelCharacter("Jan Hale", ("Mr. Jan Hale",), "m"))
+    assert named("Jan Hale sat. Mr. Hale came.", cast)[1] == ("Mr Hale", "Mr. Hale")
+    other = (NovelCharacter("Mr. Hale", (), "m"), NovelCharacter("Jan Hale", ("Jan",), "m"))
+    assert named("Jan Hale sat. Mr. Hale came.", other)[1] == ("Mr Hale", "Jan Hale")
+
+
+def test_a_particle_needs_no_capital() -> None:
+    assert named("Then de Griers rose.", (NovelCharacter("De Griers", (), "m"),)) == [("de Griers", "De Griers")]
+
+
 def test_pronouns_of_narration_refer_to_the_last_subject_and_those_in_speech_to_nobody() -> None:
     cast = (NovelCharacter("Ines", (), "f"), NovelCharacter("Tomas", (), "m"), NovelCharacter("Rosa", (), "f"))
     text = 'Ines saw Tomas with Rosa. She waved; he did not. "She is late."'

@@ -182,6 +182,15 @@ def test_titles_single_words_and_looks_are_not_said() -> None:
     assert said(text) == ["Good.", "No", "Bad."]
 
 
+def test_what_might_be_said_is_not() -> None:
+    text = (
+        '"Good," he said.\n\nShe gave him a look, which meant, "Never."\n\nHe wanted her to come to him and say, '
+        '"I stay."\n\n"Sunnyside" was the name of the house.\n\n"Go away!" she felt like answering.\n\n'
+        '"Madam," the letter ran, and no more.\n\n"Bad," she said.\n'
+    )
+    assert said(text) == ["Good.", "Bad."]
+
+
 def test_letters_are_not_said() -> None:
     letter = '"Dear Charlotte,\n\n"It rains here, and nobody calls.\n\n"Yours ever,\n\n"LUCY."\n\n'
     verse = '    "The rain is on the yard,\n    And nobody has lit a light."\n\n'

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, stands
+from reading import damage, of_kind, read_bytes, speaker_texts, stands
 from samples import SAMPLES
 from understudy.readers import reader_of
-from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.readers.events import Event, Heading, Opening, SceneStart, Unread
 from understudy.readers.ink import READER
 from understudy.readers.source import SourceFile
 
@@ -18,15 +18,6 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 def parsed(text: str) -> list[Event]:
     return read_bytes(READER, text.encode())
-
-
-def told(text: str) -> list[tuple[str, str]]:
-    """(who, what) of every line; nobody's are descriptions."""
-    return [
-        (" & ".join(one.speakers) if isinstance(one, Speech) else "", one.text)
-        for one in parsed(text)
-        if isinstance(one, Speech | Description)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +41,7 @@ def told(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_a_line_is_what_it_prints(line: str, said: list[tuple[str, str]]) -> None:
-    assert told(f"=== knot ===\n{line}\n-> END\n") == said
+    assert speaker_texts(parsed(f"=== knot ===\n{line}\n-> END\n")) == said
 
 
 @pytest.mark.parametrize(
@@ -100,7 +91,7 @@ def test_blocks_of_conditions_and_alternatives() -> None:
 /* ANN: Six.
 ANN: Seven. */ BOB: Eight.
 """
-    assert told(text) == [
+    assert speaker_texts(parsed(text)) == [
         ("ANN", "One."),
         ("BOB", "Two."),
         ("ANN", "Three."),
@@ -117,7 +108,7 @@ WORDS = st.lists(st.from_regex(r"[A-Za-zéüà漢]+[.,!?]?", fullmatch=True), mi
 @given(lines=st.lists(st.tuples(st.sampled_from(["ANN: ", "BOB: ", "~ x = ", "* [", "- "]), WORDS), max_size=8))
 def test_every_printed_word_is_there_in_order(lines: list[tuple[str, str]]) -> None:
     text = "".join(f"{mark}{words}{']' if mark == '* [' else ''}\n" for mark, words in lines)
-    said = told("=== knot ===\n" + text)
+    said = speaker_texts(parsed("=== knot ===\n" + text))
     assert [words for _, words in said] == [words for mark, words in lines if mark != "~ x = "]
 
 

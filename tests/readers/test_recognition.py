@@ -17,7 +17,6 @@ NOVEL_LINE = (
     ("content", "says"),
     [
         (b"%PDF-1.7 and so on", "a PDF. Save its text"),
-        (b"PAR1 and so on", "a Parquet table. Export it as CSV"),
         (b"{\\rtf1 Hello}", "RTF.*[Ss]ave it as DOCX"),
         (b"PK\x03\x04 mimetypeapplication/vnd.oasis.opendocument.text", "an OpenDocument file. Save it as DOCX"),
         (b"\0" * 60 + b"BOOKMOBI" + b"x" * 100, "Kindle book.*EPUB"),
@@ -42,7 +41,7 @@ def test_what_no_reader_takes_is_told_what_it_looks_like_and_what_to_do(
 def test_the_error_names_the_formats_that_can_be_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_text("Milk\nEggs\n")
-    with pytest.raises(UnknownFormat, match=r"list\.txt:1: .*--as FORMAT \(.*transcript"):
+    with pytest.raises(UnknownFormat, match=r"list\.txt:1: .*--format FORMAT \(.*transcript"):
         read(path)
     with pytest.raises(InputError, match="no format 'transcrpt'.*did you mean 'transcript'"):
         read(path, form="transcrpt")

@@ -104,6 +104,19 @@ def test_progress_adds_up_to_the_size(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("line\n" * 1000)
     read: list[int] = []
-    source = SourceFile(path, read.append)
+    source = SourceFile(path, lambda size, _doing: read.append(size))
     list(source.lines())
     assert sum(read) == source.size
+    source.reach(0.5)
+    assert sum(read) == source.size, "it never goes back"
+
+
+def test_progress_of_work_that_begins_after_reading_goes_by_the_work(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("line\n" * 1000)
+    told: list[tuple[int, str]] = []
+    source = SourceFile(path, lambda size, doing: told.append((size, doing)))
+    assert len(list(source.lines(is_work=False))) == 1000
+    source.reach(0.25, "One")
+    source.reach(1.0, "Two")
+    assert told == [(1250, "One"), (3750, "Two")]

@@ -86,7 +86,7 @@ def test_the_same_question_of_several_speakers_is_one_question() -> None:
     cast = (Option("Ann", "Ann"), Option("Bea", "Bea"))
     scene = Item("scene", (), tuple(Question(f"P{n} who", "choice", "Who?", cast, about=f"P{n}") for n in range(2)))
     answer = {"P0 who": "Ann", "P1 who": "Bea"}
-    tables = tables_of([GivenAnswer(scene, person, answer) for person in ("p1", "p2")])
+    tables, _ = tables_of([GivenAnswer(scene, person, answer) for person in ("p1", "p2")])
     assert list(tables) == ["who"]
     assert tables["who"].items == ("scene P0", "scene P1")
     alpha = krippendorff_alpha(tables["who"])

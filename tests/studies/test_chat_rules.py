@@ -32,6 +32,7 @@ def test_runs_of_words_from_the_profile_are_copied(text: str, copied: str) -> No
         ("One two. Three four five six.", "One two."),
         ("One two three, four five six", "One two three"),
         ("one two three four five six", "one two three four five"),
+        ("我喜欢猫。我每天去图书馆读书。", "我喜欢猫。"),
     ],
 )
 def test_a_reply_is_cut_where_a_sentence_or_clause_ends(text: str, cut: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
+from understudy.studies.agreement import agreement_of
 from understudy.studies.answers import answers_of
-from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say
+from understudy.studies.chatting import ChatView, agent_leaves, chat_view, owed_reply, reply_as_agent, say
 from understudy.studies.item import Item, Problem
 from understudy.studies.kinds.chat import KIND
 from understudy.studies.participation import give_answer, give_consent, view, withdraw
@@ -42,7 +44,8 @@ def chats(folder: Path, **changes: Any) -> tuple[Study, list[Item]]:
     material = {"personas": "personas.jsonl", "chats": 4, "turns": [2, 2], "rate": False,
                 "arrives_s": [0, 0], "writes_s": [0, 0], **changes}  # fmt: skip
     own = Study("chat", "Talk", people_per_item=2, items_per_person=2, material=material, folder=folder)
-    return own, KIND.items(own, ignore_progress)
+    items = [replace(item, hidden={**item.hidden, "begins": 0}) for item in KIND.items(own, ignore_progress)]
+    return own, items
 
 
 def begun(store: StudyStore, folder: Path, people: int = 2, **changes: Any) -> list[str]:
@@ -256,3 +259,112 @@ def test_two_processes_racing_seat_everybody_once(location: str, material: Path)
         seats = one.database.rows("SELECT item, side, person FROM seats ORDER BY item, side")
         assert len({person for _, _, person in seats}) == 8
         assert [side for _, side, _ in seats] == [0, 1] * 4
+
+
+def long_ago(store: StudyStore, token: str) -> None:
+    """Somebody's page was last heard of long ago."""
+    with store.transaction():
+        person = store.person(token)
+        store.database.rows("UPDATE seats SET seen = '2020-01-01T00:00:00.000Z' WHERE person = ?", (person.id,))
+
+
+def test_a_partner_who_goes_before_a_word_leaves_nobody_behind(store: StudyStore, material: Path) -> None:
+    one, other, third = begun(store, material, people=3)
+    chat_view(store, one)
+    assert chat_view(store, other).state == "talking"
+    long_ago(store, one)
+    assert chat_view(store, other).state == "waiting", "the chat is given up for another"
+    assert chat_view(store, third).state == "talking"
+    assert chat_view(store, other).state == "talking"
+
+
+def test_who_ends_a_persons_link_ends_their_chat(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material)
+    chat_view(store, one), chat_view(store, other)
+    said(store, one, "hello", "1")
+    store.end("chats", "p1")
+    assert chat_view(store, other).reason == "your partner has left"
+
+
+def test_a_partner_who_comes_back_too_late_is_told_the_same(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material, rate=True)
+    chat_view(store, one), chat_view(store, other)
+    said(store, one, "hello", "1")
+    long_ago(store, other)
+    assert chat_view(store, one).state == "over"
+    back = chat_view(store, other)
+    assert (back.state, back.reason) == ("over", "you were away for too long")
+    with pytest.raises(InputError, match="not your turn"):
+        say(store, other, "well", "1")
+
+
+def test_no_agent_takes_the_seat_of_somebody_who_withdrew(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material, agents=["parrot"], agents_percent=0, patience_s=0, chats=1)
+    with store.transaction():
+        store.database.rows("UPDATE items SET people = 2")
+    chat_view(store, one)
+    seated = store.database.rows("SELECT count(*) FROM seats")
+    assert seated == [(1,)]
+    chat_view(store, other)
+    said(store, one, "hello", "1")
+    said(store, other, "well", "2")
+    withdraw(store, other)
+    assert chat_view(store, one).state == "over"
+    assert store.database.rows("SELECT count(*) FROM seats WHERE agent IS NOT NULL") == [(0,)]
+
+
+def test_nothing_is_said_before_consent(store: StudyStore, material: Path) -> None:
+    store.add_study("chats", *chats(material))
+    (token,) = store.invite("chats", 1)
+    with pytest.raises(InputError):
+        say(store, token, "hello", "1")
+    assert not store.database.rows("SELECT * FROM seats")
+
+
+def test_an_agent_that_cannot_reply_leaves(store: StudyStore, material: Path) -> None:
+    (one,) = begun(store, material, people=1, agents=["parrot"], agents_percent=100)
+    chat_view(store, one)
+    said(store, one, "hello", "1")
+    owed = owed_reply(store, one)
+    assert owed is not None
+    agent_leaves(store, owed[0])
+    assert chat_view(store, one).reason == "your partner has left"
+
+
+def test_an_agent_may_begin(store: StudyStore, material: Path) -> None:
+    own, items = chats(material, agents=["parrot"], agents_percent=100)
+    store.add_study("chats", own, [replace(item, hidden={**item.hidden, "begins": 1}) for item in items])
+    (one,) = store.invite("chats", 1)
+    give_consent(store, one, {})
+    assert chat_view(store, one).turn == "theirs"
+    owed = owed_reply(store, one)
+    assert owed is not None
+    reply_as_agent(store, owed[0], Parrot())
+    shown = chat_view(store, one)
+    assert [message.side for message in shown.messages] == [1]
+    assert shown.turn == "mine"
+
+
+def test_partners_arrive_alike_whether_people_or_agents(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material, arrives_s=[50, 60])
+    assert {chat_view(store, token).state for token in (one, other, one)} == {"waiting"}
+    with store.transaction():
+        store.database.rows("UPDATE seats SET joined = '2020-01-01T00:00:00.000Z'")
+    assert chat_view(store, one).state == chat_view(store, other).state == "talking"
+
+
+def test_ratings_wait_for_the_end_and_are_not_one_rating(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material, rate=True)
+    chat_view(store, one), chat_view(store, other)
+    rated = {"fluency": 4, "engagingness": 3, "consistency": 5, "profile": "a"}
+    ((held,),) = store.database.rows("SELECT id FROM assignments WHERE person = ?", (store.person(one).id,))
+    with pytest.raises(InputError, match="not over"):
+        give_answer(store, one, held, rated)
+    talked(store, one, other)
+    for token in (one, other):
+        shown = view(store, token)
+        assert shown.assignment is not None
+        give_answer(store, token, shown.assignment, rated)
+    stored = store.study("chats")
+    rows = agreement_of(stored.study, answers_of(store, stored)).rows
+    assert {row["value"] for row in rows if row["metric"] == "alpha"} == {None}, "they rated each other"

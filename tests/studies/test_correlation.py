@@ -45,13 +45,14 @@ def test_ratings_are_means_and_choices_shares_without_checks(tmp_path: Path) -> 
     [
         ({"a": 1, "b": None}, {"measure": {"a": 1.0}}),
         ({"psprob": {"a": 0.5}, "blank": {}}, {"psprob": {"a": 0.5}}),
+        ({"lines": [{"line": 2, "scores": {"psprob": 0.5, "uppl": None}}]}, {"psprob": {"line 2": 0.5}}),
         (
             {"items": [{"judged": {"agent": "kv"}, "names": ["a"], "ranks": [2], "marks": {"f1": [0.3]}}]},
             {"kv, rank": {"a": 2.0}, "kv, f1": {"a": 0.3}},
         ),
     ],
 )
-def test_measures_come_in_three_forms(tmp_path: Path, document: Any, expected: dict[str, Any]) -> None:
+def test_measures_come_in_four_forms(tmp_path: Path, document: Any, expected: dict[str, Any]) -> None:
     assert read_measures(measures(tmp_path / "measures.json", document)) == expected
 
 

@@ -223,7 +223,7 @@ def test_an_item_that_follows_others_waits_for_them_and_goes_to_somebody_new(sto
     store.add_study("first", study(people_per_item=1), [first, replace(last, after=(first.name,), people=1)])
     one, other = store.invite("first", 2)
     give_consent(store, one, {})
-    assert give_consent(store, other, {}).state == "done"
+    give_consent(store, other, {})
     answered(store, one)
     assert view(store, one).state == "done"
     shown = view(store, other).item
@@ -260,3 +260,60 @@ def test_two_connections_racing_give_each_answer_once(location: str) -> None:
         assert not errors
         counts = Counter(each.item.name for each in one.given(one.study("first").id))
         assert counts == dict.fromkeys((item.name for item in items(8)), 2)
+
+
+def test_taking_back_twice_loses_nothing(store: StudyStore) -> None:
+    """The second request comes from a page whose first response was lost."""
+    (token,) = begun(store)
+    answered(store, token, NO)
+    answered(store, token, YES)
+    take_back(store, token)
+    again = take_back(store, token)
+    assert again.draft == YES
+    assert [each.answer for each in store.given(store.study("first").id)] == [NO]
+
+
+def test_a_comment_comes_back_with_the_answer(store: StudyStore) -> None:
+    (token,) = begun(store)
+    assignment = view(store, token).assignment
+    assert assignment is not None
+    give_answer(store, token, assignment, YES, comment="I hesitated")
+    assert take_back(store, token).comment == "I hesitated"
+
+
+def test_who_waits_for_others_is_told_so(store: StudyStore) -> None:
+    first, last = items(2)
+    store.add_study("first", study(people_per_item=1), [first, replace(last, after=(first.name,), people=1)])
+    one, other = store.invite("first", 2)
+    give_consent(store, one, {})
+    assert give_consent(store, other, {}).state == "waiting"
+    answered(store, one)
+    assert view(store, other).state == "item"
+
+
+def test_an_item_that_others_filled_meanwhile_is_given_up(store: StudyStore) -> None:
+    one, other = begun(store, people=2, count=2, people_per_item=1, items_per_person=2)
+    first = view(store, one).item
+    assert first is not None
+    with store.transaction():
+        store.database.rows("UPDATE assignments SET given = ?", ("2020-01-01T00:00:00.000Z",))
+    for _ in range(2):
+        answered(store, other)
+    assert view(store, one).state == "done"
+    assert len(store.given(store.study("first").id)) == 2
+
+
+def test_codes_are_never_given_again(store: StudyStore) -> None:
+    begun(store, people=2)
+    (third,) = store.invite("first", 1)
+    withdraw(store, third)
+    (fourth,) = store.invite("first", 1)
+    assert store.person(fourth).code == "p4"
+
+
+def test_consent_to_a_closed_study_keeps_nothing(store: StudyStore) -> None:
+    store.add_study("first", study(ask=("age",)), items())
+    (token,) = store.invite("first", 1)
+    store.close_study("first")
+    assert give_consent(store, token, {"age": "40"}).state == "closed"
+    assert not store.asked_of(store.study("first").id)

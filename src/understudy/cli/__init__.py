@@ -57,7 +57,7 @@ from understudy.cli.study_results import agree, results, simulate
 from understudy.cli.study_serve import serve_study
 from understudy.cli.train import train
 from understudy.cli.train_bob import bob
-from understudy.cli.train_causal import causal
+from understudy.cli.train_causal import average, causal
 from understudy.cli.train_guesser import guesser
 from understudy.cli.train_lstm import generative_memory, glove, seq2seq
 from understudy.cli.utterances import utterances
@@ -131,7 +131,7 @@ def understudy() -> None:
 
 
 draft.add_command(review)
-for trainer in (bob, causal, guesser, seq2seq, generative_memory, glove):
+for trainer in (average, bob, causal, guesser, seq2seq, generative_memory, glove):
     train.add_command(trainer)
 for subcommand in (serve_study, results, agree, simulate, correlate, import_study):
     study.add_command(subcommand)

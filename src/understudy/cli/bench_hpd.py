@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from understudy.cli.bench import (
-    data_option,
     deliver,
     items_option,
     limit_option,
@@ -32,7 +31,10 @@ GENERATION = ("perplexity", "perplexity_per_token", "delta-p", "dist-1", "f1", "
 
 
 @click.command()
-@data_option
+@click.option(
+    "--data", type=click.Path(path_type=Path, exists=True), required=True, metavar="DIR",
+    help="The folder of the test sets, or one of them: HPD's, what `questions` made, or a `candidates` study.",
+)  # fmt: skip
 @click.option(
     "--agents", "--agent", metavar="AGENT,...", multiple=True, show_default="tfidf,encoder,fitted,fitted+repeats",
     help="Whom to judge: fitted, fitted+repeats, the name of an agent, a model folder, or module:factory of your own. "
@@ -76,6 +78,7 @@ def hpd(
         understudy bench hpd --data hpd/ --agents encoder --given dialogue
         understudy bench hpd --data hpd/ --train en_train_set.json --json
         understudy bench hpd --data hpd/ --agents my-model --generation
+        understudy bench hpd --data reviewed.json
     """
     from understudy.bench.hpd.bench import AGENTS, bench_hpd
     from understudy.bench.hpd.sessions import GIVEN

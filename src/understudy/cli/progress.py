@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -11,18 +12,21 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from understudy.readers import read, sources_of
-from understudy.readers.source import Progress as BytesRead
+from understudy.readers.source import Progress as ReadingProgress
 from understudy.story import LoreEntry
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
     from understudy.progress import Progress
     from understudy.readers.prose.corrections_file import DoubtfulQuotations
 
 __all__ = ["downloading", "read_showing", "watching", "working"]
 
-SHORT = 1 << 20  # bytes that are read too fast for a bar
-STEP = 1 << 18  # bytes between two updates of the bar
+READING = "Reading"
+SHOWN_AFTER_S = 0.4  # what is read faster needs no bar
+STEP = 1 << 18  # bytes between two updates of the bar while they are only read
 
 
 def read_showing(
@@ -84,22 +88,45 @@ def downloading() -> Iterator[Progress]:
 
 
 @contextmanager
-def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[BytesRead | None]:
-    total = sum(path.stat().st_size for path in sources_of(what)[0] if path.exists()) if sys.stderr.isatty() else 0
-    if total < SHORT:
+def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[ReadingProgress | None]:
+    """A bar of bytes with what is being done to them, on a terminal, once reading has taken a moment."""
+    if not sys.stderr.isatty():
         yield None
         return
+    bar = _ReadingBar(sum(path.stat().st_size for path in sources_of(what)[0] if path.exists()))
+    try:
+        yield bar.add
+    finally:
+        bar.stop()
+
+
+class _ReadingBar:
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._shown_from = time.monotonic() + SHOWN_AFTER_S
+        self._done = self._updated_at = 0
+        self._bar: RichProgress | None = None
+
+    def add(self, size: int, doing: str) -> None:
+        self._done += size
+        if not doing and self._done - self._updated_at < STEP:
+            return
+        self._updated_at = self._done
+        if self._bar is None and time.monotonic() >= self._shown_from:
+            self._bar = _started_bar(self._total)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self._done, description=doing or READING)
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _started_bar(total: int) -> RichProgress:
     from rich import progress as rich
 
-    columns = (rich.TextColumn("Reading"), rich.BarColumn(), rich.DownloadColumn(), rich.TimeRemainingColumn())
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, waiting = bar.add_task("", total=total), 0
-
-        def advance(size: int) -> None:
-            nonlocal waiting
-            waiting += size
-            if waiting >= STEP:
-                bar.advance(task, waiting)
-                waiting = 0
-
-        yield advance
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.DownloadColumn())
+    bar = rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    bar.add_task(READING, total=total)
+    bar.start()
+    return bar

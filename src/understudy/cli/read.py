@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from understudy.cards import read_lore
 from understudy.cli.options import existing_refused, force_option, json_option, lore_option
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
-from understudy.documents import reading_document
+from understudy.documents import file_parts, reading_document
 from understudy.errors import InputError
 from understudy.readers import sources_of
 from understudy.readers.prose.corrections import Corrections
@@ -27,6 +27,7 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 STOPPED = 130
 NUMBERS = {"justify": "right", "no_wrap": True}
 MAIN_CAST = 8
+MOST_PARTS = 8  # named in the report
 
 
 @click.command()
@@ -37,7 +38,10 @@ MAIN_CAST = 8
     type=click.Path(path_type=Path, dir_okay=False),
     help="Story file to write (default: by the title).",
 )
-@click.option("--as", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
+@click.option("--format", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
+@click.option(
+    "--as", "form_as", hidden=True, help="What --format was called; with other commands it names a character."
+)
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
 @click.option(
@@ -56,9 +60,9 @@ MAIN_CAST = 8
 @force_option
 @json_option
 def read(
-    paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None, encode: bool,
-    columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...], force: bool,
-    as_json: bool,
+    paths: tuple[str, ...], output: Path | None, form: str | None, form_as: str | None, unread: int | None,
+    encode: bool, columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...],
+    force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -83,7 +87,7 @@ def read(
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
         doubtful, named = DoubtfulQuotations(bound), _named_columns(columns)
-        story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)
+        story = read_showing(what, into, entries, form=form or form_as, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
@@ -95,7 +99,7 @@ def read(
         print_json(reading_document(story, islice(story.unread(), unread)) | {"quotations": paths_of_lists})
     else:
         _show(story, into, unread, named=output is None)
-        _show_doubtful(lists)
+        _show_doubtful(lists, {file.name for file in story.files()})
 
 
 def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:
@@ -107,9 +111,11 @@ def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:
         return []
 
 
-def _show_doubtful(lists: Sequence[Corrections]) -> None:
+def _show_doubtful(lists: Sequence[Corrections], files: Set[str]) -> None:
+    """A list may hold quotations of other files too: novel.txt and novel.epub have one list."""
     for corrections in lists:
-        waiting = sum(not entry.decision.is_made for entry in corrections.entries)
+        entries = [entry for entry in corrections.entries if not entry.file or entry.file in files]
+        waiting = sum(not entry.decision.is_made for entry in entries)
         if waiting:
             click.echo(f"{waiting:,} quotations whose speaker is doubtful are listed in {corrections.path}.")
 
@@ -163,14 +169,26 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
         out.print(f"Every source line is accounted for: {added} = {units:,}.")
     else:
         out.print(f"The counts do not add up: {added} is not {units:,} source lines. Please report this.", style="red")
+    _show_parts(out, story)
     _show_speakers(out, story)
     _show_unread(out, story, unread)
     _show_cast(out, story)
     scenes, lines = story.count()
     out.print()
     note = " (choose another place with -o)" if named else ""
-    out.print(f"'{clean(story.title)}', {scenes:,} scenes and {lines:,} lines, is in {into}{note}.", soft_wrap=True)
+    size = f"{scenes:,} {'scene' if scenes == 1 else 'scenes'} and {lines:,} {'line' if lines == 1 else 'lines'}"
+    out.print(f"'{clean(story.title)}', {size}, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
+
+
+def _show_parts(out: Screen, story: Story) -> None:
+    parts = list(file_parts(story).items())
+    if not parts:
+        return
+    listed = ", ".join(f"{moment} is {clean(file)}" for file, moment in parts[:MOST_PARTS])
+    more = f" and {len(parts) - MOST_PARTS:,} more" if len(parts) > MOST_PARTS else ""
+    level = story.levels[0]
+    out.print(f"The files count alike or not at all, so each is a {level}, in this order: {listed}{more}.")
 
 
 def _show_speakers(out: Screen, story: Story) -> None:

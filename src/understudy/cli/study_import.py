@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from understudy.cli.bench_tables import print_readers
+from understudy.cli.bench_tables import RIGHT, p_value
 from understudy.cli.options import json_option, seed_option
 from understudy.cli.progress import working
-from understudy.cli.show import print_json
+from understudy.cli.show import Column, clean, print_json, print_table, screen
 from understudy.cli.study import location_of, store_option
 from understudy.errors import InputError
 
@@ -63,11 +64,12 @@ def correlate(
     """Correlate automatic measures with people's answers, item by item (Spearman, intervals, p after Holm).
 
     RESULTS.jsonl is what `study results` wrote. MEASURES.json has a value for each item, {"item": 0.3, ...}, or several
-    measures by name, {"psprob": {"item": 0.3}, ...}, or is what a bench wrote with --items.
+    measures by name, {"psprob": {"item": 0.3}, ...}, or is what a bench wrote with --items, or `score --json`.
 
     \b
-    Example:
+    Examples:
         understudy study correlate answers.jsonl scores.json
+        understudy study correlate answers.jsonl items.json --measure p_f1 --question consistency
     """
     from understudy.studies.correlation import correlate as correlate_files
 
@@ -75,5 +77,24 @@ def correlate(
         document = correlate_files(results, measures, measure, question, seed)
     if as_json:
         print_json(document)
-    else:
-        print_readers(document["rows"])
+        return
+    _print_correlations(document)
+
+
+def _print_correlations(document: dict[str, Any]) -> None:
+    """The strongest first; rows without a figure last, with their reasons."""
+    rows = sorted(document["rows"], key=lambda row: -abs(row["value"] or 0.0))
+    columns: list[Column] = ["question", "measure", ("r_s", RIGHT), ("95%", RIGHT), ("n", RIGHT), ("p", RIGHT)]
+    lines = []
+    for row in rows:
+        about = (clean(row["question"]), clean(row["measure"]))
+        if row["value"] is None:
+            lines.append((*about, "-", row["reason"], str(row["n"]), ""))
+        else:
+            spread = "" if row["low"] is None else f"{row['low']:+.2f}..{row['high']:+.2f}"
+            lines.append((*about, f"{row['value']:+.3f}", spread, str(row["n"]), p_value(row)))
+    print_table(screen(), columns, lines)
+    click.echo("p after Holm, over all rows. Intervals draw groups of items.")
+    for key, where in (("only_answered", "no measure"), ("only_measured", "no answer")):
+        if document[key]:
+            click.echo(f"{document[key]:,} items have {where} and are left out.")

@@ -106,7 +106,7 @@ def train() -> None:
     generative-memory and causal learn from dialogues; voice, addressee and quotations from novels; writer and reranker
     from both; contradiction from pairs of sentences, and bob from these and dialogues; causal and masked also learn a
     character's lines; guesser learns who is speaking in scenes of shows or of a story; glove trains word vectors on any
-    text.
+    text; average makes one of several causal models.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.

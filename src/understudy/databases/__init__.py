@@ -49,7 +49,8 @@ def open_database(location: str | Path, application_id: int, purpose: str, optio
     path = Path(location)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives the files beside it the same mode
+        if not path.exists():  # closing a file that is open elsewhere in this process would drop SQLite's locks on it
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives the files beside it the same mode
     except OSError as error:
         raise InputError(f"cannot be opened as {purpose} ({error}): choose another {option}", path) from error
     return Sqlite(path, application_id, purpose, option)

@@ -36,8 +36,8 @@ class Database(Protocol):
         """Execute a statement, in the thread's transaction if it has one open."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
-    def erase_deleted(self) -> None:
-        """Overwrite what deleted rows have left on the disk."""
+    def erase_deleted(self, tables: Sequence[str]) -> None:
+        """Overwrite what deleted rows of some tables have left on the disk."""
 
     def snapshot(self) -> AbstractContextManager[None]:
         """What the thread reads meanwhile is of one state of the database. Waits for no transaction."""

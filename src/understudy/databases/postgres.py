@@ -151,9 +151,9 @@ class Postgres:
                        FROM generate_series(1, CAST(? AS bigint))"""
         return sorted(int(number) for (number,) in self.rows(statement, (table, count)))
 
-    def erase_deleted(self) -> None:
+    def erase_deleted(self, tables: Sequence[str]) -> None:
         """Rows are overwritten as the server reuses their space; its own log goes with its archives."""
-        self.run_alone(["VACUUM"])
+        self.run_alone([f"VACUUM {', '.join(tables)}"])
 
     def close(self) -> None:
         self._drop_writer()

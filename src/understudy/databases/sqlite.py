@@ -96,7 +96,7 @@ class Sqlite:
                 "whether the change was kept"
             ) from error
 
-    def erase_deleted(self) -> None:
+    def erase_deleted(self, tables: Sequence[str]) -> None:  # noqa: ARG002
         """The file's pages are overwritten by `secure_delete`; older ones are still in the write-ahead log."""
         with self._write_lock, self._translated_errors():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -11,7 +11,8 @@ The readers `sharegpt` and `messages` read them back as the same scenes; who was
 from __future__ import annotations
 
 import json
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO
 
 from understudy.story import Line
 from understudy.storyfile import Story
@@ -36,12 +37,7 @@ def export_sharegpt(story: Story, stream: IO[str], character: str | None = None,
         role = "gpt" if line.speaker == character else "human"
         return {"from": role, "name": line.speaker, "value": line.text}
 
-    count = 0
-    for scene in story.scenes():
-        record = {"id": scene.moment.dotted, "setting": scene.setting, "conversations": list(map(turn, scene.lines))}
-        _write(record, stream, ascii_only)
-        count += len(scene.lines)
-    return count
+    return _write_scenes(story, stream, "conversations", turn, ascii_only)
 
 
 def export_messages(story: Story, stream: IO[str], character: str | None = None, ascii_only: bool = False) -> int:
@@ -53,13 +49,16 @@ def export_messages(story: Story, stream: IO[str], character: str | None = None,
         role = "assistant" if line.speaker == character else "user"
         return {"role": role, "name": line.speaker, "content": line.text}
 
+    return _write_scenes(story, stream, "messages", message, ascii_only)
+
+
+def _write_scenes(
+    story: Story, stream: IO[str], key: str, turn: Callable[[Line], dict[str, str]], ascii_only: bool
+) -> int:
+    """One object a scene, its turns under `key`."""
     count = 0
     for scene in story.scenes():
-        record = {"id": scene.moment.dotted, "setting": scene.setting, "messages": list(map(message, scene.lines))}
-        _write(record, stream, ascii_only)
+        record = {"id": scene.moment.dotted, "setting": scene.setting, key: list(map(turn, scene.lines))}
+        stream.write(json.dumps(record, ensure_ascii=ascii_only) + "\n")
         count += len(scene.lines)
     return count
-
-
-def _write(record: dict[str, Any], stream: IO[str], ascii_only: bool) -> None:
-    stream.write(json.dumps(record, ensure_ascii=ascii_only) + "\n")

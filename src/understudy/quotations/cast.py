@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from understudy.quotations.aliases import join_names
+from understudy.quotations.anaphoric_epithets import NamedPlaces, stands_for_others
 from understudy.quotations.epithets import Epithet, speaking_epithets
 from understudy.quotations.gender import gender_of
 from understudy.quotations.lexicon import Lexicon, lexicon_of
-from understudy.quotations.names import lower_counts, name_mentions
+from understudy.quotations.names import NameMention, lower_counts, name_mentions
 from understudy.quotations.namesakes import Namesakes, bare_title, core
 from understudy.quotations.narrator import is_first_person, narrator_among
 from understudy.quotations.personhood import is_person, may_be_name
@@ -36,18 +37,21 @@ def find_cast(prose: Prose) -> tuple[NovelCharacter, ...]:
         return find_unspaced_cast(prose)
     lexicon = lexicon_of(prose.text, prose.language)
     lower = lower_counts(prose.text)
-    usage = usage_of(prose.text, name_mentions(prose, lexicon, lower), lexicon)
+    mentions = name_mentions(prose, lexicon, lower)
+    usage = usage_of(prose.text, mentions, lexicon)
     forms = [form for form, each in usage.forms.items() if may_be_name(form, each, lexicon)]
     people = [person for person in join_names(usage, forms, lexicon) if is_person(person, lower)]
     people.sort(key=lambda person: -person.usage.count)
     is_told_by_somebody = is_first_person(prose)
     narrator = narrator_among(people) if is_told_by_somebody else None
-    nameless, by_person = _assign_epithets(speaking_epithets(prose, lexicon), people, lexicon)
+    genders = [gender_of(person.forms, usage, lexicon) for person in people]
+    places = _named_places(people, genders, mentions)
+    nameless, by_person = _assign_epithets(speaking_epithets(prose, lexicon), people, places, lexicon)
     cast = [
         NovelCharacter(
             (name := _name(person, usage, lexicon)),
             _aliases(name, person, by_person[index], usage),
-            gender_of(person.forms, usage, lexicon),
+            genders[index],
             person is narrator,
         )
         for index, person in enumerate(people)
@@ -89,8 +93,19 @@ def _aliases(name: str, person: Namesakes, epithets: Iterable[str], usage: NameU
     return tuple(surface for surface in (*(form.surface for form in forms), *epithets) if surface != name)
 
 
+def _named_places(
+    people: Sequence[Namesakes], genders: Sequence[str], mentions: Iterable[NameMention]
+) -> list[NamedPlaces]:
+    owners = {form: index for index, person in enumerate(people) for form in person.forms}
+    places: dict[int, list[int]] = defaultdict(list)
+    for mention in mentions:
+        if mention.form in owners and not mention.is_quoted:
+            places[owners[mention.form]].append(mention.start)
+    return [NamedPlaces(genders[index], starts) for index, starts in places.items()]
+
+
 def _assign_epithets(
-    epithets: Iterable[Epithet], people: Sequence[Namesakes], lexicon: Lexicon
+    epithets: Iterable[Epithet], people: Sequence[Namesakes], places: Sequence[NamedPlaces], lexicon: Lexicon
 ) -> tuple[list[Epithet], Mapping[int, list[str]]]:
     """Those who are nobody else; and, by the index of a person, their own: 'the colonel' is the only one there is."""
     bearers: dict[str, set[int]] = defaultdict(set)
@@ -105,6 +120,10 @@ def _assign_epithets(
         owners = bearers[epithet.noun.lower()]
         if len(owners) == 1:
             by_person[next(iter(owners))] += [epithet.name, *epithet.others]
-        elif epithet.is_somebody(lexicon) and epithet.noun.split()[-1] not in names:
+        elif (
+            epithet.is_somebody(lexicon)
+            and epithet.noun.split()[-1] not in names
+            and not stands_for_others(epithet, places, lexicon)
+        ):
             nameless.append(epithet)
     return nameless, by_person

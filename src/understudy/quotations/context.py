@@ -10,12 +10,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.mentions import FEMALE, MALE, NOBODY, CastMentions, find_mentions, narrator_of
+from understudy.quotations.lexicon import FEMALE, MALE
+from understudy.quotations.mentions import NOBODY, CastMentions, find_mentions, narrator_of
 from understudy.quotations.prose import NovelCharacter, Prose
-from understudy.quotations.tags import NO_TAG, QuotationTags, SubjectKind, Tag, tags_of
+from understudy.quotations.speech_tags import QuotationTags, SubjectKind, best_tag, decisive_tag
+from understudy.quotations.tags import tags_of
 from understudy.quotations.words import NARRATION, ProseWords
 
-__all__ = ["Floats", "NovelContext", "best_tag", "gender_codes"]
+__all__ = ["Floats", "NovelContext", "gender_codes"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -165,8 +167,9 @@ class NovelContext:
                 speakers[index, tag.who] = 1.0
         return speakers
 
-
-def best_tag(tags: QuotationTags) -> Tag:
-    """The tag that says most: between the parts, after, before, or leading up to it in the paragraph before."""
-    lead = tags.lead if tags.is_led else NO_TAG
-    return max((tags.between, tags.after, tags.before, lead), key=lambda tag: tag.verb)
+    @cached_property
+    def named(self) -> Ints:
+        """Whom the tag of each quotation names beyond doubt, or NOBODY; 'the doctor' may be another than the cast's."""
+        tags = map(decisive_tag, self.tags)
+        lowered = self.words.lowered
+        return np.array([NOBODY if tag.who < 0 or lowered[tag.start] == "the" else tag.who for tag in tags], np.int64)

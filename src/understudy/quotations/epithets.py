@@ -29,7 +29,8 @@ WORD = r"[^\W\d_]+(?:-[^\W\d_]+)*"
 class Epithet:
     """As it is mostly written, for example 'the porter', and otherwise ('the Porter').
 
-    `count` is how often it is the subject of a verb of speech, `beside` how often of that beside a quotation.
+    `count` is how often it is the subject of a verb of speech, `beside` how often of that beside a quotation, `places`
+    where it is.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Epithet:
     beside: int
     count: int
     gender: str
+    places: tuple[int, ...] = ()
 
     @property
     def noun(self) -> str:
@@ -56,12 +58,14 @@ def speaking_epithets(prose: Prose, lexicon: Lexicon) -> list[Epithet]:
     beside: Counter[str] = Counter()
     elsewhere: Counter[str] = Counter()
     pronouns: dict[str, Counter[str]] = defaultdict(Counter)
+    places: dict[str, list[int]] = defaultdict(list)
     pronoun = re.compile(rf"\b(?:{'|'.join(lexicon.pronouns)})\b")
     for surface, start, end in _subjects(prose.text, lexicon):
         if start in quoted:
             continue
         key = surface.lower()
         spellings[key][surface] += 1
+        places[key].append(start)
         (beside if _is_beside(start, end, quoted) else elsewhere)[key] += 1
         match = pronoun.search(prose.text, end, end + REACH)
         if match:
@@ -71,7 +75,8 @@ def speaking_epithets(prose: Prose, lexicon: Lexicon) -> list[Epithet]:
     epithets = []
     for key, count in counts.most_common():
         name, *others = (spelling for spelling, _ in spellings[key].most_common())
-        epithets.append(Epithet(name, tuple(others), beside[key], count, _gender(key, pronouns[key], lexicon)))
+        gender = _gender(key, pronouns[key], lexicon)
+        epithets.append(Epithet(name, tuple(others), beside[key], count, gender, tuple(places[key])))
     return epithets
 
 

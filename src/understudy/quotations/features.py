@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.context import Floats, NovelContext, best_tag
-from understudy.quotations.tags import SubjectKind, Tag
+from understudy.quotations.context import Floats, NovelContext
+from understudy.quotations.speech_tags import SubjectKind, Tag, best_tag
 
 __all__ = [
     "CANDIDATES",
@@ -91,8 +91,10 @@ def _tag_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str, Floa
         ("lead", [tags.lead for tags in context.tags]),
         ("beat before", [tags.beat_before for tags in context.tags]),
         ("beat after", [tags.beat_after for tags in context.tags]),
+        ("beat between", [tags.beat_between for tags in context.tags]),
+        ("beat lead", [tags.beat_lead for tags in context.tags]),
     ):
-        kind, who, agreed, verb, gap, inverted = _tag_arrays(tags)[:, pairs.quotations]
+        kind, who, agreed, verb, gap, inverted, direct = _tag_arrays(tags)[:, pairs.quotations]
         columns[f"{name} kind"] = kind
         columns[f"{name} is candidate"] = np.where(kind == 0, 0, np.where(who == pairs.candidates, 1, -1) * (who >= 0))
         columns[f"{name} gender"] = agreed * gender
@@ -100,6 +102,7 @@ def _tag_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str, Floa
         if not name.startswith("beat"):
             columns[f"{name} verb"] = verb
             columns[f"{name} inverted"] = inverted
+            columns[f"{name} direct"] = direct
     columns["is led"] = np.array([tags.is_led for tags in context.tags], np.float32)[pairs.quotations]
     return {name: column.astype(np.float32) for name, column in columns.items()}
 
@@ -108,10 +111,10 @@ def _tag_arrays(tags: list[Tag]) -> Floats:
     codes = {"m": 1.0, "f": -1.0}
     rows = [
         (tag.kind, tag.who if tag.kind != SubjectKind.NONE else -1, codes.get(tag.gender, 0.0), tag.verb,
-         min(tag.gap, 20), tag.is_inverted)
+         min(tag.gap, 20), tag.is_inverted, tag.is_direct)
         for tag in tags
     ]  # fmt: skip
-    return np.array(rows, np.float32).reshape(-1, 6).T
+    return np.array(rows, np.float32).reshape(-1, 7).T
 
 
 def _mention_columns(context: NovelContext, pairs: CandidatePairs) -> dict[str, Floats]:

@@ -16,6 +16,7 @@ from understudy.quotations.usage import NameUsages
 __all__ = ["gender_of"]
 
 CLEAR, LIKELY = 0.75, 0.55  # share of the pronouns that are of one gender
+LEAST_SHARE = 0.4  # of the pronouns after a name that must be of the likelier gender
 MANY, SOME = 12, 4  # pronouns that outweigh a first name, and a title
 
 
@@ -38,9 +39,11 @@ def gender_of(forms: Collection[NameForm], usage: NameUsages, lexicon: Lexicon, 
         if counts:
             pronouns.update(counts.pronouns)
     total = pronouns["m"] + pronouns["f"]
-    male, female = pronouns["m"] / usage.pronouns["m"], pronouns["f"] / usage.pronouns["f"]
+    male, female = (pronouns[gender] / usage.pronouns[gender] for gender in "mf")
     share = max(male, female) / ((male + female) or 1)
     likelier = "m" if male > female else "f"
+    if pronouns[likelier] < LEAST_SHARE * total:  # rare as it is, it is still the rarer after these names
+        likelier = ""
     is_mens = any(form.title.removesuffix(".") in lexicon.mens_titles for form in forms)
     votes = (
         _majority(titles),

@@ -10,7 +10,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["GivenNames", "Lexicon", "given_names", "lexicon_of"]
+__all__ = ["FEMALE", "MALE", "GivenNames", "Lexicon", "english_table", "given_names", "lexicon_of"]
+
+MALE, FEMALE = "m", "f"
 
 SPACED = ("en", "fr", "de")
 """Languages that have a lexicon; the first is taken for a text in another language that has spaces."""
@@ -57,6 +59,8 @@ class Lexicon:
     """What a family calls its members, without an article: 'mother', 'Nanny'."""
     role_genders: Mapping[str, str]
     """The gender of 'porter', 'duchess'."""
+    anybody: frozenset[str]
+    """Nouns that any man, woman or child may be called by: 'girl', 'gentleman'."""
     title_words: Mapping[str, str]
     """What an abbreviated title is short for: 'doctor'."""
     nouns_have_capitals: bool
@@ -102,6 +106,11 @@ def given_names() -> GivenNames:
     return GivenNames(genders, {form: frozenset(names) for form, names in full_forms.items()})
 
 
+def english_table() -> dict[str, Any]:
+    """All that the English lexicon has."""
+    return _table("en")
+
+
 @cache
 def _lexicon(language: str) -> Lexicon:
     table = _table(language)
@@ -137,11 +146,13 @@ def _lexicon(language: str) -> Lexicon:
         noun_ends=_words(epithets["ends"]),
         family_names=_words(epithets["family"]),
         role_genders={word.lower(): gender for gender in "mf" for word in epithets[gender].split()},
+        anybody=_words(epithets.get("anybody", "")),
         title_words=table["title_words"],
         nouns_have_capitals=table.get("nouns_have_capitals", False),
     )
 
 
+@cache
 def _table(name: str) -> dict[str, Any]:
     return tomllib.loads(files("understudy.quotations").joinpath("lexicons", f"{name}.toml").read_text("utf-8"))
 

@@ -17,16 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.name_forms import FEMALE, MALE, AliasPattern, name_forms
+from understudy.quotations.alias_patterns import AliasPattern, alias_patterns
 from understudy.quotations.prose import NovelCharacter
-from understudy.quotations.vocabulary import CLAUSE_LINKS
+from understudy.quotations.vocabulary import CLAUSE_LINKS, PRONOUNS
 from understudy.quotations.words import NARRATION, ProseWords
 
 __all__ = [
-    "FEMALE",
-    "MALE",
     "NOBODY",
-    "PRONOUNS",
     "CastMention",
     "CastMentions",
     "find_mentions",
@@ -34,9 +31,6 @@ __all__ = [
 ]
 
 NOBODY = -1
-
-PRONOUNS = {"he": MALE, "him": MALE, "his": MALE, "himself": MALE,
-            "she": FEMALE, "her": FEMALE, "hers": FEMALE, "herself": FEMALE}  # fmt: skip
 SUBJECTS = frozenset(("he", "she"))
 FORGOTTEN = 300  # words of narration after which a pronoun no longer refers back
 
@@ -70,7 +64,7 @@ class CastMentions:
 
 
 def find_mentions(words: ProseWords, cast: Sequence[NovelCharacter]) -> CastMentions:
-    named = _resolve(list(_occurrences(words, name_forms(cast, Counter(words.texts)))))
+    named = _resolve(list(_occurrences(words, alias_patterns(cast, Counter(words.texts)))))
     mentions = _with_subjects(words, named)
     narrator = next((index for index, who in enumerate(cast) if who.is_narrator), NOBODY)
     return CastMentions.of(sorted(mentions + _pronouns(words, cast, mentions, narrator)))
@@ -88,7 +82,7 @@ def _occurrences(
             size = len(form.words)
             if size > 1 and tuple(lowered[index : index + size]) != form.words:
                 continue
-            if form.needs_capital and not texts[index][0].isupper():
+            if form.needs_capital and not any(text[0].isupper() for text in texts[index : index + size]):
                 continue
             yield index, index + size, form.people
             free = index + size

@@ -19,6 +19,7 @@ SHORT_FORM_QUOTED = 0.5  # of the uses of a form that narration hardly has, at l
 FEW = 3  # uses that show nothing
 RARE = 0.25  # of the uses of a title: another title of the same person
 OFTEN_NARRATED = 15  # uses in narration by which names of one person would take turns
+TALKED = 0.3  # of the uses of a name: if narration has no more, it is for talk
 SHARED_SENTENCES = 0.11  # of these that stand in one sentence with another name: more, and it is another's
 
 
@@ -132,7 +133,14 @@ class AliasEvidence:
 
     def _apart(self, one: NameForm, other: NameForm) -> int:
         pair = sorted_pair(one, other)
-        narrated = min(self._usage.forms[one].narrated, self._usage.forms[other].narrated)
-        if narrated >= OFTEN_NARRATED and self._usage.together.get(pair, 0) > SHARED_SENTENCES * narrated:
+        usages = [self._usage.forms[form] for form in (one, other)]
+        shares = sorted(usage.narrated / usage.count for usage in usages)
+        narrated = min(usage.narrated for usage in usages)
+        is_for_talk = shares[0] < TALKED and shares[1] > 1 - TALKED  # what she is called, and what she is named
+        if (
+            narrated >= OFTEN_NARRATED
+            and not is_for_talk
+            and self._usage.together.get(pair, 0) > SHARED_SENTENCES * narrated
+        ):
             return SIDE_BY_SIDE
         return self._usage.apart.get(pair, 0)

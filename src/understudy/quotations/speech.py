@@ -28,12 +28,22 @@ UNSAID = re.compile(
     r"\b(?:seem(?:s|ed)? to (?:say|ask|cry)|as much as to say"
     r"|as (?:if|though) (?:he|she|it|they) (?:had |were )?sa(?:id|ying)"
     r"|(?:look|looks|eyes?|smile|glance|face|expression|sky)(?: \w+){0,2} (?:said|say|asked|answered|expressed|replied)"
-    r"|(?:wanted|longed|wished|tongue|lips|tempted|useless|ready) to \w+|(?:might|would|could|should) have said"
+    r"|(?:wanted|longed|wished|tongue|lips|tempted|useless|ready) to \w+(?: to \w+)?"
+    r"|(?:wanted|wished|expected) (?:him|her|them|me|us) to (?:\w+ ){0,5}say"
+    r"|(?:might|would|could|should) have (?:said|added|quoted|replied|answered)|(?:without|instead of|from) saying"
     r"|felt like \w+|(?:could|should) (?:he|she|they|one) say|and his answered|implied|signified|took to mean"
-    r"|(?:he|she) meant|entitled|headed|marked|inscribed|labelled|superscribed|written)\W*$",
+    r"|(?:he|she|which|that|looks?) meant|indicat(?:ed|ing)|(?:attitude|ejaculation)(?: \w+){0,3} (?:was|expressed)"
+    r"|entitled|headed|headlines?|inscription|marked|inscribed|labelled|superscribed|written"
+    r"|(?:the|a) (?:word|phrase|proverb|hymn|song|motto|title)|(?:phrase|form|name|title) of|case of)\W*$",
     re.IGNORECASE,
 )
 """What leads into words that nobody says."""
+UNSAID_AFTER = re.compile(
+    r"[\s,;—–\"'”’»«-]{0,6}(?:(?:was|were|is|are) (?:the|a) (?:name|title|word|phrase|motto)s?\b"
+    r"|(?:the|his|her) (?:letter|note|document|telegram|message|attitude|look|eyes|glance|expression) "
+    r"(?:ran|went on|expressed|said|seemed)|(?:he|she|I) (?:felt like|longed to|wanted to|would have)\b)",
+)
+"""What follows words that nobody says."""
 THOUGHT = re.compile(
     r"[\s,;—–\"'”’»«-]{0,6}(?:(?:he|she|I|they|it|(?:Mr|Mrs|Miss|Dr)s?\.? \w+|[A-Z]\w+(?: [A-Z]\w+)?) (?:had )?)?"
     r"(?:thought|mused|reflected)\b(?! (?:aloud|out loud))"
@@ -52,6 +62,8 @@ def spoken(text: str, paragraph: Span, parts: Sequence[Marked], verbs: frozenset
         previous = parts[index - 1].span.end if index else paragraph.start
         before = text[max(previous, part.span.start - LOOK) : part.span.start].rstrip(OPENING)
         goes_on = bool(kept) and kept[-1] is parts[index - 1]
+        if UNSAID_AFTER.match(text, part.span.end, paragraph.end):
+            continue
         after = text[part.span.end : min(paragraph.end, part.span.end + 4)].lstrip(CLOSING)
         before = before.lstrip(CLOSING + " \n")
         if part.is_open or part.is_tail or _is_utterance(text, part, before, after, goes_on, verbs):

@@ -1,74 +1,33 @@
-"""Speech tags: what narration beside a quotation says of who speaks ('said Emma', 'she cried', 'Emma smiled').
+"""Finds the tags of quotations: what narration beside one says of who speaks ('said Emma', 'Emma smiled').
 
-A tag is a verb of speech and its subject in the clause next to the quotation; where there is no such verb, the subject
-of the sentence next to it is a beat ('Emma smiled. "Yes."'), which says less. The subject is a name, a pronoun, or
-another noun ('the waiter'), of which at most a gender is known.
+A tag is a verb of speech and its subject (`subjects`) in the clause next to the quotation; where there is no such verb,
+the subject of the sentence next to it is a beat ('Emma smiled. "Yes."'), which says less.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
-from understudy.quotations.mentions import FEMALE, MALE, NOBODY, CastMentions
+from understudy.quotations.mentions import CastMentions
 from understudy.quotations.prose import Quotation
+from understudy.quotations.speech_tags import NO_TAG, QuotationTags, SubjectKind, Tag
+from understudy.quotations.subjects import SubjectFinder, is_adverb
 from understudy.quotations.vocabulary import (
-    ADVERBS,
-    DETERMINERS,
-    FEMALE_NOUNS,
-    MALE_NOUNS,
-    NOT_NOUNS,
+    OPENING_VERBS,
+    SPEECH_INFINITIVES,
+    SPEECH_NOUNS,
     SPEECH_VERBS,
     SURE_VERBS,
 )
 from understudy.quotations.words import NARRATION, ProseWords
 
-__all__ = ["NO_TAG", "QuotationTags", "SubjectKind", "Tag", "tags_of"]
+__all__ = ["tags_of"]
 
-NOUN_GENDERS = {**dict.fromkeys(MALE_NOUNS, MALE), **dict.fromkeys(FEMALE_NOUNS, FEMALE)}
-BESIDE = 1  # words between a verb and its subject: 'Emma only said'
 PARTICLES = frozenset(("in", "out", "on", "forth", "up", "back"))  # 'put in Lucy'
+BEFORE_INFINITIVE = frozenset("could did not only or should to will would can might must him her them me us".split())
 CLAUSE = 14  # words of a clause in which a verb of speech is looked for
-
-
-class SubjectKind:
-    """Who a tag's subject is: nothing there, a name, 'he' or 'she', 'I', 'they', or another noun."""
-
-    NONE, NAME, PRONOUN, FIRST, PLURAL, NOUN = range(6)
-
-
-class Tag(NamedTuple):
-    """`who` is an index into the cast or NOBODY; `verb` 0 none, 1 that may be one of speech, 2 one that surely is;
-    `gap` words between quotation and subject; `is_inverted` 'said Emma'; `start` the subject's first
-    word, `noun` the head of one that is no name."""
-
-    kind: int = SubjectKind.NONE
-    who: int = NOBODY
-    gender: str = ""
-    verb: int = 0
-    gap: int = 0
-    is_inverted: bool = False
-    start: int = -1
-    noun: str = ""
-
-
-NO_TAG = Tag()
-
-
-@dataclass(frozen=True, slots=True)
-class QuotationTags:
-    """What stands before a quotation in its paragraph, between its parts, after it; `lead` at the end of the paragraph
-    before, where the quotation opens its own (`is_led`: that ends with a colon, comma or dash)."""
-
-    before: Tag
-    between: Tag
-    after: Tag
-    lead: Tag
-    beat_before: Tag
-    beat_after: Tag
-    narration_before: range
-    narration_after: range
-    is_led: bool = False
+AT_END = 3  # words: a paragraph that ends so soon after a verb of speech leads on ('Emma began again.')
+FULL_STOP_REACH = 4  # words from a subject to its verb, after a quotation that ends with a full stop
+LEADS = ":,-—"
+LINKS = frozenset("and but then while whereupon when as so yet".split())  # '"Yes," and Emma said'
 
 
 def tags_of(words: ProseWords, mentions: CastMentions, quotations: tuple[Quotation, ...]) -> list[QuotationTags]:
@@ -76,50 +35,53 @@ def tags_of(words: ProseWords, mentions: CastMentions, quotations: tuple[Quotati
     return [scanner.read(index) for index in range(len(quotations))]
 
 
+def _leads(mark: str) -> bool:
+    """Does a text go on after this: a colon, a comma, a dash, or no mark at all?"""
+    return mark in LEADS or mark.isalnum()
+
+
 class _Scanner:
     def __init__(self, words: ProseWords, mentions: CastMentions) -> None:
         self._words = words
         self._mentions = mentions
+        self._subjects = SubjectFinder(words, mentions)
         self._lowered = words.lowered
         self._begins = words.begins_clause.tolist()
         self._begins_sentence = words.begins_sentence.tolist()
         self._quotations = words.quotations.tolist()
         self._paragraphs = words.prose.paragraphs
-        self._lowercase_names = {
-            words.lowered[mention.first]: mention.who
-            for mention in mentions.all
-            if mention.last == mention.first + 1 and not mention.is_pronoun
-        }
 
     def read(self, index: int) -> QuotationTags:
         prose = self._words.prose
         quotation = prose.quotations[index]
         paragraph = self._paragraphs[quotation.paragraph].span
-        final = quotation.parts[-1]
+        first, final = quotation.parts[0], quotation.parts[-1]
         closing = paragraph.end if final.end <= paragraph.end else self._paragraph_end(final.end)
-        before = self._narration_before(paragraph.start, quotation.parts[0].start)
+        before = self._narration_before(paragraph.start, first.start)
         after = self._narration_after(final.end, closing)
-        between = NO_TAG
-        for one, following in zip(quotation.parts, quotation.parts[1:]):
-            gap = self._words.between(one.end, following.start)
-            if len(gap) and between.kind == SubjectKind.NONE:
-                tag = self._tag_after(gap)
-                between = tag if tag.verb or tag.kind == SubjectKind.NONE else tag._replace(verb=1)
-        lead, is_led = NO_TAG, False
+        above, ends_led = range(0), False
+        tells = False  # whether what stands above is a sentence of its own, not the tag of what is said there
         if not len(before) and quotation.paragraph > 0:
-            above = self._paragraphs[quotation.paragraph - 1].span
-            lead = self._tag_before(self._narration_before(above.start, above.end))
-            is_led = prose.text[above.end - 1] in ":,-—"
+            span = self._paragraphs[quotation.paragraph - 1].span
+            above = self._narration_before(span.start, span.end)
+            tells = self._last_sentence(above).start > above.start or above == self._words.between(*span)
+            ends_led = bool(len(above)) and _leads(prose.text[span.end - 1])
+        lead = self._tag_before(above)
+        is_introduced = bool(len(before)) and _leads(self._last_mark(first.start))
+        between, beat_between = self._between(quotation)
         return QuotationTags(
-            self._tag_before(before),
+            self._leading(before) if is_introduced else self._tag_before(before),
             between,
-            self._tag_after(after),
-            lead,
+            NO_TAG if self._leads_on(final.end, after) else self._tag_after(after),
+            self._leading(above) if ends_led else lead,
             self._beat(self._last_sentence(before)),
             self._beat(after),
+            beat_between,
+            self._beat(self._last_sentence(above)) if tells else NO_TAG,
             before,
             after,
-            is_led,
+            ends_led or (tells and self._opens_speech(above)),
+            is_introduced,
         )
 
     def _paragraph_end(self, offset: int) -> int:
@@ -157,25 +119,86 @@ class _Scanner:
             last += 1
         return range(span.start, min(last, span.stop))
 
+    def _opens_speech(self, span: range) -> bool:
+        """Does a sentence end with a verb that speech follows: 'Emma began again.'"""
+        return not OPENING_VERBS.isdisjoint(self._lowered[max(span.start, span.stop - AT_END) : span.stop])
+
+    def _last_mark(self, start: int) -> str:
+        """The last mark before a quotation's own."""
+        return self._words.prose.text[max(0, start - 6) : start].rstrip("\"'“‘«„_ \n")[-1:] or " "
+
+    def _leads_on(self, end: int, after: range) -> bool:
+        """Does what follows belong to the next quotation: '"Yes." Emma said, "No."'"""
+        text = self._words.prose.text
+        if not len(after) or after.stop >= len(self._lowered) or self._quotations[after.stop] == NARRATION:
+            return False
+        begins = int(self._words.starts[after.stop])
+        return text[end - 1 : end] == "." and _leads(self._last_mark(begins)) and "\n\n" not in text[end:begins]
+
+    def _between(self, quotation: Quotation) -> tuple[Tag, Tag]:
+        """Of what stands between two parts: the first tag, and who acts there: '"Yes." Emma rose. "Come."'"""
+        acting = NO_TAG
+        for one, following in zip(quotation.parts, quotation.parts[1:]):
+            gap = self._words.between(one.end, following.start)
+            if not len(gap):
+                continue
+            tag = self._tag_after(gap)
+            if tag.verb:
+                return tag, acting
+            if acting.kind == SubjectKind.NONE:
+                acting = self._subjects.acting(self._clause(gap))
+        return NO_TAG, acting
+
+    def _leading(self, span: range) -> Tag:
+        """Of a sentence that a colon, comma or dash ends: its tag; without a verb of speech, who acts in it."""
+        tag = self._tag_before(span)
+        if tag.kind != SubjectKind.NONE:
+            return tag
+        sentence = self._last_sentence(span)
+        noun = self._noun_in(sentence)
+        before = range(sentence.start, noun) if noun is not None else range(0)
+        tag = self._subjects.before_verb(before) if len(before) else self._subjects.acting(sentence)
+        return tag._replace(verb=1, gap=min(span.stop - tag.start, CLAUSE)) if tag.who >= 0 else NO_TAG
+
     def _tag_after(self, span: range) -> Tag:
         if not len(span):
             return NO_TAG
         clause = self._clause(span)
         if self._lowered[span.start] in ("was", "were", "came"):
-            return self._owner(clause)._replace(verb=1)
-        verb = next((index for index in clause if self._lowered[index] in SPEECH_VERBS), None)
+            return self._subjects.owner(clause)._replace(verb=1)
+        verb = next((index for index in clause if self._is_verb(index)), None)
         if verb is None:
             return self._unknown_verb(clause)
         strength = 2 if self._lowered[verb] in SURE_VERBS else 1
         skipped = verb - span.start
-        before = self._subject(range(span.start, verb)) if skipped else NO_TAG
+        before = self._subjects.in_clause(range(span.start, verb)) if skipped else NO_TAG
         if before.kind == SubjectKind.NONE and all(
-            self._lowered[index] in ADVERBS for index in range(span.start, verb)
+            is_adverb(self._lowered[index]) for index in range(span.start, verb)
         ):
             at = verb + 2 if self._lowered[verb + 1 : verb + 2] and self._lowered[verb + 1] in PARTICLES else verb + 1
-            tag = self._subject_at(at, span.stop, after_verb=True)
-            return tag._replace(verb=strength, is_inverted=True, gap=skipped)
-        return before._replace(verb=strength if before.kind else 0, gap=max(0, before.start - span.start))
+            tag = self._subjects.at(at, span.stop, after_verb=True)
+            return tag._replace(verb=strength, is_inverted=True, gap=skipped, is_direct=True)
+        if self._is_apart(span.start) and verb - before.start > FULL_STOP_REACH:
+            return NO_TAG
+        is_direct = self._subjects.last_word(before) == verb
+        gap = max(0, before.start - span.start)
+        return before._replace(verb=strength if before.kind else 0, gap=gap, is_direct=is_direct)
+
+    def _is_apart(self, index: int) -> bool:
+        """Does a word follow a full stop, by which a quotation ends whole: '"Yes." Emma rose and agreed.'"""
+        text, end = self._words.prose.text, int(self._words.starts[index])
+        return text[max(0, end - 5) : end].rstrip("\"'”’»_ \n")[-1:] == "."
+
+    def _is_verb(self, index: int) -> bool:
+        """A verb of speech; what may be a noun is one after 'to', 'did', or somebody: 'I heard Emma reply'."""
+        word = self._lowered[index]
+        if word in SPEECH_VERBS:
+            return True
+        if word not in SPEECH_INFINITIVES or not index:
+            return False
+        return self._lowered[index - 1] in BEFORE_INFINITIVE or (
+            self._words.texts[index - 1][0].isupper() and self._lowered[index - 1] in self._subjects.last_words
+        )
 
     def _unknown_verb(self, clause: range) -> Tag:
         """A verb that is none of speech by itself: '"Here," proclaimed the croupier', '"One," Katharine counted'."""
@@ -183,109 +206,42 @@ class _Scanner:
         end = int(self._words.starts[first])
         marks = self._words.prose.text[max(0, end - 5) : end]
         if self._lowered[first].endswith("ed") and self._words.texts[first][0].islower():
-            return self._subject_at(first + 1, clause.stop)._replace(verb=1, is_inverted=True)
-        if "," in marks:
-            tag = self._subject(clause)
+            return self._subjects.at(first + 1, clause.stop)._replace(verb=1, is_inverted=True)
+        is_hanging = self._lowered[first] in LINKS or self._lowered[first].endswith("ing")  # 'turning to Emma'
+        if "," in marks and not is_hanging:
+            tag = self._subjects.first(clause)
             return tag._replace(verb=1, gap=max(0, tag.start - first)) if tag.kind else NO_TAG
-        return NO_TAG
-
-    def _owner(self, clause: range) -> Tag:
-        """Whose words they were: '"Yes," was Kit's answer'."""
-        for index in clause:
-            mention = self._mentions.at.get(index)
-            if self._lowered[index] in ("his", "her"):
-                gender = MALE if self._lowered[index] == "his" else FEMALE
-                return Tag(SubjectKind.PRONOUN, NOBODY if mention is None else mention.who, gender, start=index)
-            if mention is not None and not mention.is_pronoun:
-                return Tag(SubjectKind.NAME, mention.who, start=index)
         return NO_TAG
 
     def _tag_before(self, span: range) -> Tag:
         if not len(span):
             return NO_TAG
         sentence = self._last_sentence(span)
-        verbs = [index for index in sentence if self._lowered[index] in SPEECH_VERBS]
+        verbs = [index for index in sentence if self._is_verb(index)]
         if not verbs:
-            return NO_TAG
+            return self._noun_of_speech(sentence)
         sure = [index for index in verbs if self._lowered[index] in SURE_VERBS]
         verb = sure[-1] if sure else verbs[-1]
-        tag = self._nearest_subject(range(sentence.start, verb))
+        tag = self._subjects.before_verb(range(sentence.start, verb)) if verb > sentence.start else NO_TAG
         if tag.kind == SubjectKind.NONE:
-            tag = self._subject_at(verb + 1, span.stop)._replace(is_inverted=True)
-        return tag._replace(verb=2 if sure else 1, gap=span.stop - verb) if tag.kind else NO_TAG
+            tag = self._subjects.at(verb + 1, span.stop)._replace(is_inverted=True)
+        is_direct = tag.is_inverted or self._subjects.last_word(tag) == verb
+        return tag._replace(verb=2 if sure else 1, gap=span.stop - verb, is_direct=is_direct) if tag.kind else NO_TAG
 
-    def _nearest_subject(self, span: range) -> Tag:
-        """Of what stands before a verb: the last name or pronoun that opens a clause or stands beside the verb, else
-        the first name, else the first pronoun, else any noun."""
-        subjects = [tag for index in span if (tag := self._subject_at(index, span.stop)).kind != SubjectKind.NONE]
-        people = [tag for tag in subjects if tag.kind in (SubjectKind.NAME, SubjectKind.PRONOUN, SubjectKind.FIRST)]
-        for tag in reversed(people):
-            mention = self._mentions.at.get(tag.start)
-            between = () if mention is None else self._lowered[mention.last : span.stop]
-            if mention is None or mention.is_subject or (len(between) <= BESIDE and "and" not in between):
-                return tag
-        named = [tag for tag in people if tag.kind == SubjectKind.NAME]
-        return (named or people or subjects or [NO_TAG])[0]
+    def _noun_of_speech(self, sentence: range) -> Tag:
+        """'Emma's reply was:', 'her answer came', 'the voice of Emma'."""
+        noun = self._noun_in(sentence)
+        if noun is None:
+            return NO_TAG
+        tag = self._subjects.owner(range(max(sentence.start, noun - 4), noun))
+        if tag.kind == SubjectKind.NONE and self._lowered[noun + 1 : noun + 2] == ["of"]:
+            tag = self._subjects.owner(range(noun + 2, min(noun + 5, sentence.stop)))
+        return tag._replace(verb=1, gap=sentence.stop - noun) if tag.kind else NO_TAG
+
+    def _noun_in(self, sentence: range) -> int | None:
+        return next((index for index in reversed(sentence) if self._lowered[index] in SPEECH_NOUNS), None)
 
     def _beat(self, span: range) -> Tag:
         if not len(span):
             return NO_TAG
-        return self._subject(self._clause(span))
-
-    def _subject(self, span: range) -> Tag:
-        """The first noun or pronoun that can be the subject of what follows."""
-        index = span.start
-        while index < span.stop:
-            tag = self._subject_at(index, span.stop)
-            if tag.kind != SubjectKind.NONE:
-                return tag
-            index += 1
-        return NO_TAG
-
-    def _subject_at(self, index: int, stop: int, after_verb: bool = False) -> Tag:
-        """The subject that begins with this word, if one does."""
-        if index >= stop:
-            return NO_TAG
-        word = self._lowered[index]
-        mention = self._mentions.at.get(index)
-        if word in ("he", "she"):
-            who = NOBODY if mention is None else mention.who
-            return Tag(SubjectKind.PRONOUN, who, MALE if word == "he" else FEMALE, start=index)
-        if word == "i":
-            return Tag(SubjectKind.FIRST, NOBODY if mention is None else mention.who, start=index)
-        if word in ("they", "we", "both", "everybody", "everyone"):
-            return Tag(SubjectKind.PLURAL, start=index)
-        if mention is not None and not mention.is_pronoun:
-            return self._named(mention.who, mention.last, index)
-        if word in DETERMINERS:
-            return self._noun(index, stop)
-        if after_verb and word in self._lowercase_names:
-            return Tag(SubjectKind.NAME, self._lowercase_names[word], start=index)
-        return NO_TAG
-
-    def _named(self, who: int, last: int, start: int) -> Tag:
-        """A name; 'Emma's sister' is another noun."""
-        end = int(self._words.ends[last - 1])
-        if self._words.prose.text[end : end + 2] in ("'s", "’s"):
-            noun = next((self._lowered[at] for at in range(last + 1, min(last + 4, len(self._lowered)))
-                         if self._lowered[at] in NOUN_GENDERS), "")  # fmt: skip
-            return Tag(SubjectKind.NOUN, NOBODY, NOUN_GENDERS.get(noun, ""), start=start, noun=noun)
-        return Tag(SubjectKind.NAME, who, start=start)
-
-    def _noun(self, index: int, stop: int) -> Tag:
-        """'the old gentleman', 'her mother': a mention if a name is in it, else its head and the gender of that."""
-        head = index
-        for at in range(index + 1, min(index + 6, stop)):
-            mention = self._mentions.at.get(at)
-            if mention is not None and not mention.is_pronoun:
-                return self._named(mention.who, mention.last, at)
-            word = self._lowered[at]
-            if word in SPEECH_VERBS or word in NOT_NOUNS or word.endswith("ly") or self._begins[at] or self._breaks(at):
-                break
-            head = at
-        noun = self._lowered[head] if head > index else ""
-        return Tag(SubjectKind.NOUN, NOBODY, NOUN_GENDERS.get(noun, ""), start=index, noun=noun)
-
-    def _breaks(self, index: int) -> bool:
-        """Whether a comma or bracket stands before a word."""
-        return self._words.prose.text[int(self._words.ends[index - 1])] in ",;()"
+        return self._subjects.first(self._clause(span))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.context import Floats, NovelContext, best_tag
+from understudy.quotations.context import Floats, NovelContext
 from understudy.quotations.features import FAR, CandidatePairs, gender_ranks, ranks_of, shifted_rows, turn_gaps
+from understudy.quotations.speech_tags import best_tag
 
 __all__ = ["turn_columns"]
 

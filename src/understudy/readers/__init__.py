@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from understudy.readers import (
     transcript,
     tvshowguess,
 )
-from understudy.readers.assembly import Assembly
+from understudy.readers.assembly import Assembly, FilesCountAlike
 from understudy.readers.casttoml import read_cast
 from understudy.readers.columns import Columns
 from understudy.readers.deferred import deferred
@@ -30,7 +31,7 @@ from understudy.readers.events import Reader
 from understudy.readers.lorebook import is_lorebook, lorebook_refused
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.recognition import unknown_format
-from understudy.readers.source import Progress, SourceFile, Step, no_progress, no_step
+from understudy.readers.source import Progress, SourceFile, no_progress
 from understudy.story import LoreEntry
 from understudy.storyfile import Story, StoryWriter
 from understudy.storyfile.found import FOUND, found_file_of
@@ -73,6 +74,7 @@ READERS: tuple[Reader, ...] = (
     card.READER,
     deferred("epub", "epub", _is_zip),
     deferred("docx", "docx", _is_zip),
+    deferred("parquet", "parquet", lambda head, _: head.startswith(b"PAR1")),
     tei.READER,
     deferred("fdx", "fdx", lambda head, _: b"<" in head),
     hpd.READER,
@@ -109,7 +111,6 @@ def read(
     columns: Mapping[str, str] | None = None,
     texts: Sequence[Path] = (),
     quotations: DoubtfulQuotations | None = None,
-    step: Step = no_step,
 ) -> Story:
     """Read a story: a file, several, a story folder, a story file, or one of the embedded stories by name.
 
@@ -120,8 +121,7 @@ def read(
     `storyfile.found`) is part of it, unless only what is `annotated` is wanted. `columns` names the columns of a table
     (or the keys of JSON lines) whose names are not the usual ones: `{"speaker": "Sprecher", "text": "Zeile"}`. `texts`
     are one's own copies of what annotations by position are about. `quotations` notes who was taken to say what in
-    prose, to list what is doubtful. `step` is told in words what is being done, by readers that take their time after
-    the bytes have been read.
+    prose, to list what is doubtful.
     """
     sources, cast_file, title = sources_of(what)
     if len(sources) == 1 and _is_story_file(sources[0]):
@@ -133,25 +133,40 @@ def read(
     if texts:
         raise InputError("holds no annotations by position, so that there is nothing to apply to a text", sources[0])
     folder = Path(what) if isinstance(what, str | Path) and Path(what).is_dir() else None
-    source_files = [SourceFile(path, progress or no_progress, story_folder=folder, step=step) for path in sources]
+    source_files = [SourceFile(path, progress or no_progress, story_folder=folder) for path in sources]
     if quotations is not None:
         for source in source_files:
             source.attributed = quotations.noting(source)
     named = Columns.of(columns) if columns else None
     file_readers = [reader_of(source, form, named) for source in source_files]
-    with StoryWriter(into) as writer:
-        assembly = Assembly(writer, numbered_by="part" if len(source_files) > 1 else None)
-        if cast_file is not None:
-            assembly.cast(read_cast(cast_file, assembly.levels_of(file_readers[0].events(SourceFile(sources[0])))))
-        for source, reader in zip(source_files, file_readers):
-            assembly.add_file(source, reader.name, reader.events(source))
-        assembly.add_lore(lore)
-        if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for such a script
-            assembly.check_speakers()
-        assembly.finish(default_title=title)
-        if into is not None:
-            return Story.open(into, annotated)
-        return Story(writer.address, found_file=None if annotated else found_beside(what))
+    _prepare_together(source_files, file_readers)
+    found_file = None if annotated or into is not None else found_beside(what)
+
+    def assembled(files: Sequence[SourceFile], are_parts: bool) -> Story:
+        with StoryWriter(into) as writer:
+            assembly = Assembly(writer, len(files) > 1, are_parts)
+            if cast_file is not None:
+                assembly.cast(read_cast(cast_file, assembly.levels_of(file_readers[0].events(SourceFile(sources[0])))))
+            for source, reader in zip(files, file_readers):
+                assembly.add_file(source, reader.name, reader.events(source))
+            assembly.add_lore(lore)
+            if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for a script
+                assembly.check_speakers()
+            assembly.finish(default_title=title)
+            return Story(writer.address, found_file=found_file) if into is None else Story.open(into, annotated)
+
+    try:
+        return assembled(source_files, are_parts=False)
+    except FilesCountAlike:
+        return assembled([replace(source, progress=no_progress) for source in source_files], are_parts=True)
+
+
+def _prepare_together(sources: Sequence[SourceFile], readers: Sequence[Reader]) -> None:
+    """Have readers look at all the files that they are to read, where these depend on each other."""
+    for reader in {reader.name: reader for reader in readers}.values():
+        its_own = [source for source, other in zip(sources, readers) if other is reader]
+        if reader.together is not None and len(its_own) > 1:
+            reader.together(its_own)
 
 
 def _are_positions(path: Path) -> bool:
@@ -227,7 +242,7 @@ def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
 
 def reader_of(source: SourceFile, form: str | None = None, columns: Columns | None = None) -> Reader:
     """The reader of a format, or the one that recognises the content; with `columns`, one of tables that have these."""
-    readers = READERS if columns is None else (speeches.speeches_reader(columns), table.table_reader(columns))
+    readers = READERS if columns is None else _column_readers(columns)
     if form is not None:
         return reader_named(form, readers)
     head = source.head()
@@ -239,6 +254,12 @@ def reader_of(source: SourceFile, form: str | None = None, columns: Columns | No
     if columns is not None:
         raise UnknownFormat("is neither a table nor JSON lines, so that it has no columns to name", source.path)
     raise unknown_format(source, [reader.name for reader in readers])
+
+
+def _column_readers(columns: Columns) -> tuple[Reader, ...]:
+    from understudy.readers.parquet import parquet_reader
+
+    return parquet_reader(columns), speeches.speeches_reader(columns), table.table_reader(columns)
 
 
 def reader_named(form: str, readers: Sequence[Reader] = READERS) -> Reader:

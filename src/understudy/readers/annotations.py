@@ -16,7 +16,8 @@ Which earlier scenes were needed may stand in a file of its own, as JSON Lines, 
 
     {"episode": "09x01", "scene": 2510, "place": 0, "needed": [2501, 2504]}
 
-`place` counts the masked speakers of a scene in the order of their first lines, from 0.
+`place` counts the masked speakers of a scene in the order of their first lines, from 0. Scenes go by numbers that
+no other scene of the show has; a study writes their whole `moments` as well, which are not read.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Self
 from understudy.errors import InputError
 from understudy.readers.source import SourceFile
 
-__all__ = ["LARGEST_PART", "ArchivePart", "SourceArchive", "leading_names"]
+__all__ = ["DAMAGE", "LARGEST_PART", "ArchivePart", "SourceArchive", "leading_names"]
 
 LARGEST = 512 * 1024 * 1024  # pictures included; only text is unpacked
 LARGEST_PART = 32 * 1024 * 1024
@@ -41,6 +41,7 @@ DAMAGE = (
     ValueError,
     struct.error,
 )
+"""What a damaged or hostile archive raises, wherever it is opened or unpacked."""
 
 
 def leading_names(head: bytes) -> Iterator[str]:

@@ -6,8 +6,9 @@ Lines are numbered, names merged, comings and goings noted, counts kept and the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import ClassVar
 
 from understudy.errors import CastError, InputError
@@ -31,28 +32,37 @@ from understudy.readers.events import (
 from understudy.readers.names import CastList
 from understudy.readers.recognition import check_speakers
 from understudy.readers.source import SourceFile
+from understudy.readers.versions import LOOK_AHEAD, SpeechIndex
 from understudy.story import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.storyfile import StoryWriter
 from understudy.text import guess_language
 
-__all__ = ["Assembly"]
+__all__ = ["Assembly", "FilesCountAlike"]
 
 SAMPLE = 20_000  # characters by which the language is guessed
+FILE_LEVELS = ("part", "book", "volume")  # what files are, where each counts from the same number
+
+
+class FilesCountAlike(Exception):
+    """Files of one story each count from the same number, and tell different things: they have to be its parts."""
 
 
 class Assembly:
     """Takes the events of one file after another and writes one story."""
 
-    def __init__(self, writer: StoryWriter, numbered_by: str | None = None) -> None:
-        """`numbered_by` is the level that files are counted by where they give no position of their own."""
+    def __init__(self, writer: StoryWriter, has_several: bool = False, are_parts: bool = False) -> None:
+        """Of several files each is a part where they give no position of their own, or where it is said of all."""
         self.writer = writer
-        self.numbered_by = numbered_by
+        self._has_several, self._are_parts = has_several, are_parts
         self.levels: tuple[str, ...] | None = None
         self.title: str | None = None
         self.language: str | None = None
         self.schema = Schema()
         self._files = 0
+        self._part: tuple[int, ...] = ()
         self._position: tuple[int, ...] = ()
+        self._speeches = SpeechIndex()
+        self._starts: list[tuple[int, ...]] = []
         self._files_by_position: dict[tuple[int, ...], str] = {}
         self._scene: tuple[int, ...] | None = None
         self._last_scene: tuple[int, ...] = ()
@@ -67,17 +77,26 @@ class Assembly:
         self._scene_positions: set[tuple[int, ...]] = {(0,)}
 
     def add_file(self, source: SourceFile, form: str, events: Iterable[Event]) -> None:
-        """Add the events of one file. A second version of a chapter that was read before is listed as unread."""
+        """Add the events of one file. A second version of a chapter that was read before is listed as unread.
+
+        Raises `FilesCountAlike` where the files have to be read as parts.
+        """
         self._files += 1
         self._source, self._form, self._file = source, form, self.writer.file(source.path.name, form)
         self._counts = {"lines": 0, "descriptions": 0, "headings": 0, "unread": 0}
-        self._duplicate_of: str | None = None
+        self._skipped: str | None = None
         self._scene = None
-        for event in events:
+        remaining = iter(events)
+        while (event := next(remaining, None)) is not None:
             if isinstance(event, Opening):
                 self._open(event)
-            elif self._duplicate_of is not None:
-                self._skip_duplicate(event)
+                continue
+            if self._skipped is None and isinstance(event, Heading) and self._is_taken(event):
+                ahead = list(islice(remaining, LOOK_AHEAD))
+                self._skipped = self._reason_to_skip(event, ahead)
+                remaining = chain(ahead, remaining)
+            if self._skipped is not None:
+                self._skip(event, self._skipped)
             else:
                 self._handlers[type(event)](self, event)
         accounted = sum(self._counts.values())
@@ -171,8 +190,9 @@ class Assembly:
 
     def _open(self, event: Opening) -> None:
         levels = self._promoted(event.levels)
-        if levels != event.levels:
-            self._position = (self._files,)
+        self._part = (self._files,) if levels != event.levels else ()
+        if self._part:
+            self._position = self._part
             heading = Moment(self._position, levels)
             self.writer.heading(heading, self._source.path.stem, self._file, 1)
         elif len(levels) == 2:
@@ -190,27 +210,52 @@ class Assembly:
 
     def _promoted(self, levels: tuple[str, ...]) -> tuple[str, ...]:
         """Where several files do not give their own position, they are counted by a level of their own."""
-        return (self.numbered_by, *levels) if self.numbered_by and levels == ("scene", "line") else levels
+        if self._are_parts or (self._has_several and levels == ("scene", "line")):
+            return (next(level for level in FILE_LEVELS if level not in levels), *levels)
+        return levels
+
+    def _is_taken(self, heading: Heading) -> bool:
+        """Has another file told what stands at a chapter's position?"""
+        if heading.numbers is None:
+            return False
+        numbers = (*self._part, *heading.numbers)
+        if len(self._starts) < self._files:
+            self._starts.append(numbers)
+        is_whole = len(numbers) == len(self.levels or ()) - 2
+        return is_whole and self._files_by_position.get(numbers, self._source.path.name) != self._source.path.name
+
+    def _reason_to_skip(self, heading: Heading, ahead: Sequence[Event]) -> str | None:
+        """Why the rest of a file is not read, whose chapter has the position of another file's; None: it goes on there.
+
+        Episodes are numbered by the show, not by the file: two files of one number are its halves.
+        """
+        assert heading.numbers is not None
+        earlier = self._files_by_position[heading.numbers]
+        if self._speeches.has_told(heading.numbers, ahead):
+            return f"a second version of what {earlier} tells"
+        levels = self.levels or ()
+        if len({*self._starts}) == 1 and "episode" not in levels:
+            raise FilesCountAlike
+        if heading.numbers == self._position:
+            return None
+        return f"stands at {Moment(heading.numbers, levels)}, as {earlier} does, but tells something else: rename one"
 
     def _on_heading(self, event: Heading) -> None:
-        if event.numbers is not None:
+        numbers = None if event.numbers is None else (*self._part, *event.numbers)
+        if numbers is not None:
             self._end_scene()
-            outer = len(self.levels or ()) - 2
-            earlier = self._files_by_position.get(event.numbers)
-            if len(event.numbers) == outer and earlier is not None and earlier != self._source.path.name:
-                self._duplicate_of = earlier
-                self._skip_duplicate(event)
-                return
-            if event.numbers <= self._last_scene[: len(event.numbers)] and self._last_scene:
+            goes_on = numbers == self._position and numbers in self._files_by_position
+            if not goes_on and numbers <= self._last_scene[: len(numbers)] and self._last_scene:
                 levels = self.levels or ()
                 raise self._source.error(
-                    f"{Moment(event.numbers, levels)} comes after {Moment(self._last_scene, levels)}: "
+                    f"{Moment(numbers, levels)} comes after {Moment(self._last_scene, levels)}: "
                     "give the files in the order of the story",
                     event.source.line,
                 )
-            self._files_by_position[event.numbers] = self._source.path.name
-            self._position = event.numbers
-        moment = Moment(event.numbers, self.levels or ()) if event.numbers else None
+            self._files_by_position[numbers] = self._source.path.name
+            self._position = numbers
+            numbers = None if goes_on else numbers
+        moment = Moment(numbers, self.levels or ()) if numbers else None
         self.writer.heading(moment, _one_line(event.title), self._file, event.source.line)
         self._counts["headings"] += event.units
 
@@ -244,6 +289,8 @@ class Assembly:
             label = self._cast_list.add_speech(speaker, self._source, event.source.line)
             self.writer.line(label, _one_line(event.text), self._file, event.source.line, event.spans, event.confidence)
         self._counts["lines"] += event.units
+        if self._has_several:
+            self._speeches.add(self._position, event.text)
         if self._sampled < SAMPLE:
             self._sample.append(event.text)
             self._sampled += len(event.text)
@@ -269,10 +316,9 @@ class Assembly:
         self.writer.unread(self._file, event.source.line, event.text, event.reason)
         self._counts["unread"] += event.units
 
-    def _skip_duplicate(self, event: Event) -> None:
+    def _skip(self, event: Event, reason: str) -> None:
         if not isinstance(event, Opening) and event.units:
             text = getattr(event, "text", None) or getattr(event, "title", None) or getattr(event, "setting", "")
-            reason = f"a second version of what {self._duplicate_of} tells"
             self.writer.unread(self._file, event.source.line, str(text), reason)
             self._counts["unread"] += event.units
 

@@ -86,7 +86,7 @@ def _charx(source: SourceFile) -> Charx | None:
     if not source.head().startswith(ARCHIVES):
         return None
     charx = read_charx(source.path)
-    source.progress(source.size)
+    source.reach(1.0)
     return charx
 
 

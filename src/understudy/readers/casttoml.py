@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import CastError, UnknownMoment
+from understudy.errors import UnknownMoment
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
-from understudy.storyfile.toml_file import load_toml, quoted, table_lines
+from understudy.storyfile.toml_file import quoted
+from understudy.storyfile.toml_tables import TableParser, TomlTable
 from understudy.text import LANGUAGES, did_you_mean, fold
 
-__all__ = ["CastFile", "read_cast"]
+__all__ = ["CastFile", "read_cast", "read_characters"]
 
 KEYS = {
     "": {"title", "language", "levels", "schema", "character", "fact", "relation"},
@@ -57,26 +58,31 @@ def read_cast(path: Path, levels: tuple[str, ...]) -> CastFile:
     return _CastParser(path, levels).read()
 
 
-class _CastParser:
+def read_characters(path: Path) -> list[Character]:
+    """The people that a cast.toml declares, whatever its dates are."""
+    return [character for _, character in _CastParser(path, ()).characters()]
+
+
+class _CastParser(TableParser):
+    KEYS = KEYS
+
     def __init__(self, path: Path, levels: tuple[str, ...]) -> None:
-        self.path, self.levels = path, levels
-        self.document, text = load_toml(path)
-        self.units = sum(bool(line.strip()) for line in text.split("\n"))
-        self.lines = table_lines(text)
+        super().__init__(path)
+        self.levels = levels
 
     def read(self) -> CastFile:
-        self._only_known("", self.document, 1)
+        self.only_known("", self.document)
         schema = self._schema()
         if (language := self.document.get("language")) is not None and language not in LANGUAGES:
-            raise CastError(f"language is {quoted(language)}, not one of {', '.join(LANGUAGES)}", self.path, 1)
+            raise self.error(f"language is {quoted(language)}, not one of {', '.join(LANGUAGES)}", 1)
         title, levels = self.document.get("title"), self._words(self.document, "levels")
         if title is not None and not isinstance(title, str):
-            raise CastError(f"title is {quoted(title)}, not a text in quotes", self.path, 1)
-        characters = tuple(self._characters())
+            raise self.error(f"title is {quoted(title)}, not a text in quotes", 1)
+        characters = tuple(self.characters())
         self.names = self._lookup(characters)
         return CastFile(
             path=self.path,
-            units=self.units,
+            units=sum(bool(line.strip()) for line in self.text.split("\n")),
             title=title,
             language=language,
             levels=levels or None,
@@ -89,22 +95,22 @@ class _CastParser:
     def _schema(self) -> Schema:
         table = self.document.get("schema", {})
         if not isinstance(table, dict):
-            raise CastError(f"schema is {quoted(table)}, not a table: write [schema]", self.path)
-        self._only_known("schema", table, 1)
+            raise self.error(f"schema is {quoted(table)}, not a table: write [schema]", None)
+        self.only_known("schema", table, 1)
         return Schema().extended(self._words(table, "attributes"), self._words(table, "kinds"))
 
-    def _words(self, table: dict[str, Any], key: str) -> tuple[str, ...]:
+    def _words(self, table: TomlTable, key: str) -> tuple[str, ...]:
         words = table.get(key, [])
         if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
-            raise CastError(f"'{key}' is {quoted(words)}, not a list of texts in quotes", self.path, 1)
+            raise self.error(f"'{key}' is {quoted(words)}, not a list of texts in quotes", 1)
         return tuple(words)
 
-    def _characters(self) -> Iterator[tuple[Source, Character]]:
+    def characters(self) -> Iterator[tuple[Source, Character]]:
         seen: dict[str, int] = {}
-        for line, table in self._tables("character"):
+        for line, table in self.tables("character"):
             name = self._text(table, "name", line)
             if earlier := seen.get(fold(name)):
-                raise CastError(f"'{name}' is declared twice (first on line {earlier})", self.path, line)
+                raise self.error(f"'{name}' is declared twice (first on line {earlier})", line)
             seen[fold(name)] = line
             profile = self._texts(table, "profile", line)
             yield Source(self.path.name, line), Character(name, self._texts(table, "aliases", line), profile)
@@ -120,14 +126,13 @@ class _CastParser:
 
     def _facts(self, schema: Schema) -> Iterator[tuple[Source, Fact]]:
         seen: dict[tuple[Moment | str, ...], int] = {}
-        for line, table in self._tables("fact"):
+        for line, table in self.tables("fact"):
             who = self._person(table, "who", line)
             attribute = self._text(table, "attribute", line)
             if attribute not in schema.attributes:
-                raise CastError(
+                raise self.error(
                     f"attribute '{attribute}' is unknown{did_you_mean(attribute, schema.attributes)}: "
                     f"use one of {', '.join(schema.attributes)}, or add it under [schema] attributes",
-                    self.path,
                     line,
                 )
             since, until = self._span(table, line)
@@ -144,63 +149,60 @@ class _CastParser:
 
     def _relations(self, schema: Schema) -> Iterator[tuple[Source, Relation]]:
         seen: dict[tuple[str, str, str, Moment], int] = {}
-        for line, table in self._tables("relation"):
+        for line, table in self.tables("relation"):
             of, to = self._person(table, "of", line), self._person(table, "to", line)
             if of == to:
-                raise CastError(f"{of} has a tie to themselves", self.path, line)
+                raise self.error(f"{of} has a tie to themselves", line)
             kind, level = self._kind(table, schema, line)
             since, until = self._span(table, line)
             self._once(seen, (of, to, kind, since), f"{of}'s {kind} towards {to} from {since.dotted}", line)
             source = Source(self.path.name, line)
             yield source, Relation(of, to, kind, level, since, until, source)
 
-    def _kind(self, table: dict[str, Any], schema: Schema, line: int) -> tuple[str, int | None]:
+    def _kind(self, table: TomlTable, schema: Schema, line: int) -> tuple[str, int | None]:
         level_keys = [key for key in ("kind", *(name for name, _, _ in schema.levels)) if key in table]
         if len(level_keys) != 1:
-            raise CastError("a relation has exactly one of kind, affection, familiarity", self.path, line)
+            raise self.error("a relation has exactly one of kind, affection, familiarity", line)
         if level_keys[0] == "kind":
             kind = self._text(table, "kind", line)
             if kind not in schema.kinds:
-                raise CastError(
+                raise self.error(
                     f"kind '{kind}' is unknown{did_you_mean(kind, schema.kinds)}: "
                     f"use one of {', '.join(schema.kinds)}, or add it under [schema] kinds",
-                    self.path,
                     line,
                 )
             return kind, None
         level, bounds = table[level_keys[0]], schema.bounds(level_keys[0])
         assert bounds is not None
         if not isinstance(level, int) or isinstance(level, bool) or not bounds[0] <= level <= bounds[1]:
-            raise CastError(
-                f"{level_keys[0]} is {quoted(level)}, not a whole number {bounds[0]}..{bounds[1]}", self.path, line
-            )
+            raise self.error(f"{level_keys[0]} is {quoted(level)}, not a whole number {bounds[0]}..{bounds[1]}", line)
         return level_keys[0], level
 
-    def _span(self, table: dict[str, Any], line: int) -> tuple[Moment, Moment | None]:
+    def _span(self, table: TomlTable, line: int) -> tuple[Moment, Moment | None]:
         since = self._moment(table, "from", line)
         until = self._moment(table, "until", line) if "until" in table else None
         if until is not None and until <= since:
-            raise CastError(f"ends ({until.dotted}) before it begins ({since.dotted})", self.path, line)
+            raise self.error(f"ends ({until.dotted}) before it begins ({since.dotted})", line)
         return since, until
 
-    def _moment(self, table: dict[str, Any], key: str, line: int) -> Moment:
+    def _moment(self, table: TomlTable, key: str, line: int) -> Moment:
         value = table.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             value = quoted(value)
         if not isinstance(value, str):
             hint = f', so write "{value}" in quotes' if isinstance(value, float) else ""
-            raise CastError(f"'{key}' must be a moment such as \"2.3\"{hint}", self.path, line)
+            raise self.error(f"'{key}' must be a moment such as \"2.3\"{hint}", line)
         try:
             return Moment.parse(value, self.levels)
         except UnknownMoment as error:
-            raise CastError(f"'{key}': {error}", self.path, line) from error
+            raise self.error(f"'{key}': {error}", line) from error
 
     def _once(self, seen: dict[Any, int], key: Any, what: str, line: int) -> None:
         if earlier := seen.get(key):
-            raise CastError(f"{what} is given twice (first on line {earlier})", self.path, line)
+            raise self.error(f"{what} is given twice (first on line {earlier})", line)
         seen[key] = line
 
-    def _person(self, table: dict[str, Any], key: str, line: int) -> str:
+    def _person(self, table: TomlTable, key: str, line: int) -> str:
         return self._resolved(self._text(table, key, line), key, line)
 
     def _resolved(self, name: str, key: str, line: int) -> str:
@@ -208,34 +210,16 @@ class _CastParser:
         if len(matches) == 1:
             return next(iter(matches))
         if matches:
-            raise CastError(f"'{key}': '{name}' may be {' or '.join(sorted(matches))}", self.path, line)
+            raise self.error(f"'{key}': '{name}' may be {' or '.join(sorted(matches))}", line)
         meant = did_you_mean(name, (owner for owners in self.names.values() for owner in sorted(owners)))
-        raise CastError(f"'{key}': no [[character]] is called '{name}'{meant}", self.path, line)
+        raise self.error(f"'{key}': no [[character]] is called '{name}'{meant}", line)
 
-    def _tables(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        tables = self.document.get(kind, [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise CastError(f"write [[{kind}]] with two brackets, one for each", self.path)
-        lines = self.lines.get(kind, [])
-        for index, table in enumerate(tables):
-            line = lines[index] if len(lines) == len(tables) else 1
-            self._only_known(kind, table, line)
-            yield line, table
+    def _text(self, table: TomlTable, key: str, line: int) -> str:
+        return self.required_text(table, key, line).strip()
 
-    def _only_known(self, kind: str, table: dict[str, Any], line: int) -> None:
-        for key in table.keys() - KEYS[kind]:
-            where = f"[[{kind}]]" if kind else "this file"
-            raise CastError(f"'{key}' is unknown in {where}: it has {', '.join(sorted(KEYS[kind]))}", self.path, line)
-
-    def _text(self, table: dict[str, Any], key: str, line: int) -> str:
-        value = table.get(key)
-        if not isinstance(value, str) or not value.strip():
-            raise CastError(f"'{key}' is missing or not a text", self.path, line)
-        return value.strip()
-
-    def _texts(self, table: dict[str, Any], key: str, line: int) -> tuple[str, ...]:
+    def _texts(self, table: TomlTable, key: str, line: int) -> tuple[str, ...]:
         value = table.get(key, [])
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-            raise CastError(f"'{key}' must be a text or a list of texts", self.path, line)
+            raise self.error(f"'{key}' must be a text or a list of texts", line)
         return tuple(item.strip() for item in values if item.strip())

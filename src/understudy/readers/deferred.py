@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -29,4 +29,8 @@ def deferred(
     def events(source: SourceFile) -> Iterator[Event]:
         return loaded().events(source)
 
-    return Reader(name, recognises, events)
+    def together(sources: Sequence[SourceFile]) -> None:
+        if (prepare := loaded().together) is not None:
+            prepare(sources)
+
+    return Reader(name, recognises, events, together=together)

@@ -10,7 +10,7 @@ The sum over a file's events must equal what `SourceFile.units` counted: a reade
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -206,9 +206,12 @@ class Reader:
     `recognises(head, path)` sees the first 64 KiB; the path may decide only between formats that look the same.
     `events(source)` streams; it raises `source.error(message, line)` on what it cannot read.
     `examples(source)` is there where a format puts questions with right answers.
+    `together(sources)` is called before several files of the format are read into one story, where they depend on each
+    other.
     """
 
     name: str
     recognises: Callable[[bytes, Path], bool]
     events: Callable[[SourceFile], Iterator[Event]]
     examples: Callable[[SourceFile], Iterator[Example]] | None = None
+    together: Callable[[Sequence[SourceFile]], None] | None = None

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from understudy.quotations.prose import Span
+from understudy.quotations.parsing import parse_prose
+from understudy.quotations.prose import Prose, Span
 from understudy.readers.events import Event, Reader, Unread
 from understudy.readers.prose.reading import prose_events
 from understudy.readers.source import HEAD_BYTES, Progress, SourceFile
 
-__all__ = ["ExtractedText", "LeftOut", "TextSource", "join_paragraphs", "script_events", "story_events"]
+__all__ = ["ExtractedText", "TextSource", "join_paragraphs", "left_out", "script_events", "story_events"]
 
-
-class LeftOut(NamedTuple):
-    """Text of a container that is no part of the story, why, and how many units of it there are."""
-
-    text: str
-    reason: str
-    units: int = 1
+SHOWN = 200  # characters of what is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +24,10 @@ class ExtractedText:
     headings: tuple[Span, ...] | None = None
     title: str | None = None
     language: str | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Unread, ...] = ()
+
+    def parsed(self) -> Prose:
+        return parse_prose(self.text, self.language, self.headings, self.title)
 
 
 @dataclass(slots=True)
@@ -46,7 +43,13 @@ class TextSource(SourceFile):
         content = self.text.encode()
         yield from (content[start : start + size] for start in range(0, len(content), size))
 
-    def lines(self, longest: int = 0, lost: str | None = None) -> Iterator[tuple[int, str]]:  # noqa: ARG002
+    def lines(
+        self,
+        longest: int = 0,  # noqa: ARG002
+        lost: str | None = None,  # noqa: ARG002
+        *,
+        is_work: bool = True,  # noqa: ARG002
+    ) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(self.text.split("\n"), 1):
             self.units += bool(line and not line.isspace())
             yield number, line
@@ -70,22 +73,27 @@ def join_paragraphs(paragraphs: Iterable[tuple[str, bool]]) -> tuple[str, tuple[
     return "\n\n".join(pieces), tuple(headings)
 
 
+def left_out(source: SourceFile, text: str, reason: str, units: int = 1) -> Unread:
+    """Text of a container that is no part of the story, why, and how many units of it there are."""
+    return Unread(source.at(1), text[:SHOWN], reason, units)
+
+
 def story_events(source: SourceFile, extracted: ExtractedText) -> Iterator[Event]:
     """The events of prose, and what was left out."""
-    source.units = sum(not line.isspace() for line in extracted.text.split("\n") if line)
-    yield from prose_events(source, extracted.text, extracted.headings, extracted.title, extracted.language)
-    yield from _unread(source, extracted.left_out)
+    yield from prose_events(source, lambda _: extracted.parsed())
+    yield from _counted(source, extracted.left_out)
 
 
-def script_events(source: SourceFile, reader: Reader, text: str, left_out: Sequence[LeftOut]) -> Iterator[Event]:
+def script_events(source: SourceFile, reader: Reader, text: str, left_out: Sequence[Unread]) -> Iterator[Event]:
     """The events that a reader of plain text gives for the text of a container."""
     view = TextSource(source.path, text=text)
+    source.reach(1.0)
     yield from reader.events(view)
     source.units = view.units
-    yield from _unread(source, left_out)
+    yield from _counted(source, left_out)
 
 
-def _unread(source: SourceFile, left_out: Sequence[LeftOut]) -> Iterator[Event]:
-    for item in left_out:
-        source.units += item.units
-        yield Unread(source.at(1), item.text[:200], item.reason, item.units)
+def _counted(source: SourceFile, events: Sequence[Unread]) -> Iterator[Event]:
+    for event in events:
+        source.units += event.units
+        yield event

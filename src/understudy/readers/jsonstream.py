@@ -73,7 +73,7 @@ def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tu
     for number, line in enumerate(universal_lines(source.path, longest + 1), 1):
         if len(line) > longest:
             raise source.error(f"a record of over {longest:,} bytes: this is not JSON Lines", number)
-        source.progress(len(line))
+        source.advance(len(line))
         raw = line.encode("latin-1")
         mark = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
         if text := raw[mark:].rstrip():

@@ -50,7 +50,7 @@ def text_of(source: SourceFile, form: str) -> ExtractedText | None:
     """The text that positions in a source are offsets into; None where it is no text but data."""
     if form in EXTRACTED:
         return EXTRACTED[form](source)
-    if source.head().startswith((b"PK\x03\x04", b"\x89PNG")):
+    if source.head().startswith((b"PK\x03\x04", b"\x89PNG", b"PAR1")):
         return None
     return ExtractedText("\n".join(line for _, line in source.lines(lost=" ")))
 
@@ -170,7 +170,7 @@ class _PositionsReader:
             yield CastEntry(source.at(1), Character(row.text("character"), row.texts("aliases")), units=1)
         extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
         text = extracted.text
-        source.progress(source.size)
+        source.reach(1.0)
         if all("spans" in row for row in rows if "moment" in row):
             texts = _chapter_titles(extracted)
         else:

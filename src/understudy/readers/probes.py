@@ -19,16 +19,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from understudy.errors import CastError, StoryError
+from understudy.errors import StoryError
 from understudy.story import Moment
 from understudy.storyfile import Story
-from understudy.storyfile.toml_file import load_toml, quoted
+from understudy.storyfile.toml_tables import TableParser, TomlTable
 
 __all__ = ["Probe", "is_said", "read_probes"]
 
-KEYS = {"who", "at", "facing", "ask", "must", "must_not", "kind"}
+KEYS = {"probe": {"who", "at", "facing", "ask", "must", "must_not", "kind"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,52 +69,40 @@ def is_said(term: str, text: str) -> bool:
 
 def read_probes(path: Path, story: Story) -> tuple[Probe, ...]:
     """The probes of a story, each checked against its cast and its time."""
-    document, text = load_toml(path)
-    tables = document.get("probe", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise CastError("write [[probe]] with two brackets, one for each", path)
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip() == "[[probe]]"]
-    return tuple(
-        _probe(table, story, path, lines[index] if len(lines) == len(tables) else 1)
-        for index, table in enumerate(tables)
-    )
+    parser = _ProbeParser(path)
+    return tuple(parser.probe(table, story, line) for line, table in parser.tables("probe"))
 
 
-def _probe(table: dict[str, Any], story: Story, path: Path, line: int) -> Probe:
-    for key in table.keys() - KEYS:
-        raise CastError(f"'{key}' is unknown in [[probe]]: it has {', '.join(sorted(KEYS))}", path, line)
-    messages = table.get("ask")
-    if isinstance(messages, list):
-        if not messages or not all(isinstance(message, str) and message.strip() for message in messages):
-            raise CastError("'ask' must be a text in quotes, or a list of texts that are put in turn", path, line)
-        table = table | {"ask": messages[-1]}
-    for key in ("who", "at", "ask"):
-        if not isinstance(table.get(key), str):
-            raise CastError(f"'{key}' is missing or not a text in quotes", path, line)
-    for key in ("facing", "kind"):
-        if not isinstance(table.get(key, ""), str):
-            raise CastError(f"'{key}' is {quoted(table[key])}, not a text in quotes", path, line)
-    must, must_not = (_terms(table, key, path, line) for key in ("must", "must_not"))
-    if not must and not must_not:
-        raise CastError("a probe needs 'must' or 'must_not', or it could never fail", path, line)
-    try:
-        facing = table.get("facing")
-        return Probe(
-            who=story.character(table["who"]).name,
-            at=story.moment(table["at"]),
-            ask=table["ask"],
-            facing=None if facing is None else story.character(facing).name,
-            must=must,
-            must_not=must_not,
-            kind=table.get("kind", ""),
-            before=tuple(messages[:-1]) if isinstance(messages, list) else (),
-        )
-    except StoryError as error:
-        raise CastError(str(error), path, line) from error
+class _ProbeParser(TableParser):
+    KEYS = KEYS
 
+    def probe(self, table: TomlTable, story: Story, line: int) -> Probe:
+        messages = table.get("ask")
+        if isinstance(messages, list):
+            if not messages or not all(isinstance(message, str) and message.strip() for message in messages):
+                raise self.error("'ask' must be a text in quotes, or a list of texts that are put in turn", line)
+            table = table | {"ask": messages[-1]}
+        who, at, ask = (self.required_text(table, key, line) for key in ("who", "at", "ask"))
+        facing, kind = self.optional_text(table, "facing", line), self.optional_text(table, "kind", line)
+        must, must_not = self._terms(table, "must", line), self._terms(table, "must_not", line)
+        if not must and not must_not:
+            raise self.error("a probe needs 'must' or 'must_not', or it could never fail", line)
+        try:
+            return Probe(
+                who=story.character(who).name,
+                at=story.moment(at),
+                ask=ask,
+                facing=story.character(facing).name if "facing" in table else None,
+                must=must,
+                must_not=must_not,
+                kind=kind,
+                before=tuple(messages[:-1]) if isinstance(messages, list) else (),
+            )
+        except StoryError as error:
+            raise self.error(str(error), line) from error
 
-def _terms(table: dict[str, Any], key: str, path: Path, line: int) -> tuple[str, ...]:
-    terms = table.get(key, [])
-    if not isinstance(terms, list) or not all(isinstance(term, str) and term.strip() for term in terms):
-        raise CastError(f"'{key}' must be a list of terms", path, line)
-    return tuple(terms)
+    def _terms(self, table: TomlTable, key: str, line: int) -> tuple[str, ...]:
+        terms = table.get(key, [])
+        if not isinstance(terms, list) or not all(isinstance(term, str) and term.strip() for term in terms):
+            raise self.error(f"'{key}' must be a list of terms", line)
+        return tuple(terms)

@@ -31,7 +31,6 @@ MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"RIFF", "a picture or sound file", "only text can be read"),
     (b"ID3", "a sound file", "only text can be read: make subtitles (.srt) of it first"),
     (b"\x1aE\xdf\xa3", "a video", "only text can be read: its subtitles (.srt, .vtt) can"),
-    (b"PAR1", "a Parquet table", "export it as CSV or as JSON lines"),
     (b"\x7fELF", "a program", "name a text file"),
     (b"SQLite format 3\0", "a database, but no story file", "make a story file with `understudy read`"),
 )
@@ -76,7 +75,7 @@ def unknown_format(source: SourceFile, formats: Iterable[str]) -> UnknownFormat:
     known = ", ".join(formats)
     return UnknownFormat(
         f"is in no form that can be read: it looks like {look.what}.{near} {_sentence(look.advice)} "
-        f"If you know what it is, say so with --as FORMAT ({known}).",
+        f"If you know what it is, say so with --format FORMAT ({known}).",
         source.path,
         look.line,
     )
@@ -165,7 +164,7 @@ def _prose(lines: list[tuple[int, str]]) -> Look | None:
     quoted = [number for number, line in lines if QUOTED.search(line)]
     if not quoted:
         return Look("prose in which nobody is quoted", "only stories in which people speak can be read")
-    return Look("prose: this looks like a novel", "read it as one: --as prose", "prose", lines[0][0], "it is short")
+    return Look("prose: this looks like a novel", "read it as one: --format prose", "prose", lines[0][0], "it is short")
 
 
 def _plain(lines: list[tuple[int, str]]) -> Look:
@@ -186,14 +185,14 @@ def check_speakers(labels: Iterable[str], form: str, source: SourceFile) -> None
     if not speakers:
         raise InputError(
             f"nobody speaks in it, read as {form}: a script has speeches that begin with a name and a colon "
-            f"({EXAMPLE}), a novel quotation marks; --as FORMAT reads it as something else",
+            f"({EXAMPLE}), a novel quotation marks; --format FORMAT reads it as something else",
             source.path,
         )
     # Other formats mark a speech by more than a colon.
     if form == TRANSCRIPT and all(_is_heading(label) for label in speakers):
         raise InputError(
             f"only headings seem to speak in it, read as {form} ({', '.join(speakers[:5])}): this is no script of that "
-            "form; --as FORMAT reads it as something else",
+            "form; --format FORMAT reads it as something else",
             source.path,
         )
 

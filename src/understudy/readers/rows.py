@@ -5,7 +5,8 @@ empty cell of these means 'as above', as spreadsheets are filled in; chapters an
 are counted in the order in which they come. Who a row is said `to` is there from that line on.
 
 Rows that `understudy export` wrote have the moments of their scenes (2.3.1): these are read back as they were, with the
-usual names for levels, since rows do not tell the story's own.
+usual names for levels, since rows do not tell the story's own. Their speakers are people, not labels: they are neither
+taken apart nor merged.
 """
 
 from __future__ import annotations
@@ -17,17 +18,28 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from understudy.readers.columns import LEVELS, Columns
-from understudy.readers.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
+from understudy.readers.events import (
+    CastEntry,
+    Description,
+    Event,
+    Heading,
+    Movement,
+    Opening,
+    SceneStart,
+    Speech,
+    Unread,
+)
 from understudy.readers.names import is_group
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript.labels import TranscriptStatistics
+from understudy.story import Character, Source
 
 __all__ = ["TableRow", "as_number", "cell_text", "row_events"]
 
 NOBODY = frozenset(("", "background", "none", "null", "nan", "narrator:"))
 LOOK_AHEAD = 100  # rows by which it is told how a table counts time
 LARGEST = 2**32 - 1
-DOTTED = re.compile(r"\d{1,9}(?:\.\d{1,9}){1,3}")
+DOTTED = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,3}")
 OUTER = ("book", "part", "chapter")
 SCENE_PREFIX = "scene's "
 NUMBERED = re.compile(r"(?:[^\W\d_]{1,12}[\s._#-]{0,3})?0*(\d{1,10})(?:\.0+)?")
@@ -70,6 +82,8 @@ def row_events(
     depth = depths.pop() if len(depths) == 1 else 0
     first = [_dated(row, columns, depth) for row, columns in first]
     dating = _Dating.of_rows(first)
+    speakers_of = _labels if depth == 0 else _person
+    declared = set[str]()
     yield Opening((*dating.levels, "scene", "line"))
     for row, columns in chain(first, (_dated(row, columns_of(row.cells), depth) for row in remaining)):
         at = source.at(row.number)
@@ -78,7 +92,12 @@ def row_events(
             yield Unread(at, row.raw[:200], reason, row.units)
             continue
         yield from dating.events(source, row, columns)
-        yield from _spoken(source, row, columns, dating)
+        speakers = speakers_of(None if columns.speaker is None else row.cells.get(columns.speaker))
+        if depth:
+            people = [name for name in speakers if name not in declared and not is_group(name)]
+            yield from (CastEntry(at, Character(name)) for name in people)
+            declared.update(people)
+        yield from _spoken(at, row, columns, speakers, dating)
 
 
 def _scene_depth(cells: Mapping[str, Any]) -> int:
@@ -99,15 +118,13 @@ def _dated(row: TableRow, columns: Columns, depth: int) -> tuple[TableRow, Colum
     return row._replace(cells={**row.cells, **cells}), named
 
 
-def _spoken(source: SourceFile, row: TableRow, columns: Columns, dating: _Dating) -> Iterator[Event]:
-    at = source.at(row.number)
+def _spoken(at: Source, row: TableRow, columns: Columns, speakers: tuple[str, ...], dating: _Dating) -> Iterator[Event]:
     text = None if columns.text is None else cell_text(row.cells.get(columns.text))
     if not text:
         reason = "says nothing" if text == "" else "has no column of words"
         yield Unread(at, row.raw[:200], reason, row.units)
         return
     dating.scene_number = dating.scene_number or 1  # a line before any scene makes one
-    speakers = _speakers(None if columns.speaker is None else row.cells.get(columns.speaker))
     faced = tuple(name for name in _addressees(row, columns) if name not in dating.present)
     if faced:
         yield Movement(at, enter=faced, units=0)
@@ -115,7 +132,13 @@ def _spoken(source: SourceFile, row: TableRow, columns: Columns, dating: _Dating
     yield Speech(at, speakers, text, row.units) if speakers else Description(at, text, units=row.units)
 
 
-def _speakers(value: object) -> tuple[str, ...]:
+def _person(value: object) -> tuple[str, ...]:
+    """The speaker of a row that was exported."""
+    return (value,) if isinstance(value, str) and value.strip() else ()
+
+
+def _labels(value: object) -> tuple[str, ...]:
+    """Whoever is named as speaking; `Ann and Bob` are two."""
     if isinstance(value, dict):
         return ()
     names = [str(name).strip() for name in value] if isinstance(value, list) else [str(value or "").strip()]

@@ -10,10 +10,14 @@ import codecs
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, Prose
 from understudy.story import Source
+
+if TYPE_CHECKING:
+    from understudy.readers.prose.novel import Novel
 
 __all__ = [
     "HEAD_BYTES",
@@ -21,9 +25,7 @@ __all__ = [
     "Attributed",
     "Progress",
     "SourceFile",
-    "Step",
     "no_progress",
-    "no_step",
     "universal_lines",
 ]
 
@@ -31,23 +33,15 @@ HEAD_BYTES = 64 * 1024
 LONGEST_LINE = 8 * 1024 * 1024
 BOM = codecs.BOM_UTF8.decode("latin-1")
 
-Progress = Callable[[int], None]
-"""Told how many more bytes have been read."""
+Progress = Callable[[int, str], None]
+"""Told how many more bytes of the sources are done, and in words what is being done ('Chapter 12 of 55'), '' while they
+are read. Where the work begins after the bytes have been read, they count as done in proportion to it."""
 
 Attributed = Callable[[Prose, Sequence[Attribution]], None]
 """Given a text and who was taken to say each of its quotations, before an author's corrections."""
 
 
-Step = Callable[[str, float], None]
-"""Told in words what is being done ('Chapter 12 of 55'), and how much of the source that is, 0 to 1: for readers that
-do their work after the bytes have been read."""
-
-
-def no_progress(_: int) -> None:
-    pass
-
-
-def no_step(_words: str, _share: float) -> None:
+def no_progress(_done: int, _doing: str) -> None:
     pass
 
 
@@ -65,7 +59,8 @@ def universal_lines(path: Path, most: int) -> Iterator[str]:
 class SourceFile:
     """One file being read. `units` counts its non-blank lines (or units), apart from what a reader makes of them.
 
-    `story_folder` is the folder it is read as a part of. `attributed` is called with what was worked out of prose.
+    `story_folder` is the folder it is read as a part of, `novel` the novel that is read from it and other files.
+    `attributed` is called with what was worked out of prose.
     """
 
     path: Path
@@ -73,7 +68,8 @@ class SourceFile:
     units: int = field(default=0, init=False)
     story_folder: Path | None = field(default=None, kw_only=True)
     attributed: Attributed | None = field(default=None, kw_only=True)
-    step: Step = field(default=no_step, kw_only=True)
+    novel: Novel | None = field(default=None, kw_only=True)
+    _done: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         if self.path.is_dir():
@@ -97,6 +93,17 @@ class SourceFile:
         """The same source, to be read once more; `units` are counted anew."""
         return SourceFile(self.path, progress or no_progress)
 
+    def advance(self, size: int) -> None:
+        """So many more bytes have been read."""
+        self._done += size
+        self.progress(size, "")
+
+    def reach(self, share: float, doing: str = "") -> None:
+        """So much of the work on this source is done, 0 to 1."""
+        size = max(round(share * self.size) - self._done, 0)
+        self._done += size
+        self.progress(size, doing)
+
     def at(self, line: int) -> Source:
         return Source(self.path.name, line)
 
@@ -107,18 +114,24 @@ class SourceFile:
         """The raw bytes, for formats that are not made of lines."""
         with self.path.open("rb") as file:
             while chunk := file.read(size):
-                self.progress(len(chunk))
+                self.advance(len(chunk))
                 yield chunk
 
-    def lines(self, longest: int = LONGEST_LINE, lost: str | None = None) -> Iterator[tuple[int, str]]:
+    def lines(
+        self, longest: int = LONGEST_LINE, lost: str | None = None, *, is_work: bool = True
+    ) -> Iterator[tuple[int, str]]:
         """(number, text without its line end) of every line, blank ones included; counts the non-blank into `units`.
+
+        Unless reading `is_work`, the bytes do not count as done: the caller says how far the work on them is.
 
         Old conversions left single NULs where a dash or a quotation mark was: `lost` stands in for these, as long as
         the line is mostly text. Without it a NUL is an error.
         """
         head = self.head()
         wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        for number, line in enumerate(self._wide_lines(longest) if wide else self._narrow_lines(longest), 1):
+        advance = self.advance if is_work else _ignore
+        lines = self._wide_lines(longest, advance) if wide else self._narrow_lines(longest, advance)
+        for number, line in enumerate(lines, 1):
             if "\0" in line:
                 if lost is not None and line.count("\0") * 4 <= len(line):
                     line = line.replace("\0", lost)
@@ -128,11 +141,11 @@ class SourceFile:
                 self.units += 1
             yield number, line
 
-    def _narrow_lines(self, longest: int) -> Iterator[str]:
+    def _narrow_lines(self, longest: int, advance: Callable[[int], None]) -> Iterator[str]:
         for number, raw in enumerate(universal_lines(self.path, longest + 1), 1):
             if len(raw) > longest:
                 raise self.error(f"a line of over {longest:,} bytes: this is not a script of lines", number)
-            self.progress(len(raw))
+            advance(len(raw))
             if number == 1:
                 raw = raw.removeprefix(BOM)
             line = raw if raw.isascii() else self._decoded(raw.encode("latin-1"), number)
@@ -146,7 +159,7 @@ class SourceFile:
                 continue
         raise self.error("is neither UTF-8 nor Windows-1252 text: convert it to UTF-8 first", number)
 
-    def _wide_lines(self, longest: int) -> Iterator[str]:
+    def _wide_lines(self, longest: int, advance: Callable[[int], None]) -> Iterator[str]:
         number = 0
         try:
             with self.path.open(encoding="utf-16") as file:
@@ -154,7 +167,7 @@ class SourceFile:
                     number += 1
                     if len(line) > longest:
                         raise self.error(f"a line of over {longest:,} characters: this is not a script", number)
-                    self.progress(2 * len(line))
+                    advance(2 * len(line))
                     yield line.rstrip("\r\n")
         except UnicodeError as error:
             raise self.error("says it is UTF-16, but breaks off or is damaged", number + 1) from error
@@ -162,3 +175,7 @@ class SourceFile:
     @property
     def size(self) -> int:
         return self.path.stat().st_size
+
+
+def _ignore(_size: int) -> None:
+    pass

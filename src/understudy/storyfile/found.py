@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from understudy.errors import CastError, UnknownMoment
+from understudy.errors import UnknownMoment
 from understudy.story import PROFILE, SECRET, Fact, Finding, Line, Moment, Relation, Schema
-from understudy.storyfile.toml_file import load_toml, quoted, table_lines
+from understudy.storyfile.toml_file import quoted
+from understudy.storyfile.toml_tables import TableParser, TomlTable
 
 __all__ = [
     "ACCEPTED",
@@ -144,70 +144,66 @@ def read_found(path: Path, levels: tuple[str, ...], schema: Schema) -> FoundFile
     return _FoundParser(path, levels, schema).read() if path.exists() else FoundFile(path)
 
 
-class _FoundParser:
+class _FoundParser(TableParser):
+    KEYS = KEYS
+    REPAIR = REPAIR
+
     def __init__(self, path: Path, levels: tuple[str, ...], schema: Schema) -> None:
-        self.path, self.levels, self.schema = path, levels, schema
-        try:
-            self.document, text = load_toml(path)
-        except CastError as error:
-            raise CastError(f"{error.message}; {REPAIR}", path, error.line) from error
-        self.lines = table_lines(text)
+        super().__init__(path)
+        self.levels, self.schema = levels, schema
 
     def read(self) -> FoundFile:
-        self._only_known("", self.document, 1)
-        bound = self._share(self.document, "bound", 1) if "bound" in self.document else BOUND
+        self.only_known("", self.document)
         entries = (*self._entries("fact"), *self._entries("relation"))
-        ids = set[str]()
-        for entry in entries:
-            if entry.id in ids:
-                raise self._error(f"two entries have the id '{entry.id}'", 1)
-            ids.add(entry.id)
-        return FoundFile(self.path, bound, entries, tuple(self._undo()))
+        self.unique(entry.id for entry in entries)
+        return FoundFile(self.path, self.share(self.document, "bound", 1, BOUND), entries, tuple(self._undo()))
 
     def _entries(self, kind: str) -> Iterator[FoundEntry]:
-        for line, table in self._tables(kind):
+        for line, table in self.tables(kind):
             since, sources = self._moment(table, "from", line), self._sources(table, line)
             if since <= sources[0]:
-                raise self._error(f"holds from {since.dotted}, before its line {sources[0].dotted} was said", line)
+                raise self.error(f"holds from {since.dotted}, before its line {sources[0].dotted} was said", line)
             until = self._moment(table, "until", line) if "until" in table else None
-            finding = Finding(self._share(table, "confidence", line), sources)
+            finding = Finding(self.share(table, "confidence", line), sources)
             make = self._fact if kind == "fact" else self._relation
             claim = replace(make(table, since, line), until=until, found=finding)
-            quotes = self._texts(table, "quotes", line)
+            quotes = self.texts(table, "quotes", line)
             if len(quotes) != len(sources):
-                raise self._error(f"has {len(quotes)} quotes for {len(sources)} sources", line)
+                raise self.error(f"has {len(quotes)} quotes for {len(sources)} sources", line)
             decision = self._decision(table, claim, line)
-            yield FoundEntry(self._text(table, "id", line), claim, quotes, str(table.get("finder", "")), decision)
+            yield FoundEntry(
+                self.required_text(table, "id", line), claim, quotes, str(table.get("finder", "")), decision
+            )
 
-    def _fact(self, table: dict[str, Any], since: Moment, line: int) -> Fact:
-        attribute, values = self._text(table, "attribute", line), self._texts(table, "value", line)
+    def _fact(self, table: TomlTable, since: Moment, line: int) -> Fact:
+        attribute, values = self.required_text(table, "attribute", line), self.texts(table, "value", line)
         if attribute in NEVER_FOUND:
-            raise self._error(f"'{attribute}' cannot be found: write it into cast.toml", line)
+            raise self.error(f"'{attribute}' cannot be found: write it into cast.toml", line)
         if not values or (attribute == PROFILE and len(values) != 1):
-            raise self._error("'value' must be a list of texts, for a profile of one", line)
-        return Fact(self._text(table, "who", line), attribute, values, since)
+            raise self.error("'value' must be a list of texts, for a profile of one", line)
+        return Fact(self.required_text(table, "who", line), attribute, values, since)
 
-    def _relation(self, table: dict[str, Any], since: Moment, line: int) -> Relation:
-        kind, level = self._text(table, "kind", line), table.get("level")
+    def _relation(self, table: TomlTable, since: Moment, line: int) -> Relation:
+        kind, level = self.required_text(table, "kind", line), table.get("level")
         if kind in NEVER_FOUND:
-            raise self._error(f"'{kind}' cannot be found: write it into cast.toml", line)
+            raise self.error(f"'{kind}' cannot be found: write it into cast.toml", line)
         if (self.schema.bounds(kind) is not None or level is not None) and not self._is_level(kind, level):
-            raise self._error(f"level {quoted(level)} is none of {kind}", line)
-        of, to = self._text(table, "of", line), self._text(table, "to", line)
+            raise self.error(f"level {quoted(level)} is none of {kind}", line)
+        of, to = self.required_text(table, "of", line), self.required_text(table, "to", line)
         if of == to:
-            raise self._error(f"{of} has a tie to themselves", line)
+            raise self.error(f"{of} has a tie to themselves", line)
         return Relation(of, to, kind, level, since, term=str(table.get("term", "")))
 
     def _is_level(self, kind: str, level: object) -> bool:
         bounds = self.schema.bounds(kind)
         return bounds is not None and type(level) is int and bounds[0] <= level <= bounds[1]
 
-    def _decision(self, table: dict[str, Any], claim: Fact | Relation, line: int) -> Decision:
-        verdict, values = table.get("decision", UNDECIDED), self._texts(table, "changed", line)
+    def _decision(self, table: TomlTable, claim: Fact | Relation, line: int) -> Decision:
+        verdict, values = table.get("decision", UNDECIDED), self.texts(table, "changed", line)
         if verdict not in (UNDECIDED, *DECISIONS):
-            raise self._error(f"decision is {quoted(verdict)}, not one of {', '.join(DECISIONS)}", line)
+            raise self.error(f"decision is {quoted(verdict)}, not one of {', '.join(DECISIONS)}", line)
         if verdict == CHANGED and (problem := self._change_problem(claim, values)):
-            raise self._error(problem, line)
+            raise self.error(problem, line)
         return Decision(verdict, values if verdict == CHANGED else ())
 
     def _change_problem(self, claim: Fact | Relation, values: tuple[str, ...]) -> str:
@@ -221,64 +217,27 @@ class _FoundParser:
         return ""
 
     def _undo(self) -> Iterator[tuple[tuple[str, Decision], ...]]:
-        for line, table in self._tables("undo"):
-            steps = table.get("entries", [])
-            if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-                raise self._error("'entries' must be a list of { id, decision, changed }", line)
+        for line, steps in self.steps("{ id, decision, changed }"):
             yield tuple(
                 (
-                    self._text(step, "id", line),
-                    Decision(str(step.get("decision", UNDECIDED)), self._texts(step, "changed", line)),
+                    self.required_text(step, "id", line),
+                    Decision(str(step.get("decision", UNDECIDED)), self.texts(step, "changed", line)),
                 )
                 for step in steps
             )
 
-    def _sources(self, table: dict[str, Any], line: int) -> tuple[Moment, ...]:
-        texts = self._texts(table, "sources", line)
+    def _sources(self, table: TomlTable, line: int) -> tuple[Moment, ...]:
+        texts = self.texts(table, "sources", line)
         sources = tuple(self._parsed(text, "sources", line) for text in texts)
         if not sources or list(sources) != sorted(sources):
-            raise self._error("'sources' must be the moments of lines, in story order", line)
+            raise self.error("'sources' must be the moments of lines, in story order", line)
         return sources
 
-    def _moment(self, table: dict[str, Any], key: str, line: int) -> Moment:
-        return self._parsed(self._text(table, key, line), key, line)
+    def _moment(self, table: TomlTable, key: str, line: int) -> Moment:
+        return self._parsed(self.required_text(table, key, line), key, line)
 
     def _parsed(self, text: str, key: str, line: int) -> Moment:
         try:
             return Moment.parse(text, self.levels)
         except UnknownMoment as error:
-            raise self._error(f"'{key}': {error}", line) from error
-
-    def _share(self, table: dict[str, Any], key: str, line: int) -> float:
-        value = table.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise self._error(f"'{key}' is {quoted(value)}, not a number from 0 to 1", line)
-        return float(value)
-
-    def _text(self, table: dict[str, Any], key: str, line: int) -> str:
-        value = table.get(key)
-        if not isinstance(value, str) or not value.strip():
-            raise self._error(f"'{key}' is missing or not a text", line)
-        return value
-
-    def _texts(self, table: dict[str, Any], key: str, line: int) -> tuple[str, ...]:
-        values = table.get(key, [])
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise self._error(f"'{key}' must be a list of texts", line)
-        return tuple(values)
-
-    def _tables(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        tables, lines = self.document.get(kind, []), self.lines.get(kind, [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise self._error(f"write [[{kind}]] with two brackets, one for each", 1)
-        for index, table in enumerate(tables):
-            line = lines[index] if len(lines) == len(tables) else 1
-            self._only_known(kind, table, line)
-            yield line, table
-
-    def _only_known(self, kind: str, table: dict[str, Any], line: int) -> None:
-        for key in table.keys() - KEYS[kind]:
-            raise self._error(f"'{key}' is unknown here: known are {', '.join(sorted(KEYS[kind]))}", line)
-
-    def _error(self, message: str, line: int) -> CastError:
-        return CastError(f"{message}: {REPAIR}", self.path, line)
+            raise self.error(f"'{key}': {error}", line) from error

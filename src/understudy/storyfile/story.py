@@ -372,6 +372,11 @@ class Story:
         )
         return AttributedLines(int(lines), confidence, int(doubtful))
 
+    def named_lines(self) -> int:
+        """How many lines have a speaker whom the source names."""
+        ((spoken,),) = self._db.rows("SELECT coalesce(sum(lines), 0) FROM characters")
+        return int(spoken) - self.attributed_lines().lines
+
     def _has_spans(self) -> bool:
         """A file of an older version has none."""
         return bool(self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'spans'"))

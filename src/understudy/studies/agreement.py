@@ -20,7 +20,7 @@ from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.study import Study
 
-__all__ = ["Agreement", "agreement_of", "answers_that_count", "failed_checks", "tables_of"]
+__all__ = ["Agreement", "agreement_of", "answers_that_count", "failed_checks", "rows_of", "tables_of"]
 
 MOST_ITEMS = 10
 RESAMPLES_SHOWN = 1000
@@ -64,9 +64,14 @@ def answers_that_count(given: Sequence[GivenAnswer], attentive_only: bool = Fals
     return [each for each in given if not each.item.is_check and not failed.get(each.person)]
 
 
-def tables_of(given: Sequence[GivenAnswer]) -> dict[str, RatingTable]:
-    """The answers to each scale or choice; what it is asked of within an item counts by itself."""
+def tables_of(given: Sequence[GivenAnswer], is_live: bool = False) -> tuple[dict[str, RatingTable], dict[str, str]]:
+    """The answers to each scale or choice, and the group of everything that was rated.
+
+    What a question is asked of within an item is rated by itself. The two of a chat rate each other, and so do not rate
+    the same.
+    """
     ratings = []
+    groups: dict[str, str] = {}
     options: dict[str, dict[str, None]] = {}
     types: dict[str, str] = {}
     for each in given:
@@ -76,9 +81,17 @@ def tables_of(given: Sequence[GivenAnswer]) -> dict[str, RatingTable]:
             types[question.aspect] = question.type
             # Items may have options of their own (the speakers of a scene): the scale has those of all of them.
             options.setdefault(question.aspect, {}).update(dict.fromkeys(option.key for option in question.options))
-            rated = f"{each.item.name} {question.about}".rstrip()
+            rated = f"{each.item.name} {each.person if is_live else question.about}".rstrip()
+            groups[rated] = each.item.name.partition(".")[0]
             ratings.append(Rating(rated, each.person, question.aspect, each.answer.get(question.name)))
-    return rating_tables(ratings, {name: _scale(types[name], list(keys)) for name, keys in options.items()})
+    scales = {name: _scale(types[name], list(keys)) for name, keys in options.items()}
+    return rating_tables(ratings, scales), groups
+
+
+def rows_of(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
+    """The agreement on each question alone."""
+    tables, groups = tables_of(answers_that_count(given), kind_of(study.kind).is_live)
+    return agreement_rows(tables, groups, study.seed, RESAMPLES_SHOWN)
 
 
 def agreement_of(
@@ -91,9 +104,8 @@ def agreement_of(
     """Agents stand under letters unless `unblinded`. `width` is that of the interval for which people are counted, as a
     share of the scale."""
     counted = answers_that_count(given, attentive_only)
-    tables = tables_of(counted)
-    groups = {rated: rated.partition(".")[0] for table in tables.values() for rated in table.items}
     kind = kind_of(study.kind)
+    tables, groups = tables_of(counted, kind.is_live)
     figures = kind.figures(study, counted) if kind.figures is not None and counted else []
     return Agreement(
         agreement_rows(tables, groups, study.seed, RESAMPLES_SHOWN) + _people_needed(tables, width),
@@ -122,13 +134,14 @@ def _blinded(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
     names = sorted({row[key] for row in rows for key in AGENT_KEYS if isinstance(row.get(key), str)})
     random.Random(f"{seed} letters").shuffle(names)  # noqa: S311
     letters = {name: f"agent {_letters(number)}" for number, name in enumerate(names)}
-    return [
+    blinded = [
         {
             key: letters.get(value, value) if key in AGENT_KEYS else None if key == "paper" and names else value
             for key, value in row.items()
         }
         for row in rows
     ]
+    return sorted(blinded, key=lambda row: [str(row.get(key, "")) for key in AGENT_KEYS])
 
 
 def _letters(number: int) -> str:

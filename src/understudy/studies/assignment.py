@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from understudy.studies.attention import check_positions
-from understudy.studies.store import Person, StoredStudy, StudyStore, now
+from understudy.studies.store import Person, StoredStudy, StudyStore, now, time_text
 
 __all__ = [
     "AssignedItems",
@@ -21,6 +21,7 @@ __all__ = [
     "Completion",
     "assign_next",
     "assigned_to",
+    "is_to_come",
     "open_assignment",
     "progress_of",
 ]
@@ -31,7 +32,9 @@ class Assignment:
     id: int
     item: int
     draft: str | None
-    """The answer that was taken back, as JSON."""
+    """The answer that was taken back, as JSON, and its comment."""
+    comment: str = ""
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,12 @@ def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
 
 def assigned_to(store: StudyStore, person: Person) -> AssignedItems:
     rows = store.database.rows(
-        """SELECT assignments.id, item, is_check, answered, CASE WHEN answered IS NULL THEN answer END
+        """SELECT assignments.id, item, is_check, answered, CASE WHEN answered IS NULL THEN answer END, comment, given
            FROM assignments JOIN items ON items.id = item WHERE person = ? ORDER BY answered, assignments.id""",
         (person.id,),
     )
-    answered = [(number, item, bool(is_check)) for number, item, is_check, time, _ in rows if time is not None]
-    waiting = [Assignment(number, item, draft) for number, item, _, time, draft in rows if time is None]
+    answered = [(number, item, bool(is_check)) for number, item, is_check, time, *_ in rows if time is not None]
+    waiting = [Assignment(number, item, *draft) for number, item, _, time, *draft in rows if time is None]
     return AssignedItems(
         waiting[0] if waiting else None,
         answered[-1][0] if answered else None,
@@ -78,7 +81,7 @@ def assigned_to(store: StudyStore, person: Person) -> AssignedItems:
 
 def assign_next(store: StudyStore, stored: StoredStudy, person: Person, assigned: AssignedItems) -> Assignment | None:
     """The item that a person has open, or a new one; None where there is nothing (more) for them."""
-    if assigned.open is not None:
+    if assigned.open is not None and not _is_taken_over(store, stored, assigned.open):
         store.database.rows("UPDATE assignments SET given = ? WHERE id = ?", (now(), assigned.open.id))
         return assigned.open
     item = _next_item(store, stored, person, assigned)
@@ -90,6 +93,45 @@ def assign_next(store: StudyStore, stored: StoredStudy, person: Person, assigned
         (stored.id, person.id, item, now()),
     )
     return Assignment(number, item, None)
+
+
+def is_to_come(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) -> bool:
+    """Whether an item waits for others that are not complete yet, and could then be this person's."""
+    if sum(not is_check for is_check in assigned.answered.values()) >= stored.study.items_per_person:
+        return False
+    items = store.listed(stored.id)
+    own = {item.name for item in items if item.id in assigned.answered}
+    with_room = {
+        item
+        for item, people, answers in store.database.rows(
+            """SELECT items.id, people, count(answered) FROM items LEFT JOIN assignments ON item = items.id
+               WHERE items.study = ? AND follows <> '[]' GROUP BY items.id, people""",
+            (stored.id,),
+        )
+        if answers < people
+    }
+    return any(item.id in with_room and own.isdisjoint(item.follows) for item in items)
+
+
+def _is_taken_over(store: StudyStore, stored: StoredStudy, held: Assignment) -> bool:
+    """Whether an item lay too long with somebody, and others have filled it meanwhile; then it is theirs no more."""
+    since = _oldest(stored)
+    if held.given >= since or held.draft is not None:
+        return False
+    ((people, others),) = store.database.rows(
+        """SELECT people, count(CASE WHEN assignments.id <> ? AND (answered IS NOT NULL OR given >= ?) THEN 1 END)
+           FROM items JOIN assignments ON item = items.id WHERE items.id = ? GROUP BY people""",
+        (held.id, since, held.item),
+    )
+    if others < people:
+        return False
+    store.database.rows("DELETE FROM assignments WHERE id = ?", (held.id,))
+    return True
+
+
+def _oldest(stored: StoredStudy) -> str:
+    """When an item must have been given out for its person to keep it."""
+    return time_text(datetime.now(UTC) - timedelta(hours=stored.study.hours))
 
 
 def progress_of(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) -> Completion:
@@ -116,13 +158,11 @@ def _next_item(store: StudyStore, stored: StoredStudy, person: Person, assigned:
 
 def _least_given(store: StudyStore, stored: StoredStudy, answered: Container[int]) -> list[int]:
     """Of the items that somebody who answered some may be given, those that fewest people have."""
-    oldest = datetime.now(UTC) - timedelta(hours=stored.study.hours)
-    since = oldest.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     rows: list[tuple[int, int, int, int]] = store.database.rows(
         """SELECT items.id, people, count(CASE WHEN answered IS NOT NULL OR given >= ? THEN 1 END), count(answered)
            FROM items LEFT JOIN assignments ON item = items.id
            WHERE items.study = ? AND is_check = 0 GROUP BY items.id, people ORDER BY items.id""",
-        (since, stored.id),
+        (_oldest(stored), stored.id),
     )
     items = store.listed(stored.id)
     after = {item.id: item.follows for item in items if item.follows}

@@ -7,6 +7,7 @@ words, a copy with another ending is refused as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from understudy.studies.item import Problem
@@ -19,6 +20,7 @@ RUN = 4
 SHORTEST = 2
 MESSAGE = "message"
 SENTENCE_ENDS = ".!?。！？"
+PIECE = re.compile(r"\s*(?:[^\s\u3040-\u30ff\u4e00-\u9fff]+|\S)")
 CLAUSE_ENDS = ",;:、，；："
 
 
@@ -51,12 +53,15 @@ def copied_words(text: str, profile: Sequence[str], language: str) -> str:
 
 def shortened(text: str, most_words: int) -> str:
     """An agent's reply within the rules: the sentences of it that fit, or else the clauses, or else its first words."""
-    taken = text.split()
-    if len(taken) <= most_words:
+    if count_words(text) <= most_words:
         return text.strip()
-    taken = taken[:most_words]
+    taken = ""
+    for piece in PIECE.findall(text):  # a word, or a letter of a script without blanks
+        if count_words(taken + piece) > most_words:
+            break
+        taken += piece
     for ends in (SENTENCE_ENDS, CLAUSE_ENDS):
-        whole = [number for number, word in enumerate(taken, 1) if word[-1] in ends]
-        if whole:
-            return " ".join(taken[: whole[-1]]).rstrip(CLAUSE_ENDS)
-    return " ".join(taken)
+        last = max(taken.rfind(mark) for mark in ends)
+        if last > 0:
+            return taken[: last + 1].rstrip(CLAUSE_ENDS).strip()
+    return taken.strip()

@@ -1,6 +1,6 @@
 """A chat as one of its people sees it: wait, talk in turns, and stop when both have said enough.
 
-Side 0 begins, and sides take turns. A chat is over when each side has had its turns, or when the other has left.
+Who begins was drawn, and sides take turns. A chat is over when each side has had its turns, or when the other has left.
 Nothing of it is kept in memory: any process can take the next message, show the chat, or make an agent's reply.
 """
 
@@ -25,6 +25,7 @@ from understudy.studies.tokens import hash_token
 __all__ = [
     "ChatMessage",
     "ChatView",
+    "agent_leaves",
     "asked_after",
     "chat_view",
     "finished_chat",
@@ -44,6 +45,7 @@ GONE_S = 300
 LEASE_S = 10
 """Whoever makes an agent's reply says so again before this has passed; else it is owed by nobody."""
 LONGEST_MESSAGE = 2_000
+GREETINGS = {"en": "Hello!", "ja": "こんにちは！", "zh": "你好！"}
 NO_CHAT = "you are in no chat: reload the page"
 
 
@@ -62,6 +64,8 @@ class ChatView:
     item: int | None = None
     side: int = 0
     messages: tuple[ChatMessage, ...] = ()
+    begins: int = 0
+    """The side that has the first turn."""
     turns_left: int = 0
     persona: tuple[str, ...] = ()
     most_words: int = 0
@@ -72,7 +76,7 @@ class ChatView:
     def turn(self) -> str | None:
         if self.state != TALKING:
             return None
-        return "mine" if len(self.messages) % 2 == self.side else "theirs"
+        return "mine" if (len(self.messages) + self.begins) % 2 == self.side else "theirs"
 
     def document(self, after: int = 0) -> dict[str, Any]:
         return {
@@ -103,6 +107,7 @@ def chat_view(store: StudyStore, token: str, seen: str = "") -> ChatView:
         if seat is None:
             return ChatView(OVER, reason="there is no chat left for you")
         store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
+        _leave_gone(store, seat)
         view = _view(store, seat)
         if view.state == OVER:
             _finish(store, seat)
@@ -134,7 +139,7 @@ def say(store: StudyStore, token: str, text: str, key: str) -> ChatView | list[P
         text = " ".join(text.split())[:LONGEST_MESSAGE]
         if problems := message_problems(text, view.persona, view.most_words, item.hidden["language"]):
             return problems
-        _add(store, seat, person.id, len(view.messages) + 1, text, key, now())
+        _add(store, seat, person.id, text, key, now())
         store.database.rows("UPDATE seats SET seen = ? WHERE item = ? AND side = ?", (now(), seat.item, seat.side))
         view = _view(store, seat)
         if view.state == OVER:
@@ -181,8 +186,7 @@ def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
     with store.transaction():
         current = _view(store, seat)
         if current.turn == "mine" and len(current.messages) == len(view.messages):
-            number = len(current.messages) + 1
-            _add(store, seat, None, number, text, f"reply {number}", time_ahead(delay))
+            _add(store, seat, None, text, f"reply {len(current.messages)}", time_ahead(delay))
         store.database.rows("UPDATE seats SET lease = NULL WHERE item = ? AND side = ?", (item, seat.side))
 
 
@@ -244,22 +248,36 @@ def _view(store: StudyStore, seat: Seat) -> ChatView:
     state, reason = TALKING, ""
     if len(messages) >= 2 * turns:
         state = OVER
-    elif _has_left(seat, others, bool(messages)):
-        state, reason = OVER, "your partner has left"
-    elif not others or others[0].joined > now():
+    elif messages and (seat.has_left or not others or others[0].has_left):
+        state, reason = OVER, "you were away for too long" if seat.has_left else "your partner has left"
+    elif not others or max(seat.joined, others[0].joined) > now():
         state = WAITING
     own = sum(message.side == seat.side for message in messages)
-    persona = tuple(item.hidden["personas"][seat.side])
     return ChatView(
-        state, seat.item, seat.side, messages, max(0, turns - own), persona, item.hidden["most_words"], reason
+        state,
+        seat.item,
+        seat.side,
+        messages,
+        item.hidden["begins"],
+        max(0, turns - own),
+        tuple(item.hidden["personas"][seat.side]),
+        item.hidden["most_words"],
+        reason,
     )
 
 
-def _has_left(seat: Seat, others: Sequence[Seat], has_begun: bool) -> bool:
-    """Whether the partner has withdrawn, or has not been heard of for long; side 1 always had one."""
-    if not others:
-        return has_begun or seat.side == 1
-    return has_begun and others[0].agent is None and others[0].seen < time_ago(GONE_S)
+def _leave_gone(store: StudyStore, seat: Seat) -> None:
+    """A partner who has not been heard of for long has left, and stays so: two must not be told different things."""
+    store.database.rows(
+        "UPDATE seats SET has_left = 1 WHERE item = ? AND side <> ? AND agent IS NULL AND seen < ?",
+        (seat.item, seat.side, time_ago(GONE_S)),
+    )
+
+
+def agent_leaves(store: StudyStore, item: int) -> None:
+    """End a chat whose agent cannot reply."""
+    with store.transaction():
+        store.database.rows("UPDATE seats SET has_left = 1 WHERE item = ? AND agent IS NOT NULL", (item,))
 
 
 def _messages(store: StudyStore, item: int) -> list[ChatMessage]:
@@ -275,10 +293,11 @@ def _is_late(store: StudyStore, item: int) -> bool:
     return bool(store.database.rows("SELECT 1 FROM messages WHERE item = ? AND sent > ?", (item, now())))
 
 
-def _add(store: StudyStore, seat: Seat, person: int | None, number: int, text: str, key: str, sent: str) -> None:
+def _add(store: StudyStore, seat: Seat, person: int | None, text: str, key: str, sent: str) -> None:
     store.database.rows(
-        "INSERT INTO messages (item, number, side, person, text, sent, message_key) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (seat.item, number, seat.side, person, text, sent, key),
+        """INSERT INTO messages (item, number, side, person, text, sent, message_key)
+           VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM messages WHERE item = ?), ?, ?, ?, ?, ?)""",
+        (seat.item, seat.item, seat.side, person, text, sent, key),
     )
 
 
@@ -296,4 +315,5 @@ def _situation(item: Item, view: ChatView) -> tuple[Situation, list[Turn]]:
     me, you = "Me", "Partner"
     persona = Persona(me, profile=view.persona, language=item.hidden["language"])
     history = [Turn(me if message.side == view.side else you, message.text) for message in view.messages]
-    return Situation(persona, faced=Other(you)), history
+    # Agents answer: one that has the first turn is greeted, which its partner does not see.
+    return Situation(persona, faced=Other(you)), history or [Turn(you, GREETINGS[item.hidden["language"]])]

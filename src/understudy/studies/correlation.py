@@ -2,9 +2,10 @@
 
 People's answers are the lines that `study results -o FILE.jsonl` writes. A rating on a scale is the mean over people; a
 choice is, for each option, the share of people who chose it (of two options, the first in order of their names). Checks
-are left out. Measures are a JSON document in one of three forms, joined to the answers by the items' names:
+are left out. Measures are a JSON document in one of four forms, joined to the answers by the items' names:
 
     {"items": [{"judged": {...}, "names": [...], "ranks": [...], "marks": {...}}]}    what benches write with --items
+    {"lines": [{"line": 1, "scores": {"psprob": 0.3, ...}}]}       what `score --json` says of 'line 1' and the others
     {"psprob": {"line 1": 0.3, ...}, ...}                                            several measures by name
     {"line 1": 0.3, ...}                                                             a single one
 
@@ -33,6 +34,7 @@ Values = dict[str, float]
 """By the names of items."""
 ALONE = "measure"
 RANK = "rank"
+SHUFFLES = 100_000  # after Holm p can still be below .001 for 99 rows
 
 
 def correlate(
@@ -58,7 +60,7 @@ def correlate(
             for name, of_items in values.items()
         }
         groups = [item.partition(".")[0] for item in items]
-        own = correlations(columns, np.array([scores[item] for item in items]), groups, seed)
+        own = correlations(columns, np.array([scores[item] for item in items]), groups, seed, SHUFFLES)
         found |= {(asked, name): correlation for name, correlation in own.items()}
     rows = [{"question": asked, "measure": name, **each.row()} for (asked, name), each in found.items()]
     tested = [row for row in rows if "p" in row]
@@ -119,6 +121,8 @@ def read_measures(path: Path) -> dict[str, Values]:
     match document:
         case {"items": [*records]}:
             measures = dict(pair for record in records for pair in _of_bench(record, path))
+        case {"lines": [*lines]}:
+            measures = _of_lines(lines, path)
         case dict() if document and all(isinstance(value, dict) for value in document.values()):
             measures = {name: _numbers(values, path) for name, values in document.items()}
         case dict() if document:
@@ -142,6 +146,18 @@ def _of_bench(record: Any, path: Path) -> Iterator[tuple[str, Values]]:
         if len(values) != len(names):
             raise InputError(f"has {len(values)} values of '{mark}' for {len(names)} items", path)
         yield f"{about}, {mark}" if about else mark, _numbers(dict(zip(names, values)), path)
+
+
+def _of_lines(lines: Sequence[Any], path: Path) -> dict[str, Values]:
+    scores: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        match line:
+            case {"line": int(number), "scores": dict(own)}:
+                for name, value in own.items():
+                    scores.setdefault(name, {})[f"line {number}"] = value
+            case _:
+                raise InputError("has lines without a number and scores: write it with `score --json`", path)
+    return {name: _numbers(values, path) for name, values in scores.items()}
 
 
 def _numbers(values: Mapping[str, Any], path: Path) -> Values:

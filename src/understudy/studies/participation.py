@@ -9,13 +9,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.studies.assignment import AssignedItems, Assignment, Completion, assign_next, assigned_to, progress_of
+from understudy.studies.assignment import (
+    AssignedItems,
+    Assignment,
+    Completion,
+    assign_next,
+    assigned_to,
+    is_to_come,
+    progress_of,
+)
 from understudy.studies.chatting import asked_after, finished_chat
 from understudy.studies.checking import answer_problems, shaped
 from understudy.studies.item import Item, Problem
 from understudy.studies.kinds import kind_of
 from understudy.studies.pairing import has_seat
-from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
+from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Person, StoredStudy, StudyStore, now
 
 __all__ = [
     "AnswerRefused",
@@ -28,7 +36,7 @@ __all__ = [
     "withdraw",
 ]
 
-CONSENT, ITEM, CHAT, DONE, CLOSED = "consent", "item", "chat", "done", "closed"
+CONSENT, ITEM, CHAT, WAITING, DONE, CLOSED = "consent", "item", "chat", "waiting", "done", "closed"
 LONGEST_ASKED = 500
 LONGEST_COMMENT = 5_000
 LONGEST_S = 24 * 3600.0
@@ -53,6 +61,7 @@ class View:
     assignment: int | None = None
     item: Item | None = None
     draft: Mapping[str, Any] | None = None
+    comment: str = ""
 
     def document(self) -> dict[str, Any]:
         study = self.stored.study
@@ -70,6 +79,7 @@ class View:
             "assignment": self.assignment,
             "item": None if self.item is None else self.item.shown(),
             "draft": self.draft,
+            "comment": self.comment,
             "progress": {"answered": self.progress.answered, "of": self.progress.of},
             "can_undo": self.can_undo,
         }
@@ -85,6 +95,8 @@ def view(store: StudyStore, token: str) -> View:
 def give_consent(store: StudyStore, token: str, asked: Mapping[str, str]) -> View:
     with store.transaction():
         person, stored = store.participant(token)
+        if stored.closed or person.state == ENDED:
+            return _view(store, stored, person)
         answers = {question: str(asked.get(question, "")).strip() for question in stored.study.ask}
         for question, text in answers.items():
             if not text or len(text) > LONGEST_ASKED:
@@ -110,6 +122,8 @@ def give_answer(
         if person.state == ENDED or stored.closed:
             raise InputError("this study is over: no more answers are taken")
         number, answered, before = _held(store, person, assignment)
+        if answered is None and kind_of(stored.study.kind).is_live and finished_chat(store, person) is None:
+            raise InputError("the chat is not over yet: reload the page")
         item = _prepared(store, stored, number)
         values, problems = shaped(item, answer)
         if problems := problems + answer_problems(item, values, kind_of(stored.study.kind)):
@@ -129,8 +143,11 @@ def take_back(store: StudyStore, token: str) -> View:
     """Open a person's last answer again, filled in as it was."""
     with store.transaction():
         person, stored = store.participant(token)
-        last = assigned_to(store, person).last
-        if last is None or person.state == ENDED or stored.closed:
+        assigned = assigned_to(store, person)
+        if assigned.open is not None and assigned.open.draft is not None:
+            return _view(store, stored, person)  # it was taken back, and the response was lost
+        last, is_chat = assigned.last, kind_of(stored.study.kind).is_live
+        if last is None or is_chat or person.state == ENDED or stored.closed:
             raise InputError("there is no answer to take back")
         # What was open meanwhile goes back to the others: a person has one item at a time.
         store.database.rows("DELETE FROM assignments WHERE person = ? AND answered IS NULL", (person.id,))
@@ -142,7 +159,7 @@ def withdraw(store: StudyStore, token: str) -> None:
     """Delete a person and everything they gave."""
     with store.transaction():
         store.delete_person(store.person(token))
-    store.database.erase_deleted()
+    store.database.erase_deleted(PERSONAL_TABLES)
 
 
 def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
@@ -158,10 +175,10 @@ def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
         return _view_of_chat(store, stored, person, progress, assigned)
     assignment = assign_next(store, stored, person, assigned)
     if assignment is None:
-        return View(stored, DONE, progress, can_undo)
+        return View(stored, WAITING if is_to_come(store, stored, assigned) else DONE, progress, can_undo)
     item = _shown_to(store, stored, person, assignment)
     draft = item.default if assignment.draft is None else json.loads(assignment.draft)
-    return View(stored, ITEM, progress, can_undo, assignment.id, item, draft)
+    return View(stored, ITEM, progress, can_undo, assignment.id, item, draft, assignment.comment)
 
 
 def _view_of_chat(

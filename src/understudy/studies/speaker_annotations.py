@@ -144,7 +144,13 @@ def write_annotation(_: Study, given: Sequence[GivenAnswer], folder: Path) -> No
         replace_text(folder / f"{source.replace('/', ' ')}.tsv", text.getvalue())
     needed = needed_scenes(given)
     records = [
-        {"episode": _episode(at), "scene": at.scene, "place": at.place, "needed": [_number(name) for name in names]}
+        {
+            "episode": _episode(at),
+            "scene": at.scene,
+            "place": at.place,
+            "needed": [_number(name) for name in names],
+            "moments": names,
+        }
         for at, names in needed.items()
     ]
     if records:
@@ -171,7 +177,7 @@ def _episode(at: Instance) -> str:
 
 
 def _number(name: str) -> int:
-    """The number of a scene by its moment."""
+    """The number of a scene by its moment: enough where scenes are counted throughout, as in TVShowGuess."""
     return int(name.rpartition(".")[2])
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "ACTIVE",
     "ENDED",
     "INVITED",
+    "PERSONAL_TABLES",
     "Event",
     "ListedItem",
     "Person",
@@ -35,10 +36,12 @@ __all__ = [
     "UnknownToken",
     "now",
     "open_study_store",
+    "time_text",
 ]
 
 INVITED, ACTIVE, ENDED = "invited", "active", "ended"
 MOST_LINKS = 10_000
+PERSONAL_TABLES = ("people", "assignments", "seats", "messages")
 UNKNOWN = "this link is not known here: check that it is whole, or ask who sent it for a new one"
 CACHED_ITEMS = 512
 CACHED_STUDIES = 64
@@ -83,7 +86,11 @@ class Event:
 
 def now() -> str:
     """The time as it is stored: texts of it sort as the times do."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return time_text(datetime.now(UTC))
+
+
+def time_text(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def open_study_store(location: str | Path) -> StudyStore:
@@ -125,7 +132,8 @@ class StudyStore:
             stored = self._find_study(name)
             if stored is None:
                 ((number,),) = self.database.rows(
-                    "INSERT INTO studies (name, document, digest, created) VALUES (?, ?, ?, ?) RETURNING id",
+                    """INSERT INTO studies (name, document, digest, invited, created) VALUES (?, ?, ?, 0, ?)
+                       RETURNING id""",
                     (name, document, study.digest, now()),
                 )
                 self._add_items(number, study, items)
@@ -188,7 +196,7 @@ class StudyStore:
     def delete_study(self, name: str) -> None:
         with self.transaction():
             self.database.rows("DELETE FROM studies WHERE id = ?", (self.study(name).id,))
-        self.database.erase_deleted()
+        self.database.erase_deleted(PERSONAL_TABLES)
 
     # People
 
@@ -199,10 +207,11 @@ class StudyStore:
         tokens = [new_token() for _ in range(count)]
         with self.transaction():
             stored = self.study(name)
+            # Codes are never given again: results that name one may be older than its person's withdrawal.
             ((last,),) = self.database.rows(
-                "SELECT coalesce(max(CAST(substr(code, 2) AS BIGINT)), 0) FROM people WHERE study = ?", (stored.id,)
+                "UPDATE studies SET invited = invited + ? WHERE id = ? RETURNING invited", (count, stored.id)
             )
-            for number, token in enumerate(tokens, int(last) + 1):
+            for number, token in enumerate(tokens, int(last) - count + 1):
                 self.database.rows(
                     "INSERT INTO people (study, code, token, state, asked, created) VALUES (?, ?, ?, ?, ?, ?)",
                     (stored.id, f"p{number}", hash_token(token), INVITED, "{}", now()),
@@ -245,7 +254,7 @@ class StudyStore:
             if not rows:
                 raise InputError(f"'{name}' has no participant '{code}': see `study status`")
             self.database.rows("DELETE FROM assignments WHERE person = ? AND answered IS NULL", (rows[0][0],))
-            self.database.rows("UPDATE seats SET seen = '' WHERE person = ?", (rows[0][0],))  # partners see it at once
+            self.database.rows("UPDATE seats SET has_left = 1 WHERE person = ?", (rows[0][0],))
             self.log(stored.id, f"the link of {code} was ended")
 
     def activate(self, person: Person, asked: Answer) -> None:

@@ -27,7 +27,7 @@ def migrations(database: Database) -> tuple[Migration, ...]:
             (
                 f"""CREATE TABLE studies (
                     id {number}, name TEXT NOT NULL UNIQUE, document TEXT NOT NULL, digest TEXT NOT NULL,
-                    created TEXT NOT NULL, closed TEXT)""",
+                    invited BIGINT NOT NULL, created TEXT NOT NULL, closed TEXT)""",
                 f"""CREATE TABLE items (
                     id {number}, study BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE, name TEXT NOT NULL,
                     people BIGINT NOT NULL, is_check BIGINT NOT NULL, follows TEXT NOT NULL, document TEXT NOT NULL,
@@ -54,7 +54,7 @@ def migrations(database: Database) -> tuple[Migration, ...]:
                 f"""CREATE TABLE seats (
                     id {number}, item BIGINT NOT NULL REFERENCES items ON DELETE CASCADE, side BIGINT NOT NULL,
                     person BIGINT REFERENCES people ON DELETE CASCADE, agent TEXT, joined TEXT NOT NULL,
-                    seen TEXT NOT NULL, lease TEXT, UNIQUE (item, side))""",
+                    seen TEXT NOT NULL, has_left BIGINT NOT NULL DEFAULT 0, lease TEXT, UNIQUE (item, side))""",
                 f"""CREATE TABLE messages (
                     id {number}, item BIGINT NOT NULL REFERENCES items ON DELETE CASCADE, number BIGINT NOT NULL,
                     side BIGINT NOT NULL, person BIGINT REFERENCES people ON DELETE CASCADE, text TEXT NOT NULL,

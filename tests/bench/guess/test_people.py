@@ -67,3 +67,26 @@ def test_answers_of_a_study_are_a_row_beside_the_models(tmp_path: Path) -> None:
     assert compared["n"] == 24
     assert "answers.jsonl" in document["manifest"]["data"]
     json.dumps(document)
+
+
+def test_scenes_that_people_needed_are_looked_for_by_retrieval(tmp_path: Path) -> None:
+    """Everybody says that they needed the scene just before: its rank among the earlier ones decides the recall."""
+    data = shows_folder(tmp_path / "shows")
+    study = Study("guess", "Who?", material={"scenes": "dev.jsonl"}, folder=data)
+    given = []
+    for item in KIND.items(study, ignore_progress):
+        folded = [block.name for block in item.blocks if block.is_folded]
+        answer: dict[str, Any] = {}
+        for mask in item.hidden["masks"]:
+            answer |= {f"{mask} evidence": ["memory"], f"{mask} history": "direct", f"{mask} needed": folded[:1]}
+        given += [GivenAnswer(item, "p1", answer)] * bool(folded)
+    KIND.outputs["annotation"](study, given, data / "human_annotation")
+
+    document = bench_guess(data, models=["random"])
+
+    recall = {row["metric"]: row for row in document["rows"] if row["metric"].startswith("history_recall")}
+    speakers = sum(len(each.item.hidden["masks"]) for each in given)
+    assert recall["history_recall@3"]["n"] == speakers
+    assert 0 < recall["history_recall@1"]["value"] <= recall["history_recall@5"]["value"] <= 1
+    needed = [row for row in document["rows"] if row["metric"] == "accuracy_by_history"]
+    assert {(row["history"], row["n"]) for row in needed} == {("direct", speakers)}

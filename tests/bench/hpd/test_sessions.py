@@ -22,6 +22,7 @@ from understudy.persona import Persona
 def test_the_test_sets_of_a_folder_are_found_whatever_lies_beside(tmp_path: Path) -> None:
     data = hpdsessions.folder(tmp_path)
     assert [path.name for path in judged_files(data)] == ["en_test_set.json", "zh_test_set.json"]
+    assert judged_files(data / "en_test_set.json") == [data / "en_test_set.json"]
     with pytest.raises(InputError, match="no test set of HPD"):
         judged_files(data.parent / data.name / "..")
 

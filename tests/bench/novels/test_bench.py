@@ -8,7 +8,7 @@ from annotated_novels import write_novels
 from understudy.bench.novels import NovelBench, bench_novels, speakers
 from understudy.quotations.model import shipped_quotation_model
 from understudy.training.quotations.boosting import BoostingSettings
-from understudy.training.quotations.fitting import QuotationSettings
+from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, predict_unseen
 
 SMALL = BoostingSettings(trees=20, depth=3, rate=0.4, l2=1, least=0.1, rows=1, columns=1, bins=16)
 
@@ -31,6 +31,30 @@ def test_each_novel_is_judged_by_a_model_of_the_others(tmp_path: Path) -> None:
     assert document["manifest"]["data"].keys() == {
         f"{name}/quotation_info.csv" for name in ("Quay", "Harbour", "Orchard")
     }
+
+
+@pytest.mark.usefixtures("quick")
+def test_predictions_are_shared_by_models_that_leave_out_what_they_have_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speakers, "LEAST_SHARED", 3)
+    monkeypatch.setattr(speakers, "SHARED_FOLDS", 3)
+    unseen = list[tuple[int, ...]]()
+
+    def recorded(novels: list[LearnedNovel], left_out: list[int], settings: QuotationSettings, seed: int):  # type: ignore[no-untyped-def]
+        unseen.append(tuple(left_out))
+        return predict_unseen(novels, left_out, settings, seed)
+
+    monkeypatch.setattr(speakers, "predict_unseen", recorded)
+    names = ("Quay", "Harbour", "Orchard", "Pier")
+    document = bench_novels(NovelBench(write_novels(tmp_path / "pdnc", names), limit=1))
+    judged = {row["novel"] for row in document["rows"]} - {"all"}
+    index = sorted(names).index(judged.pop())
+    # one forest for the fold of the judged novel, and one for it with each other: all have not seen the novel
+    assert len(unseen) == 3 and all(index in left_out for left_out in unseen)
+    assert {other for left_out in unseen for other in left_out} == set(range(4))
+    accuracy = [row["value"] for row in document["rows"] if row["metric"] == "accuracy" and row["kind"] == "all"]
+    assert min(accuracy) > 0.9
 
 
 @pytest.mark.usefixtures("quick")

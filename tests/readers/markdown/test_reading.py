@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, stands
+from reading import damage, of_kind, read_bytes, speaker_texts, stands
 from understudy.readers import read
-from understudy.readers.events import Cue, Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.readers.events import Cue, Description, Event, Heading, Opening, SceneStart, Unread
 from understudy.readers.markdown import READER
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -16,15 +16,6 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 def parsed(text: str) -> list[Event]:
     return read_bytes(READER, text.encode())
-
-
-def told(text: str) -> list[tuple[str, str]]:
-    """(who, what) of every line; nobody's are descriptions."""
-    return [
-        (" & ".join(one.speakers) if isinstance(one, Speech) else "", one.text)
-        for one in parsed(text)
-        if isinstance(one, Speech | Description)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -53,12 +44,12 @@ def told(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_a_line_is_somebodys_or_a_description(line: str, said: tuple[str, str]) -> None:
-    assert told(f"**Zoe:** Before.\n\n{line}\n") == [("Zoe", "Before."), said]
+    assert speaker_texts(parsed(f"**Zoe:** Before.\n\n{line}\n")) == [("Zoe", "Before."), said]
 
 
 def test_what_is_said_goes_on_below_and_a_paragraph_apart_is_nobodys() -> None:
     text = "**Ivo:** One\ntwo.\n**Ada:**\n\n> Three\n> four.\n\nThe rain\nstops.\n\n- five\n- six\n"
-    assert told(text) == [
+    assert speaker_texts(parsed(text)) == [
         ("Ivo", "One two."),
         ("Ada", "Three four."),
         ("", "The rain stops."),
@@ -119,7 +110,7 @@ def test_front_matter_is_kept_and_used(tmp_path: Path) -> None:
 
 def test_code_comments_and_tables_are_not_read() -> None:
     text = "**Ivo:** One.\n```\n**Ada:** Two.\n```\n<!-- **Ada:**\nThree. -->\n| a | b |\n**Ivo:** Four.\n"
-    assert told(text) == [("Ivo", "One."), ("Ivo", "Four.")]
+    assert speaker_texts(parsed(text)) == [("Ivo", "One."), ("Ivo", "Four.")]
     assert [one.reason for one in of_kind(parsed(text), Unread)] == [
         "code", "code", "code", "a comment", "a comment", "a row of a table",
     ]  # fmt: skip
@@ -131,8 +122,9 @@ def test_a_description_moves_people() -> None:
 
 
 def test_plain_names_are_read_below_headings() -> None:
-    assert READER.recognises(b"# The yard\n\nIvo: One.\nAda (low): Two.\n", Path("a"))
-    assert told("# The yard\n\nIvo: One.\nAda (low): Two.\n") == [("Ivo", "One."), ("Ada", "(low) Two.")]
+    text = "# The yard\n\nIvo: One.\nAda (low): Two.\n"
+    assert READER.recognises(text.encode(), Path("a"))
+    assert speaker_texts(parsed(text)) == [("Ivo", "One."), ("Ada", "(low) Two.")]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from reading import events_of, of_kind
 from understudy.errors import InputError
+from understudy.quotations.parsing import parse_prose
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose
 from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.prose import reading
+from understudy.readers.prose import novel
 from understudy.readers.prose.reading import READER, prose_events
 from understudy.readers.source import SourceFile
 
@@ -48,7 +49,7 @@ def fake_cast(_: Prose) -> tuple[NovelCharacter, ...]:
     return PEOPLE
 
 
-def fake_attribution(prose: Prose, people: tuple[NovelCharacter, ...]) -> list[Attribution]:
+def fake_attribution(prose: Prose, people: tuple[NovelCharacter, ...], **_: object) -> list[Attribution]:
     """Whoever is named in the quotation's paragraph."""
     found = []
     for quotation in prose.quotations:
@@ -69,7 +70,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     said = ModuleType("understudy.quotations.attribution")
     said.attribute = fake_attribution  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, said.__name__, said)
-    monkeypatch.setattr(reading, "find_cast", fake_cast)
+    monkeypatch.setattr(novel, "find_cast", fake_cast)
 
 
 def events_of_text(folder: Path, text: str) -> list[Event]:
@@ -81,14 +82,20 @@ def events_of_text(folder: Path, text: str) -> list[Event]:
 def test_the_source_is_told_which_chapter_is_being_read(tmp_path: Path) -> None:
     path = tmp_path / "quarrel.txt"
     path.write_text(TEXT, encoding="utf-8")
-    steps: list[tuple[str, float]] = []
-    source = SourceFile(path, step=lambda words, share: steps.append((words, share)))
-    for _ in READER.events(source):
+    steps: list[tuple[str, int]] = []
+    for _ in READER.events(SourceFile(path, lambda size, doing: steps.append((doing, size)))):
         pass
-    assert [words for words, _ in steps][-2:] == ["Chapter 1 of 2", "Chapter 2 of 2"]
-    shares = [share for _, share in steps]
-    assert shares == sorted(shares)
-    assert 0 < shares[0] < shares[-1] < 1
+    assert list(dict.fromkeys(doing for doing, _ in steps)) == [
+        "Looking for chapters and quotations",
+        "Finding out who is in it",
+        "Working out who says what",
+        "Chapter 1 of 2",
+        "Chapter 2 of 2",
+        "Writing the story",
+    ]
+    sizes = [size for _, size in steps]
+    assert sum(sizes) == path.stat().st_size
+    assert sum(sizes[:-1]) < sum(sizes), "the last lines are written when all of it is done"
 
 
 def test_a_novel_becomes_headings_scenes_lines_and_descriptions(tmp_path: Path) -> None:
@@ -168,7 +175,7 @@ def test_where_nobody_can_be_named_it_says_what_to_do(tmp_path: Path) -> None:
 def test_text_of_another_container_counts_its_own_lines(tmp_path: Path) -> None:
     path = tmp_path / "quarrel.epub"
     path.write_bytes(b"PK")
-    events = list(prose_events(SourceFile(path), TEXT))
+    events = list(prose_events(SourceFile(path), lambda _: parse_prose(TEXT)))
     assert sum(event.units for event in events if not isinstance(event, Opening)) == 11
 
 
@@ -249,7 +256,7 @@ PIECES = [
 def test_every_line_is_accounted_for_in_order(text: str) -> None:
     source = SourceFile(Path(__file__))
     try:
-        events = list(prose_events(source, text))
+        events = list(prose_events(source, lambda _: parse_prose(text)))
     except InputError:
         return
     counted = [event for event in events if not isinstance(event, Opening)]

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, stands
+from reading import damage, of_kind, read_bytes, speaker_texts, stands
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.readers import read
-from understudy.readers.events import CastEntry, Description, Event, Movement, SceneStart, Speech, Unread
+from understudy.readers.events import CastEntry, Event, Movement, SceneStart, Speech, Unread
 from understudy.readers.renpy import READER
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -21,15 +21,6 @@ CAST = 'define e = Character("Eileen", image="eily")\ndefine n = Character(None)
 
 def parsed(body: str) -> list[Event]:
     return read_bytes(READER, (CAST + body).encode())
-
-
-def told(body: str) -> list[tuple[str, str]]:
-    """(who, what) of every line; nobody's are descriptions."""
-    return [
-        (" & ".join(one.speakers) if isinstance(one, Speech) else "", one.text)
-        for one in parsed(body)
-        if isinstance(one, Speech | Description)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +47,7 @@ def told(body: str) -> list[tuple[str, str]]:
     ],
 )
 def test_a_statement_is_somebodys_or_a_description(line: str, said: tuple[str, str]) -> None:
-    assert told(f"    {line}\n") == [said]
+    assert speaker_texts(parsed(f"    {line}\n")) == [said]
 
 
 def test_what_extends_a_speech_is_part_of_it() -> None:
@@ -114,7 +105,7 @@ screen choice():
         ("code", 2), ("code", 1), ("pictures and sound", 1), ("a jump", 1), ("a menu", 1), ("code", 1), ("code", 1),
         ("code", 1), ("code", 1), ("code", 1), ("code", 1), ("a comment", 1),
     ]  # fmt: skip
-    assert told(body) == [("Eileen", "One."), ("", "Go.")]
+    assert speaker_texts(parsed(body)) == [("Eileen", "One."), ("", "Go.")]
 
 
 def test_characters_are_of_the_cast_also_when_defined_below() -> None:
@@ -134,9 +125,9 @@ WORDS = st.lists(
 @given(texts=st.lists(WORDS, min_size=1, max_size=5))
 def test_every_word_is_there_as_it_was(texts: list[str]) -> None:
     lines = "".join(f"    e {json.dumps(text, ensure_ascii=False)}\n" for text in texts)
-    assert told(lines) == [("Eileen", text) for text in texts]
+    assert speaker_texts(parsed(lines)) == [("Eileen", text) for text in texts]
     block = "\n\n".join(text.replace('"', r"\"") for text in texts)
-    assert told(f'    e """{block}"""\n') == [("Eileen", text) for text in texts]
+    assert speaker_texts(parsed(f'    e """{block}"""\n')) == [("Eileen", text) for text in texts]
 
 
 @pytest.mark.parametrize("body", ['    e "One.\n    e "Two."\n', "    $ x = (1,\n"])

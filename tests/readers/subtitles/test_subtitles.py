@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, stands
+from reading import damage, of_kind, read_bytes, speaker_texts, stands
 from understudy.errors import InputError
 from understudy.readers import read
-from understudy.readers.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
+from understudy.readers.events import Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.readers.subtitles import SUBRIP, WEBVTT
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -38,25 +38,21 @@ def vtt(*shown: Shown) -> bytes:
     return "\n".join(["WEBVTT\n", *blocks]).encode()
 
 
-def told(events: list[Event]) -> list[tuple[str, str]]:
-    """(who, what) of every line; nobody's are descriptions."""
-    return [
-        (" & ".join(one.speakers) if isinstance(one, Speech) else "", one.text)
-        for one in events
-        if isinstance(one, Speech | Description)
-    ]
-
-
 def test_a_speech_over_several_subtitles_is_one() -> None:
     content = srt((1, 2, "ANN: The tide is"), (2, 3, "out, and the boat"), (3, 4, "BOB: is gone."), (4, 5, "Quite."))
     events = read_bytes(SUBRIP, content)
-    assert told(events) == [("ANN", "The tide is out, and the boat"), ("BOB", "is gone. Quite.")]
+    assert speaker_texts(events) == [("ANN", "The tide is out, and the boat"), ("BOB", "is gone. Quite.")]
     assert [(one.source.line, one.units) for one in of_kind(events, Speech)] == [(3, 6), (11, 6)]
 
 
 def test_two_who_speak_at_once_have_dashes() -> None:
     content = srt((1, 2, "- ANN: Yes.\n- BOB: No."), (2, 3, "- Perhaps.\n– ANN: <i>Never.</i>"))
-    assert told(read_bytes(SUBRIP, content)) == [("ANN", "Yes."), ("BOB", "No."), ("", "Perhaps."), ("ANN", "Never.")]
+    assert speaker_texts(read_bytes(SUBRIP, content)) == [
+        ("ANN", "Yes."),
+        ("BOB", "No."),
+        ("", "Perhaps."),
+        ("ANN", "Never."),
+    ]
 
 
 def test_sounds_and_music_are_descriptions() -> None:
@@ -65,7 +61,7 @@ def test_sounds_and_music_are_descriptions() -> None:
         (2, 3, "♪ Over the sea ♪"),
         (3, 4, "(BOB LAUGHS)\nBOB (off): (hoarse) Rain."),
     )
-    assert told(read_bytes(SUBRIP, content)) == [
+    assert speaker_texts(read_bytes(SUBRIP, content)) == [
         ("", "rain on the roof"),
         ("ANN", "Rain."),
         ("", "♪ Over the sea ♪"),
@@ -76,7 +72,7 @@ def test_sounds_and_music_are_descriptions() -> None:
 
 def test_words_of_somebody_unnamed_are_nobodys_where_names_are_rare() -> None:
     content = srt((1, 2, "ANN: Who is"), (2, 3, "there?"), (3, 4, "Nobody."), (4, 5, "I see."), (5, 6, "So it is."))
-    assert told(read_bytes(SUBRIP, content)) == [
+    assert speaker_texts(read_bytes(SUBRIP, content)) == [
         ("ANN", "Who is there?"),
         ("", "Nobody."),
         ("", "I see."),
@@ -96,7 +92,7 @@ def test_a_voice_is_a_speaker() -> None:
         (30, 31, "<v Ann Lee>[sighs]"),
     )
     events = read_bytes(WEBVTT, content)
-    assert told(events) == [("Ann Lee", "The tide & the boat."), ("Bob", "Gone. For good."), ("", "sighs")]
+    assert speaker_texts(events) == [("Ann Lee", "The tide & the boat."), ("Bob", "Gone. For good."), ("", "sighs")]
 
 
 def test_notes_styles_and_regions_are_accounted_for() -> None:
@@ -136,7 +132,7 @@ def test_files_with_faults_lose_nothing() -> None:
         "{\\an8}BOB: 42\n\n43\n\n7\n00:00:05,000 --> 00:00:06,000\n\n8\n00:00:06,000 --> 00:00:07,000\nANN:\n"
     )
     events = read_bytes(SUBRIP, content.encode())
-    assert told(events) == [("ANN", "One two."), ("BOB", "42 43")]
+    assert speaker_texts(events) == [("ANN", "One two."), ("BOB", "42 43")]
     assert [one.reason for one in of_kind(events, Unread)] == [
         "stands before the first subtitle",
         "a subtitle without words",
@@ -162,7 +158,7 @@ def test_every_word_is_there_in_order(cues: list[list[tuple[str, str]]], gaps: l
         shown.append((at, at + 1, "\n".join(label + text for label, text in lines)))
     expected = ["first", *(word for lines in cues for _, text in lines for word in text.split())]
     for reader, content in ((SUBRIP, srt(*shown)), (WEBVTT, vtt(*shown))):
-        lines = told(read_bytes(reader, content))
+        lines = speaker_texts(read_bytes(reader, content))
         assert [word for _, text in lines for word in text.split()] == expected
         assert {who for who, _ in lines} <= {"ANN", "BOB", ""}
 

@@ -221,3 +221,16 @@ def test_a_bar_is_whole() -> None:
     pieces = bar(Total(units=8, lines=4, descriptions=0, headings=2, unread=2))
     assert pieces == [("lines", 0.0, 50.0), ("headings", 50.0, 25.0), ("unread", 75.0, 25.0)]
     assert bar(Total(0, 0, 0, 0, 0)) == []
+
+
+def test_a_failed_upload_can_be_tried_again_after_a_reload(ask: Ask) -> None:
+    assert send(ask, ("lines.txt", b"Odile: You sold it.\n")).status_code == 400
+    shown = ask("GET", "/stories").text
+    upload = re.search(r'action="/stories/(\w+)/retry"', shown)
+    assert upload is not None and "Dismiss" in shown and "--format" not in shown
+    refused = ask("POST", f"/stories/{upload[1]}/retry", data={"form": "prose"})
+    assert refused.status_code == 400 and "nobody speaks here" in refused.text
+    again = ask("POST", f"/stories/{upload[1]}/retry", data={"form": "transcript"})
+    assert (again.status_code, again.headers["location"]) == (303, f"/stories/{upload[1]}")
+    assert "could not be read" not in ask("GET", "/stories").text
+    assert "here no more" in ask("POST", "/stories/nobody/retry", data={"form": ""}).text

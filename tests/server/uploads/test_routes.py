@@ -115,7 +115,7 @@ def test_files_are_read_as_the_format_that_is_named(ask: Ask) -> None:
     talk = ("talk.txt", b"Odile: No.\nBastien: Yes.\n")
     refused = send(ask, talk, form="TEI drama")
     assert refused.status_code == 400
-    assert "--as" not in refused.json()["error"]["message"]
+    assert "--format" not in refused.json()["error"]["message"]
     report = send(ask, talk, form="transcript").json()
     assert (report["state"], report["form"]) == ("ready", "transcript")
     assert report["report"]["files"][0]["format"] == "transcript"
@@ -130,7 +130,7 @@ def test_files_are_read_as_the_format_that_is_named(ask: Ask) -> None:
 def test_the_readers_advice_names_what_the_page_has(ask: Ask) -> None:
     message = send(ask, ("a.txt", b"Dear all,\n\nthe meeting is at noon.\n")).json()["error"]["message"]
     assert message.endswith("say so with 'Read as'.")
-    assert "--as" not in message
+    assert "--format" not in message
 
 
 def test_quotations_are_listed_and_decided(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,11 +123,11 @@ def test_a_bad_upload_says_what_is_wrong_and_leaves_nothing(tmp_path: Path, file
                 await sent(uploads, *files)
             assert str(tmp_path) not in str(caught.value)
             assert list(registry) == []
-            assert left(tmp_path) == []
             (failed,) = await all_uploads(uploads)
-            assert (failed.state, failed.problem) == ("failed", str(caught.value))
+            assert (failed.state, failed.problem, failed.can_retry) == ("failed", str(caught.value), True)
             await uploads.delete(failed.id)
             assert await all_uploads(uploads) == []
+            assert left(tmp_path) == []
             assert (await sent(uploads, ("act.txt", SCRIPT.encode()))).state == "ready"  # the server goes on
 
     asyncio.run(refused())

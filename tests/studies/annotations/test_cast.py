@@ -4,7 +4,7 @@ import tomllib
 
 from understudy.story import Character, Moment, Schema
 from understudy.studies.annotations.cast import cast_text, facts_of, ties_of
-from understudy.studies.annotations.rows import FactClaim, TieClaim
+from understudy.studies.annotations.rows import AnnotatedFact, AnnotatedTie
 
 
 def at(*numbers: int) -> Moment:
@@ -13,13 +13,13 @@ def at(*numbers: int) -> Moment:
 
 def test_what_stays_the_same_is_written_once_and_what_ends_has_an_end() -> None:
     claims = [
-        FactClaim("Ines", "belongings", "a key", at(1, 1)),
-        FactClaim("Ines", "belongings", "a lamp", at(1, 1)),
-        FactClaim("Ines", "belongings", "A Lamp", at(1, 2)),  # the same two, in another order
-        FactClaim("Ines", "belongings", "a key", at(1, 2)),
-        FactClaim("Ines", "belongings", "a key", at(1, 3)),
-        FactClaim("Ines", "belongings", "none", at(1, 4)),
-        FactClaim("Ines", "belongings", "a rope", at(1, 5)),
+        AnnotatedFact("Ines", "belongings", "a key", at(1, 1)),
+        AnnotatedFact("Ines", "belongings", "a lamp", at(1, 1)),
+        AnnotatedFact("Ines", "belongings", "A Lamp", at(1, 2)),  # the same two, in another order
+        AnnotatedFact("Ines", "belongings", "a key", at(1, 2)),
+        AnnotatedFact("Ines", "belongings", "a key", at(1, 3)),
+        AnnotatedFact("Ines", "belongings", "none", at(1, 4)),
+        AnnotatedFact("Ines", "belongings", "a rope", at(1, 5)),
     ]
 
     spans = [(fact.values, fact.since.dotted, fact.until and fact.until.dotted) for fact in facts_of(claims)]
@@ -28,17 +28,17 @@ def test_what_stays_the_same_is_written_once_and_what_ends_has_an_end() -> None:
 
 
 def test_sentences_of_a_profile_stand_beside_each_other() -> None:
-    claims = [FactClaim("Ines", "profile", text, at(1)) for text in ("I sail.", "I knit.")]
+    claims = [AnnotatedFact("Ines", "profile", text, at(1)) for text in ("I sail.", "I knit.")]
 
     assert [fact.values for fact in facts_of(claims)] == [("I sail.",), ("I knit.",)]
 
 
 def test_levels_change_and_kinds_end() -> None:
     claims = [
-        TieClaim("Ines", "Pia", "affection", "3", at(1)),
-        TieClaim("Ines", "Pia", "affection", "-4", at(2)),
-        TieClaim("Ines", "Pia", "friend", "", at(1)),
-        TieClaim("Ines", "Pia", "friend", "over", at(2)),
+        AnnotatedTie("Ines", "Pia", "affection", "3", at(1)),
+        AnnotatedTie("Ines", "Pia", "affection", "-4", at(2)),
+        AnnotatedTie("Ines", "Pia", "friend", "", at(1)),
+        AnnotatedTie("Ines", "Pia", "friend", "over", at(2)),
     ]
 
     spans = [(tie.kind, tie.level, tie.since.dotted, tie.until and tie.until.dotted) for tie in ties_of(claims)]

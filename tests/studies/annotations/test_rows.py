@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.story import Moment, Schema
-from understudy.studies.annotations.rows import COLUMNS, Chapter, FactClaim, TieClaim, claims_in
+from understudy.studies.annotations.rows import COLUMNS, AnnotatedChapter, AnnotatedFact, AnnotatedTie, claims_in
 
 LEVELS = ("part", "chapter", "scene", "line")
 NAMES = {"inesvale": ["Ines Vale"], "ines": ["Ines Vale"], "sparrow": ["Ines Vale", "Pia"], "pia": ["Pia"]}
-CHAPTER = Chapter(Moment((2, 3), LEVELS), NAMES, Schema(), {"2.3.1": 4})
+CHAPTER = AnnotatedChapter(Moment((2, 3), LEVELS), NAMES, Schema(), {"2.3.1": 4})
 
 moments = st.one_of(
     st.tuples(st.just(2), st.just(3), st.integers(0, 99), st.integers(0, 99)), st.tuples(st.just(1), st.integers(0, 9))
@@ -25,7 +25,7 @@ words = st.text(st.characters(categories=("L", "N"), include_characters=" '"), m
 
 @given(st.sampled_from(["Ines Vale", "Pia"]), st.sampled_from(Schema().attributes[:13]), words, moments)
 def test_a_fact_survives_its_row(who: str, attribute: str, value: str, since: Moment) -> None:
-    claim = FactClaim(who, attribute, value, since)
+    claim = AnnotatedFact(who, attribute, value, since)
 
     (again,) = claims_in("facts", claim.row(), CHAPTER)
 
@@ -34,7 +34,7 @@ def test_a_fact_survives_its_row(who: str, attribute: str, value: str, since: Mo
 
 @given(st.integers(-10, 10), moments)
 def test_a_tie_survives_its_row(level: int, since: Moment) -> None:
-    claim = TieClaim("Pia", "Ines Vale", "affection", str(level), since)
+    claim = AnnotatedTie("Pia", "Ines Vale", "affection", str(level), since)
 
     assert claims_in("ties", claim.row(), CHAPTER) == [claim]
 
@@ -61,4 +61,4 @@ def test_what_holds_since_before_may_be_dated_before(text: str, numbers: tuple[i
 def test_a_chapter_survives_the_store() -> None:
     document: dict[str, Any] = json.loads(json.dumps(CHAPTER.document()))
 
-    assert Chapter.from_document(document) == CHAPTER
+    assert AnnotatedChapter.from_document(document) == CHAPTER

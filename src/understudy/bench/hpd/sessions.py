@@ -44,7 +44,11 @@ FEWEST_CANDIDATES = 2
 
 
 def judged_files(data: Path) -> list[Path]:
-    """The test sets of a folder: HPD's files that have right replies."""
+    """The test sets of a folder, or one by itself: HPD's files that have right replies."""
+    if data.is_file():
+        if not _is_hpd(data) or not _has_replies(data):
+            raise InputError("is no test set of HPD: a JSON file of sessions with a positive_response", data)
+        return [data]
     files = [path for path in sorted(data.glob("*.json")) if _is_hpd(path) and _has_replies(path)]
     if not files:
         raise InputError(

@@ -7,23 +7,25 @@ deleted or hidden passage, a line of the table of contents.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from understudy.quotations.prose import Prose
 from understudy.readers import fountain, script, transcript
 from understudy.readers.archive import SourceArchive, leading_names
-from understudy.readers.docx.document import WordDocument, WordParagraph, note_texts, read_document
+from understudy.readers.docx.document import WordDocument, note_texts, read_document
 from understudy.readers.docx.styles import BODY_LEVEL, paragraph_styles
-from understudy.readers.events import Event, Reader
+from understudy.readers.events import Event, Reader, Unread
 from understudy.readers.extracted import (
     ExtractedText,
-    LeftOut,
     TextSource,
     join_paragraphs,
+    left_out,
     script_events,
     story_events,
 )
 from understudy.readers.prose import reading as prose
+from understudy.readers.prose.novel import read_together
 from understudy.readers.source import SourceFile
 from understudy.readers.tei.xmlstream import End, Start, Text, xml_tokens
 
@@ -40,15 +42,28 @@ def recognises(head: bytes, _: Path) -> bool:
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    document, left_out, title = _read(source)
-    lines = "\n".join(_script_line(paragraph) for paragraph in document.paragraphs)
-    view = TextSource(source.path, text=lines)
-    head = view.head()
-    reader = next((reader for reader in SCRIPTS if reader.recognises(head, source.path)), prose.READER)
+    document, unread, title = _read(source)
+    reader = _reader_of(source, document)
     if reader is prose.READER:
-        yield from story_events(source, _prose(document, left_out, title))
+        yield from story_events(source, _prose(document, unread, title))
     else:
-        yield from script_events(source, reader, lines, left_out)
+        yield from script_events(source, reader, _script_text(document), unread)
+
+
+def together(sources: Sequence[SourceFile]) -> None:
+    """Have those of several documents that are prose read as one novel."""
+    read_together(sources, _parsed)
+
+
+def _parsed(source: SourceFile) -> Prose | None:
+    document, unread, title = _read(source)
+    is_prose = _reader_of(source, document) is prose.READER
+    return _prose(document, unread, title).parsed() if is_prose else None
+
+
+def _reader_of(source: SourceFile, document: WordDocument) -> Reader:
+    head = TextSource(source.path, text=_script_text(document)).head()
+    return next((reader for reader in SCRIPTS if reader.recognises(head, source.path)), prose.READER)
 
 
 def docx_text(source: SourceFile) -> ExtractedText:
@@ -56,30 +71,30 @@ def docx_text(source: SourceFile) -> ExtractedText:
     return _prose(*_read(source))
 
 
-def _read(source: SourceFile) -> tuple[WordDocument, tuple[LeftOut, ...], str | None]:
+def _read(source: SourceFile) -> tuple[WordDocument, tuple[Unread, ...], str | None]:
     with SourceArchive(source, "a Word document") as archive:
         styles = paragraph_styles(archive.read(STYLES) if STYLES in archive else None)
         document = read_document(archive.read(DOCUMENT), styles)
         title = _title(archive)
         notes = [(text, reason) for part, reason in NOTES if part in archive for text in note_texts(archive.read(part))]
-    source.progress(source.size)
     contents = [item.text.strip() for item in document.paragraphs if item.style.is_contents and item.text.strip()]
     document.paragraphs = [paragraph for paragraph in document.paragraphs if not paragraph.style.is_contents]
     if not any(paragraph.text.strip() for paragraph in document.paragraphs):
         raise source.error("holds no text: there is nothing to read")
     counted = Counter({reason: number for reason, number in document.left_out.items() if number})
-    left_out = [LeftOut(f"{number:,} in all", reason, number) for reason, number in counted.items()]
-    left_out += [LeftOut(text, reason) for text, reason in notes if text]
+    unread = [left_out(source, f"{number:,} in all", reason, number) for reason, number in counted.items()]
+    unread += [left_out(source, text, reason) for text, reason in notes if text]
     if contents:
-        left_out.append(LeftOut(contents[0], "a table of contents", len(contents)))
-    return document, tuple(left_out), title
+        unread.append(left_out(source, contents[0], "a table of contents", len(contents)))
+    return document, tuple(unread), title
 
 
-def _script_line(paragraph: WordParagraph) -> str:
-    return "\n".join(" ".join(line.split()) for line in paragraph.text.split("\n"))
+def _script_text(document: WordDocument) -> str:
+    lines = (line for paragraph in document.paragraphs for line in paragraph.text.split("\n"))
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
-def _prose(document: WordDocument, left_out: tuple[LeftOut, ...], title: str | None) -> ExtractedText:
+def _prose(document: WordDocument, unread: tuple[Unread, ...], title: str | None) -> ExtractedText:
     paragraphs = []
     for paragraph in document.paragraphs:
         is_heading = paragraph.style.level < BODY_LEVEL or paragraph.style.is_title
@@ -90,7 +105,7 @@ def _prose(document: WordDocument, left_out: tuple[LeftOut, ...], title: str | N
         if paragraph.style.is_title and text:
             title = title or text
     text, headings = join_paragraphs(paragraphs)
-    return ExtractedText(text, headings, title, left_out=left_out)
+    return ExtractedText(text, headings, title, left_out=unread)
 
 
 def _title(archive: SourceArchive) -> str | None:
@@ -107,4 +122,4 @@ def _title(archive: SourceArchive) -> str | None:
     return " ".join("".join(title).split())[:300] or None
 
 
-READER = Reader("docx", recognises, events)
+READER = Reader("docx", recognises, events, together=together)

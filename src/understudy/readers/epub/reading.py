@@ -7,15 +7,16 @@ reason. A unit is a line of the text that results, a paragraph left out, or the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from understudy.readers.archive import SourceArchive, leading_names
 from understudy.readers.epub.package import FRONT_MATTER, BookPackage, ContentsEntry, read_package
 from understudy.readers.epub.xhtml import TextBlock, document_text
-from understudy.readers.events import Event, Reader
-from understudy.readers.extracted import ExtractedText, LeftOut, join_paragraphs, story_events
+from understudy.readers.events import Event, Reader, Unread
+from understudy.readers.extracted import ExtractedText, join_paragraphs, left_out, story_events
+from understudy.readers.prose.novel import read_together
 from understudy.readers.source import SourceFile
 from understudy.text import LANGUAGES
 
@@ -47,11 +48,11 @@ def epub_text(source: SourceFile) -> ExtractedText:
     """The text of a book, into which its lines' spans are offsets."""
     with SourceArchive(source, "an EPUB") as archive:
         package = read_package(archive)
-        blocks, left_out = list[TextBlock](), list[LeftOut]()
+        blocks, unread = list[TextBlock](), list[Unread]()
         size = marks = 0
-        for path, unread in dict(package.spine).items():  # a document that is named twice is read once
+        for path, reason in dict(package.spine).items():  # a document that is named twice is read once
             if path not in archive:
-                left_out.append(LeftOut(path, "is in the reading order, but not in the archive"))
+                unread.append(left_out(source, path, "is in the reading order, but not in the archive"))
                 continue
             part = archive.read(path)
             size += len(part.content)
@@ -59,17 +60,16 @@ def epub_text(source: SourceFile) -> ExtractedText:
                 raise source.error(f"has documents of over {LARGEST_MARKUP // 2**20} MiB: this is no book")
             document = document_text(part)
             marks += document.note_marks
-            read, skipped = _sorted_out(document.blocks, unread)
-            left_out += _grouped(path, skipped)
+            read, skipped = _sorted_out(document.blocks, reason)
+            unread += _grouped(source, path, skipped)
             blocks += _with_contents(read, [entry for entry in package.contents if entry.path == path])
-    source.progress(source.size)
     if not blocks:
         raise source.error("holds no text to read: its pages are pictures, or only cover and contents")
     if marks:
-        left_out.append(LeftOut(f"{marks:,} marks of notes in the text", "the mark of a note", marks))
+        unread.append(left_out(source, f"{marks:,} marks of notes in the text", "the mark of a note", marks))
     text, headings = join_paragraphs((block.text, block.level > 0) for block in blocks)
     title = package.title[:LONGEST_TITLE] if package.title else None
-    return ExtractedText(text, headings, title, _language(package), tuple(left_out))
+    return ExtractedText(text, headings, title, _language(package), tuple(unread))
 
 
 def _language(package: BookPackage) -> str | None:
@@ -93,10 +93,10 @@ def _sorted_out(blocks: list[TextBlock], unread: str) -> tuple[list[TextBlock], 
     return [block for block in listed if not block.unread], [block for block in listed if block.unread]
 
 
-def _grouped(path: str, skipped: Iterable[TextBlock]) -> Iterator[LeftOut]:
+def _grouped(source: SourceFile, path: str, skipped: Iterable[TextBlock]) -> Iterator[Unread]:
     for reason, group in groupby(skipped, key=lambda block: block.unread):
         run = list(group)
-        yield LeftOut(f"{path}: {run[0].text}", reason, len(run))
+        yield left_out(source, f"{path}: {run[0].text}", reason, len(run))
 
 
 def _with_contents(blocks: list[TextBlock], entries: list[ContentsEntry]) -> Iterator[TextBlock]:
@@ -130,4 +130,9 @@ def _is_title(text: str, title: str) -> bool:
     return bool(written) and len(text) <= LONGEST_HEADING and (written in listed or listed in written)
 
 
-READER = Reader("epub", recognises, events)
+def together(sources: Sequence[SourceFile]) -> None:
+    """Have several books read as one novel."""
+    read_together(sources, lambda source: epub_text(source).parsed())
+
+
+READER = Reader("epub", recognises, events, together=together)

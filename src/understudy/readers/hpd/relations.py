@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.errors import MissingExtra
+from understudy.readers.archive import DAMAGE
 from understudy.readers.events import CastEntry, Event, Heading, Opening, Reader, Unread
 from understudy.readers.hpd.ties import LocatedErrors, TieHistory, owner_of, statements
 from understudy.readers.names import unambiguous_aliases
@@ -46,7 +46,7 @@ def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one workbook. Its size is bounded before it is opened, so its rows are kept."""
     _check_archive(source)
     sheets = sorted(_sheets(source), key=lambda sheet: sheet.chapter)
-    source.progress(source.size)
+    source.reach(1.0)
     book = BOOK.search(source.path.stem)
     outer = (int(book[1]),) if book else ()
     levels = (*(("book",) if book else ()), "chapter", "scene", "line")
@@ -129,15 +129,7 @@ def _check_archive(source: SourceFile) -> None:
             for part in parts:
                 if b"<!DOCTYPE" in archive.read(part):
                     raise source.error(f"declares a document type in {part.filename}, as no spreadsheet program does")
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-    ) as error:
+    except DAMAGE as error:
         message = f"cannot be unpacked ({error}): the file is cut off, damaged, or not an XLSX workbook"
         raise source.error(message) from error
 

@@ -27,16 +27,16 @@ times those with the same text around them or nearest to where they were; see `q
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from understudy.errors import CastError, InputError
+from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, Prose, Span
 from understudy.readers.prose.quotation_matching import QuotationContext, match_quotations
 from understudy.readers.source import SourceFile
 from understudy.storyfile import DOUBTFUL, Story, is_story_file
-from understudy.storyfile.toml_file import load_toml, parse_toml, quoted, table_lines
+from understudy.storyfile.toml_file import quoted
+from understudy.storyfile.toml_tables import TableParser, TomlTable
 
 __all__ = [
     "QUOTATIONS",
@@ -119,23 +119,21 @@ class Corrections:
         found = match_quotations([entry.context for entry in entries], prose)
         return {entries[position].id: index for position, index in found.items()}
 
-    def applied(self, prose: Prose, attributions: Sequence[Attribution], file: str = "") -> list[Attribution]:
-        """The attributions as they are decided, with confidence 1.
+    def applied(
+        self, prose: Prose, attributions: Sequence[Attribution], file: str = ""
+    ) -> tuple[list[Attribution], list[QuotationEntry]]:
+        """(the attributions as they are decided, with confidence 1; decisions whose quotation is in the text no more).
 
         What is no speech has no speaker, and confidence 1. A proposal takes the place of a less sure attribution.
         """
-        result = list(attributions)
-        matched = self.matched(prose, file) if self.entries else {}
-        for entry in self.entries:
+        result, gone = list(attributions), list[QuotationEntry]()
+        matched = self.matched(prose, file)
+        for entry in self.of_file(file):
             if (index := matched.get(entry.id)) is not None:
                 result[index] = _decided(entry, result[index])
-        return result
-
-    def gone(self, prose: Prose, file: str = "") -> list[QuotationEntry]:
-        """The decided entries whose quotation is in the text no more."""
-        decided = [entry for entry in self.of_file(file) if entry.decision.is_made]
-        matched = self.matched(prose, file) if decided else {}
-        return [entry for entry in decided if entry.id not in matched]
+            elif entry.decision.is_made:
+                gone.append(entry)
+        return result, gone
 
 
 def _decided(entry: QuotationEntry, attribution: Attribution) -> Attribution:
@@ -179,8 +177,7 @@ def corrected(
     if source.attributed is not None:
         source.attributed(prose, attributions)
     corrections = read_corrections(quotations_file_of(source.story_folder or source.path))
-    file = source.path.name
-    return corrections.applied(prose, attributions, file), corrections.gone(prose, file)
+    return corrections.applied(prose, attributions, source.path.name)
 
 
 def read_corrections(path: Path) -> Corrections:
@@ -190,110 +187,68 @@ def read_corrections(path: Path) -> Corrections:
 
 def parse_corrections(text: str, path: Path) -> Corrections:
     """What a quotations.toml of this text holds; `path` is where errors say that it lies."""
-    return _CorrectionsParser(path).parse(parse_toml(text, path), text)
+    return _CorrectionsParser(path, text).read()
 
 
-@dataclass
-class _CorrectionsParser:
-    path: Path
-    lines: dict[str, list[int]] = field(default_factory=dict)
+class _CorrectionsParser(TableParser):
+    KEYS = KEYS
+    REPAIR = REPAIR
 
     def read(self) -> Corrections:
-        try:
-            document, text = load_toml(self.path)
-        except CastError as error:
-            raise CastError(f"{error.message}; {REPAIR}", self.path, error.line) from error
-        return self.parse(document, text)
+        self.only_known("", self.document)
+        entries = tuple(self._entry(table, line) for line, table in self.tables("quotation"))
+        self.unique(entry.id for entry in entries)
+        return Corrections(self.path, self.share(self.document, "bound", 1, DOUBTFUL), entries, tuple(self._undo()))
 
-    def parse(self, document: dict[str, Any], text: str) -> Corrections:
-        self.lines = table_lines(text)
-        self._only_known("", document, 1)
-        bound = self._share(document, "bound", 1, DOUBTFUL)
-        entries = tuple(self._entry(table, line) for line, table in self._tables(document, "quotation"))
-        ids = set[str]()
-        for entry in entries:
-            if entry.id in ids:
-                raise self._error(f"two entries have the id '{entry.id}'", 1)
-            ids.add(entry.id)
-        return Corrections(self.path, bound, entries, tuple(self._undo(document)))
-
-    def _entry(self, table: dict[str, Any], line: int) -> QuotationEntry:
-        quote = self._text(table, "quote", line)
+    def _entry(self, table: TomlTable, line: int) -> QuotationEntry:
+        quote = self.optional_text(table, "quote", line)
         if not quote:
-            raise self._error("'quote' is missing: without it the quotation cannot be found again", line)
-        before, after = self._text(table, "before", line), self._text(table, "after", line)
+            raise self.error("'quote' is missing: without it the quotation cannot be found again", line)
+        before, after = self.optional_text(table, "before", line), self.optional_text(table, "after", line)
         context = QuotationContext(quote, self._span(table, line), before, after)
-        proposed = self._text(table, "proposed", line)
-        sure = self._share(table, "proposed_confidence", line, 0.0)
+        proposed = self.optional_text(table, "proposed", line)
+        sure = self.share(table, "proposed_confidence", line, 0.0)
         return QuotationEntry(
-            self._text(table, "id", line) or quote[:40],
+            self.optional_text(table, "id", line) or quote[:40],
             context,
-            self._text(table, "chapter", line),
-            self._text(table, "guess", line),
-            self._share(table, "confidence", line, 0.0),
+            self.optional_text(table, "chapter", line),
+            self.optional_text(table, "guess", line),
+            self.share(table, "confidence", line, 0.0),
             self._candidates(table, line),
-            self._text(table, "passage", line),
-            self._text(table, "file", line),
+            self.optional_text(table, "passage", line),
+            self.optional_text(table, "file", line),
             self._decision(table, line),
-            SpeakerProposal(proposed, sure, self._text(table, "by", line)) if proposed else None,
+            SpeakerProposal(proposed, sure, self.optional_text(table, "by", line)) if proposed else None,
         )
 
-    def _decision(self, table: dict[str, Any], line: int) -> SpeakerDecision:
-        speaker, not_speech = " ".join(self._text(table, "speaker", line).split()), table.get("not_speech", False)
+    def _decision(self, table: TomlTable, line: int) -> SpeakerDecision:
+        speaker, not_speech = (
+            " ".join(self.optional_text(table, "speaker", line).split()),
+            table.get("not_speech", False),
+        )
         if not isinstance(not_speech, bool):
-            raise self._error(f"'not_speech' is {quoted(not_speech)}, not true or false", line)
+            raise self.error(f"'not_speech' is {quoted(not_speech)}, not true or false", line)
         if speaker and not_speech:
-            raise self._error("has a speaker and is no speech: keep one of the two", line)
+            raise self.error("has a speaker and is no speech: keep one of the two", line)
         return SpeakerDecision(speaker, not_speech)
 
-    def _undo(self, document: dict[str, Any]) -> Iterator[tuple[tuple[str, SpeakerDecision], ...]]:
-        for line, table in self._tables(document, "undo"):
-            steps = table.get("entries", [])
-            if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-                raise self._error("'entries' must be a list of { id, speaker, not_speech }", line)
-            yield tuple((self._text(step, "id", line), self._decision(step, line)) for step in steps)
+    def _undo(self) -> Iterator[tuple[tuple[str, SpeakerDecision], ...]]:
+        for line, steps in self.steps("{ id, speaker, not_speech }"):
+            yield tuple((self.optional_text(step, "id", line), self._decision(step, line)) for step in steps)
 
-    def _span(self, table: dict[str, Any], line: int) -> Span:
+    def _span(self, table: TomlTable, line: int) -> Span:
         value = table.get("span", [0, 0])
         if not isinstance(value, list) or len(value) != 2 or not all(type(at) is int and at >= 0 for at in value):
-            raise self._error(f"'span' is {quoted(value)}, not two offsets into the text", line)
+            raise self.error(f"'span' is {quoted(value)}, not two offsets into the text", line)
         return Span(*value)
 
-    def _candidates(self, table: dict[str, Any], line: int) -> tuple[tuple[str, float], ...]:
+    def _candidates(self, table: TomlTable, line: int) -> tuple[tuple[str, float], ...]:
         pairs = table.get("candidates", [])
         if not isinstance(pairs, list):
-            raise self._error("'candidates' must be a list of [name, probability]", line)
+            raise self.error("'candidates' must be a list of [name, probability]", line)
         candidates = []
         for pair in pairs:
             if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-                raise self._error("'candidates' must be a list of [name, probability]", line)
-            candidates.append((pair[0], self._share({"candidates": pair[1]}, "candidates", line, 0.0)))
+                raise self.error("'candidates' must be a list of [name, probability]", line)
+            candidates.append((pair[0], self.share({"candidates": pair[1]}, "candidates", line, 0.0)))
         return tuple(candidates)
-
-    def _share(self, table: dict[str, Any], key: str, line: int, default: float) -> float:
-        value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise self._error(f"'{key}' is {quoted(value)}, not a number from 0 to 1", line)
-        return float(value)
-
-    def _text(self, table: dict[str, Any], key: str, line: int) -> str:
-        value = table.get(key, "")
-        if not isinstance(value, str):
-            raise self._error(f"'{key}' is {quoted(value)}, not a text", line)
-        return value
-
-    def _tables(self, document: dict[str, Any], kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        tables, lines = document.get(kind, []), self.lines.get(kind, [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise self._error(f"write [[{kind}]] with two brackets, one for each", 1)
-        for index, table in enumerate(tables):
-            line = lines[index] if len(lines) == len(tables) else 1
-            self._only_known(kind, table, line)
-            yield line, table
-
-    def _only_known(self, kind: str, table: dict[str, Any], line: int) -> None:
-        for key in table.keys() - KEYS[kind]:
-            raise self._error(f"'{key}' is unknown here: known are {', '.join(sorted(KEYS[kind]))}", line)
-
-    def _error(self, message: str, line: int) -> CastError:
-        return CastError(f"{message}: {REPAIR}", self.path, line)

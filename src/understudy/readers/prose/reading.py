@@ -11,59 +11,44 @@ before it is a description before its line, and the rest of its paragraph one af
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
-from understudy.quotations.cast import find_cast
 from understudy.quotations.parsing import parse_prose
-from understudy.quotations.prose import Attribution, NovelCharacter, Prose, Span
-from understudy.readers.casttoml import read_cast
+from understudy.quotations.prose import Attribution, NovelCharacter, Prose
 from understudy.readers.events import CastEntry, Event, Heading, Opening, Reader, Unread
 from understudy.readers.names import fold, is_group, unambiguous_aliases
 from understudy.readers.prose.corrections import QUOTATIONS, QuotationEntry, corrected
-from understudy.readers.prose.declared import with_declared
 from understudy.readers.prose.narrator import Narrator
+from understudy.readers.prose.novel import ATTRIBUTED, Novel, read_together
 from understudy.readers.prose.running_text import recognises
 from understudy.readers.source import SourceFile
-from understudy.readers.story_folder import CAST
 from understudy.story import Character
 
 __all__ = ["READER", "events", "prose_events"]
 
-CAST_SHARE, SPEAKERS_SHARE, CHAPTERS_SHARE = 0.1, 0.35, 0.9
-"""How much of the work is done when people are looked for, when speakers are worked out, and when lines are written."""
 LARGEST = 64 * 1024 * 1024  # characters: a novel is parsed in memory
 
 
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file of plain text."""
-    lines: list[str] = []
-    size = 0
-    for number, line in source.lines():
-        size += len(line) + 1
-        if size > LARGEST:
-            raise source.error(f"has over {LARGEST:,} characters: read it in parts, a file each", number)
-        lines.append(line)
-    yield from prose_events(source, "\n".join(lines))
+    yield from prose_events(source, _parsed)
 
 
-def prose_events(
-    source: SourceFile,
-    text: str,
-    headings: Sequence[Span] | None = None,
-    title: str | None = None,
-    language: str | None = None,
-) -> Iterator[Event]:
-    """The events of a text; their units add up to its lines that are not blank."""
-    prose = parse_prose(text, language, headings, title)
+def prose_events(source: SourceFile, prose_of: Callable[[SourceFile], Prose]) -> Iterator[Event]:
+    """The events of a source's text; their units add up to its lines that are not blank."""
+    novel = source.novel or Novel([source], prose_of)
+    prose = novel.parsed[source.path]
+    source.units = sum(not line.isspace() for line in prose.text.split("\n") if line)
     yield Opening((*prose.levels, "scene", "line"), prose.title, prose.language)
-    if not prose.quotations:
+    if not prose.quotations and source.novel is None:
         raise source.error(
             "nobody speaks here: there are no quotation marks, and no dashes that begin what is said. Put what people "
             "say between quotation marks, or label it (Name: text)"
         )
-    cast, attributions, gone = _who_speaks(source, prose)
+    cast, attributions, gone = _who_speaks(source, prose, novel)
     said = Counter(attribution.speaker for attribution in attributions if attribution.speaker is not None)
-    if not said:
+    if not said and source.novel is None:
         raise source.error(
             "nobody who speaks here could be named: put it in a folder with a cast.toml that declares the people"
         )
@@ -75,26 +60,26 @@ def prose_events(
     yield from _telling_chapters(source, prose, Narrator(source, prose, cast, attributions).events())
 
 
+def _parsed(source: SourceFile) -> Prose:
+    lines: list[str] = []
+    size = 0
+    for number, line in source.lines(is_work=False):
+        size += len(line) + 1
+        if size > LARGEST:
+            raise source.error(f"has over {LARGEST:,} characters: read it in parts, a file each", number)
+        lines.append(line)
+    return parse_prose("\n".join(lines))
+
+
 def _who_speaks(
-    source: SourceFile, prose: Prose
+    source: SourceFile, prose: Prose, novel: Novel
 ) -> tuple[Sequence[NovelCharacter], Sequence[Attribution], Sequence[QuotationEntry]]:
     """(the cast, who says each quotation as corrected, decisions about what is in the text no more)."""
-    from understudy.quotations.attribution import attribute
-
-    source.step("Finding out who is in it", CAST_SHARE)
-    cast = with_declared(find_cast(prose), _declared(source, prose))
-    source.step("Working out who says what", SPEAKERS_SHARE)
-    attributions, gone = corrected(source, prose, attribute(prose, cast))
+    cast, guessed = novel.speakers(source)
+    attributions, gone = corrected(source, prose, guessed)
     known = {fold(name) for person in cast for name in (person.name, *person.aliases)}
     decided = dict.fromkeys(one.speaker for one in attributions if one.speaker and fold(one.speaker) not in known)
     return (*cast, *map(NovelCharacter, decided)), attributions, gone
-
-
-def _declared(source: SourceFile, prose: Prose) -> list[Character]:
-    if source.story_folder is None or not (source.story_folder / CAST).is_file():
-        return []
-    cast_file = read_cast(source.story_folder / CAST, (*prose.levels, "scene", "line"))
-    return [character for _, character in cast_file.characters]
 
 
 def _telling_chapters(source: SourceFile, prose: Prose, events: Iterable[Event]) -> Iterator[Event]:
@@ -104,10 +89,11 @@ def _telling_chapters(source: SourceFile, prose: Prose, events: Iterable[Event])
     number = 0
     for event in events:
         if isinstance(event, Heading) and event.numbers is not None and len(event.numbers) == depth:
-            share = CHAPTERS_SHARE + (1 - CHAPTERS_SHARE) * number / total
+            share = ATTRIBUTED + (1 - ATTRIBUTED) * number / total
             number += 1
-            source.step(f"{prose.levels[-1].capitalize()} {number} of {total}", share)
+            source.reach(share, f"{prose.levels[-1].capitalize()} {number} of {total}")
         yield event
+    source.reach(1.0, "Writing the story")
 
 
 def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iterator[CastEntry]:
@@ -118,4 +104,4 @@ def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iter
             yield CastEntry(source.at(1), Character(character.name, aliases[character.name]))
 
 
-READER = Reader("prose", recognises, events)
+READER = Reader("prose", recognises, events, together=partial(read_together, prose_of=_parsed))

@@ -21,7 +21,7 @@ from understudy.databases import Database
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
 from understudy.server.chats.leases import ChatLeases
-from understudy.server.chats.replies import ReplyGenerator, texts_tried
+from understudy.server.chats.replies import MAX_ANSWERS, ReplyGenerator, texts_tried
 from understudy.server.chats.schemas import MessageDocument, Why, message_document
 from understudy.server.chats.sse import LiveReply, ReplyStream
 from understudy.server.chats.store import Chat, Message
@@ -50,14 +50,13 @@ class Answering:
         """The replies of everybody who answers, in order; each has heard the ones before."""
         stream.user_message = message_id
 
-        def read(db: Database) -> list[Message]:
+        def begin(db: Database) -> tuple[list[Message], list[int]]:
             if not stream.stopped:
                 store.set_unanswered(db, chat.id, message_id, True)
-            return store.path(db, message_id)
+            return store.path(db, message_id), store.reserve_ids(db, MAX_ANSWERS)
 
-        path = await self._database.run(read)
+        path, reserved = await self._database.run(begin)
         names = await self._replies.who_answers(chat, path)
-        reserved = await self._database.run(lambda db: store.reserve_ids(db, len(names)))
         for number, (name, reply_id) in enumerate(zip(names, reserved), 1):
             stream.send("thinking", {"author": await self._replies.shown_name(chat, name)})
             reply = await self._reply(chat, name, path, stream, reply_id, is_last=number == len(names))

@@ -14,13 +14,13 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from typing import Any
 
 import msgspec
 
-from understudy.databases import Database
+from understudy.databases import Database, Row
 from understudy.errors import UnderstudyError
 from understudy.server.chats.schemas import StopRequest
 from understudy.server.database import ServerDatabase
@@ -61,7 +61,8 @@ class ChatLeases:
         finally:
             del self._held[chat_id]
             with suppress(UnderstudyError):  # it runs out by itself
-                await self._database.run(lambda db: self._release(db, chat_id))
+                releasing = "UPDATE chats SET holder = NULL, held_until = 0 WHERE id = ? AND holder = ?"
+                await self._change(releasing, (chat_id, self._holder))
 
     def check(self, db: Database, chat_id: str) -> None:
         """Refuse to store a reply where another process has taken the chat over."""
@@ -81,7 +82,7 @@ class ChatLeases:
         elsewhere = f"holder <> ? AND held_until > {NOW}"
         request, own = msgspec.json.encode(stop).decode(), (chat_id, self._holder)
         passing = f"UPDATE chats SET stop = ? WHERE id = ? AND {elsewhere} RETURNING id"
-        if not await self._database.run(lambda db: db.rows(passing, (request, *own))):
+        if not await self._change(passing, (request, *own)):
             return False
         state = f"SELECT stop IS NULL, {elsewhere} FROM chats WHERE id = ?"
         while True:
@@ -95,15 +96,21 @@ class ChatLeases:
         taking = f"""UPDATE chats SET holder = ?, held_until = {NOW} + ?, stop = NULL
                      WHERE id = ? AND held_until < {NOW} RETURNING id"""
         free = f"SELECT held_until < {NOW} FROM chats WHERE id = ?"
-        while not await self._database.run(lambda db: db.rows(taking, (self._holder, LEASE_S, chat_id))):
+        while not await self._change(taking, (self._holder, LEASE_S, chat_id)):
             while (rows := await self._database.read(lambda db: db.rows(free, (chat_id,)))) and not rows[0][0]:
                 await asyncio.sleep(POLL_S)
             if not rows:
                 return False
         return True
 
-    def _release(self, db: Database, chat_id: str) -> None:
-        db.rows("UPDATE chats SET holder = NULL, held_until = 0 WHERE id = ? AND holder = ?", (chat_id, self._holder))
+    async def _change(self, statement: str, parameters: Sequence[Any]) -> list[Row]:
+        """Change leases without waiting for the disk: if the database itself dies, its leases may be forgotten."""
+
+        def write(db: Database) -> list[Row]:
+            db.rows("SELECT set_config('synchronous_commit', 'off', true)")
+            return db.rows(statement, parameters)
+
+        return await self._database.run(write)
 
     async def _keep(self) -> None:
         """Renew all leases of this process, and heed the stops that were passed on."""
@@ -115,7 +122,7 @@ class ChatLeases:
                 await self._heed_stops()
                 if time.monotonic() - renewed >= RENEW_S:
                     renewed = time.monotonic()
-                    await self._database.run(lambda db: db.rows(renewing, (LEASE_S, self._holder)))
+                    await self._change(renewing, (LEASE_S, self._holder))
             except UnderstudyError as error:
                 LOG.warning("a lease could not be renewed: %s", type(error).__name__)
 
@@ -125,7 +132,4 @@ class ChatLeases:
             if on_stop := self._held.get(chat_id):
                 with suppress(UnderstudyError):  # there is nothing to stop any more
                     await on_stop(msgspec.json.decode(request, type=StopRequest))
-                await self._database.run(partial(self._clear_stop, chat_id=chat_id))
-
-    def _clear_stop(self, db: Database, chat_id: str) -> None:
-        db.rows("UPDATE chats SET stop = NULL WHERE id = ? AND holder = ?", (chat_id, self._holder))
+                await self._change("UPDATE chats SET stop = NULL WHERE id = ? AND holder = ?", (chat_id, self._holder))

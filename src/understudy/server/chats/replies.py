@@ -31,7 +31,7 @@ from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["Listener", "ReplyGenerator", "texts_tried", "who_answers"]
+__all__ = ["MAX_ANSWERS", "Listener", "ReplyGenerator", "texts_tried", "who_answers"]
 
 SOURCE_KINDS = frozenset({"exchange", "approved", "bank", "script"})
 """Evidence of where a reply was taken from, which does not hold for another candidate."""

@@ -218,6 +218,19 @@ async def delete(request: Request) -> Response:
     return await _change(request, lambda uploads, name: uploads.delete(name), "/stories#put-away")
 
 
+async def retry(request: Request) -> Response:
+    """Read a failed upload again, as the format of a form; waits until it is read and redirects to the report."""
+    uploads, name = context_of(request).uploads, request.path_params["upload"]
+    async with request.form() as form:
+        chosen = str(form.get("form", ""))
+    try:
+        await uploads.retry(name, chosen)
+        await uploads.jobs.wait(name)
+    except UnderstudyError as error:
+        return await stories(request, error)
+    return RedirectResponse(f"/stories/{name}", 303)
+
+
 async def restore(request: Request) -> Response:
     return await _change(request, lambda uploads, name: uploads.restore(name))
 
@@ -238,5 +251,6 @@ ROUTES = [
     Route("/stories/{upload}/fix", fix, methods=["POST"]),
     Route("/stories/{upload}/undo", undo, methods=["POST"]),
     Route("/stories/{upload}/delete", delete, methods=["POST"]),
+    Route("/stories/{upload}/retry", retry, methods=["POST"]),
     Route("/stories/{upload}/restore", restore, methods=["POST"]),
 ]

@@ -1,5 +1,5 @@
 // The place to drop a story: sends it, shows how far it is, and goes on to its report.
-import { Problem, at, showProblem, showShare, stream } from "./api.js";
+import { Problem, ask, at, showProblem, showShare, stream } from "./api.js";
 
 const drop = document.querySelector("[data-drop]");
 const failed = drop.querySelector("[data-failed]");
@@ -10,7 +10,7 @@ const meter = progress.querySelector("progress");
 const words = progress.querySelector("[data-progress-text]");
 const pick = drop.querySelector("[data-pick]");
 let busy = false;
-let last = null; // what was sent last: it can be tried again as another format
+let refused = null; // the upload that was read last and refused: it can be tried again as another format
 
 /** How far it is, 0 to 1, in words and as a bar. */
 function show(text, share) {
@@ -47,15 +47,21 @@ async function follow(upload, heard) {
   return now;
 }
 
-async function add(form) {
+const add = (form) =>
+  read(() => {
+    show("Sending…", 0);
+    return send(form, (share) => show("Sending…", share));
+  });
+
+/** Begins a reading and goes on to its report, or says why there is none. */
+async function read(begin) {
   if (busy) return;
   busy = true;
-  last = form;
+  let upload = null;
   failed.hidden = true;
   showProblem(problem, null);
   try {
-    show("Sending…", 0);
-    let upload = await send(form, (share) => show("Sending…", share));
+    upload = await begin();
     if (upload.state === "reading") {
       show("Reading…", 0);
       upload = await follow(upload, (share, step) => show(`${step ?? "Reading"}…`, share));
@@ -66,7 +72,8 @@ async function add(form) {
     show(null);
     failed.hidden = false;
     showProblem(problem, error);
-    again.hidden = error.status !== 400; // the file was read, and refused: another format may take it
+    refused = upload;
+    again.hidden = error.status !== 400 || !upload; // the file was read, and refused: another format may take it
     failed.scrollIntoView({ block: "nearest" });
   } finally {
     busy = false;
@@ -84,8 +91,8 @@ function addFiles(files) {
 
 again.addEventListener("submit", (event) => {
   event.preventDefault();
-  last.set("form", new FormData(again).get("form"));
-  add(last);
+  const form = new FormData(again).get("form");
+  read(() => ask("POST", at`/api/uploads/${refused.id}/retry?wait=false`, { form }));
 });
 
 /** The files that were dropped; of a folder those that lie in it. */

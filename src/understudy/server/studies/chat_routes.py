@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Any
 
 import msgspec
+from anyio import to_thread
 from starlette.requests import Request
 
 from understudy.dialogue import Agent
@@ -22,7 +24,16 @@ from understudy.server.studies.context import study_context_of, use_store
 from understudy.server.studies.refusals import refusal
 from understudy.server.studies.schemas import ChatBody, ChatDocument, ChatQuery
 from understudy.server.telemetry import LOG
-from understudy.studies.chatting import ChatView, chat_view, look, owed_reply, renew_lease, reply_as_agent, say
+from understudy.studies.chatting import (
+    ChatView,
+    agent_leaves,
+    chat_view,
+    look,
+    owed_reply,
+    renew_lease,
+    reply_as_agent,
+    say,
+)
 
 __all__ = ["OPERATIONS"]
 
@@ -31,6 +42,7 @@ LOOK_EVERY_S = 0.4
 ANSWER_EVERY_S = 2.0
 """How often somebody who waits for an agent asks whether its reply was left by a process that is gone."""
 RENEW_S = 3.0
+ATTEMPTS = 3
 CHAT = "/api/take/{token}/chat"
 
 
@@ -81,12 +93,19 @@ async def _answer_for_agent(call: Call) -> None:
 
 
 async def _reply(request: Request, agents: Mapping[str, Agent], item: int, agent: str) -> None:
-    """A failure is logged; the reply is owed again once its lease is old."""
+    """Tried several times; an agent that cannot reply leaves the chat. What failed is logged without its text."""
+    context = study_context_of(request)
     renewing = asyncio.create_task(_renew_lease(request, item))
     try:
-        await use_store(request, reply_as_agent, item, agents[agent])
-    except (UnderstudyError, KeyError) as error:
-        LOG.error("the reply of agent '%s' failed: %s", agent, type(error).__name__)
+        for attempt in range(ATTEMPTS):
+            try:
+                work = partial(reply_as_agent, context.store, item, agents[agent])
+                await to_thread.run_sync(work, limiter=context.reply_limiter)
+                return
+            except Exception as error:
+                LOG.error("the reply of agent '%s' failed: %s", agent, type(error).__name__)
+                await asyncio.sleep(2.0**attempt)
+        await use_store(request, agent_leaves, item)
     finally:
         renewing.cancel()
 

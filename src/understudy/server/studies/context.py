@@ -11,7 +11,7 @@ from functools import partial
 from threading import Event, Lock
 from typing import Any, TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
 from understudy.databases import Database
@@ -19,13 +19,14 @@ from understudy.dialogue import Agent
 from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
-from understudy.studies.agreement import agreement_of
+from understudy.studies.agreement import rows_of
 from understudy.studies.answers import answers_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
 __all__ = ["AgreementCache", "AgreementSnapshot", "LoginDatabase", "StudyContext", "study_context_of", "use_store"]
 
 Result = TypeVar("Result")
+REPLIES_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class AgreementCache:
             assert last is not None
             return last
         try:
-            rows = agreement_of(stored.study, answers_of(store, stored)).rows
+            rows = rows_of(stored.study, answers_of(store, stored))
             snapshot = AgreementSnapshot(rows, answers, self._clock())
             self._snapshots[stored.id] = snapshot
             return snapshot
@@ -73,6 +74,8 @@ class StudyContext:
     """Those that people may talk with, by the names that studies have for them."""
     replies: set[asyncio.Task[None]] = field(default_factory=set)
     """Of agents, being made: asyncio itself keeps only weak references to tasks."""
+    reply_limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(REPLIES_AT_ONCE))
+    """Slow agents take threads of their own, not those in which people's answers are stored."""
     is_stopping: Event = field(default_factory=Event)
     """Set when the server stops: whoever waits for news is answered without."""
 

@@ -95,6 +95,8 @@ class ParticipantView(msgspec.Struct):
     item: ShownItem | None
     draft: dict[str, Any] | None
     """The answer that was taken back."""
+    comment: str
+    """The comment that stood with it."""
     progress: AnsweredShare
     can_undo: bool
 

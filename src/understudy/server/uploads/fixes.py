@@ -5,7 +5,6 @@ So the result can be read by people, is checked like any such file, and is undon
 
 from __future__ import annotations
 
-import json
 import tomllib
 import unicodedata
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ import msgspec
 from understudy.errors import InputError
 from understudy.readers.names import fold
 from understudy.story import Character
+from understudy.storyfile.toml_file import toml_value
 from understudy.text import LANGUAGES
 
 __all__ = [
@@ -240,16 +240,11 @@ def _clean(text: str, what: str, max_length: int = MAX_TEXT) -> str:
 
 def _to_toml(document: Document) -> str:
     """Plain entries first, then [schema], then the tables."""
-    lines = [f"{key} = {_toml_value(value)}" for key, value in document.items() if key not in TABLE_KEYS]
+    lines = [f"{key} = {toml_value(value)}" for key, value in document.items() if key not in TABLE_KEYS]
     if schema := document.get("schema"):
-        lines += ["", "[schema]", *(f"{key} = {_toml_value(value)}" for key, value in schema.items())]
+        lines += ["", "[schema]", *(f"{key} = {toml_value(value)}" for key, value in schema.items())]
     for kind in ("character", "fact", "relation"):
         for table in document.get(kind, ()):
             entries = {key: value for key, value in table.items() if value != []}
-            lines += ["", f"[[{kind}]]", *(f"{key} = {_toml_value(value)}" for key, value in entries.items())]
+            lines += ["", f"[[{kind}]]", *(f"{key} = {toml_value(value)}" for key, value in entries.items())]
     return "\n".join(lines).strip() + "\n"
-
-
-def _toml_value(value: object) -> str:
-    """JSON's strings, integers and lists are valid TOML, except for one control character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

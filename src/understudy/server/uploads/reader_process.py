@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import signal
 import sqlite3
@@ -40,6 +39,7 @@ from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.readers.source import HEAD_BYTES
 from understudy.readers.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
+from understudy.server.uploads.wording import page_wording
 from understudy.storyfile import is_story_file, validate_story_file
 
 __all__ = [
@@ -60,9 +60,6 @@ FIXED_QUOTATIONS, USED_QUOTATIONS = "fixed-quotations.toml", "used-quotations.to
 MAX_CAST_BYTES = MIB
 MAX_PROGRESS_REPORTS = 50
 MAX_OPEN_FILES = 64
-FORMAT_OPTION = re.compile(r"--as(?: FORMAT\b(?: \((?:[^()]|\([^()]*\))*\))?)?")
-"""What readers' messages say of the command line, with the formats it knows; a page has a choice 'Read as' instead."""
-
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENT_MARKERS = {"[Content_Types].xml", "META-INF/container.xml"}  # of office documents and e-books, zips too
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -103,15 +100,8 @@ def make_story(work: Path, limits: UploadLimits, send: Send, form: str = "") -> 
     cast = folder / CAST
     if cast.exists() and cast.stat().st_size > MAX_CAST_BYTES:
         raise InputError(f"is over {MAX_CAST_BYTES // MIB} MB: this is no cast list", cast)
-    doubtful, sender = DoubtfulQuotations(), _ProgressSender(scripts, send)
-    read(
-        folder,
-        into=work / STORY_FILE,
-        progress=sender.add_bytes,
-        form=form or None,
-        quotations=doubtful,
-        step=sender.step,
-    )
+    doubtful, progress = DoubtfulQuotations(), _ProgressSender(scripts, send)
+    read(folder, into=work / STORY_FILE, progress=progress.add, form=form or None, quotations=doubtful)
     doubtful.write()
     for name, used in ((CAST, USED_CAST), (QUOTATIONS, USED_QUOTATIONS)):
         if (folder / name).exists():
@@ -142,23 +132,20 @@ def _prepare_story_folder(work: Path, limits: UploadLimits) -> Path:
 
 
 class _ProgressSender:
-    """Sends how much has been read, by bytes; of a single file that its reader works on afterwards, by its steps."""
+    """Sends how much has been read and what is being done, where either has changed."""
 
     def __init__(self, scripts: Sequence[Path], send: Send) -> None:
         self._total = max(sum(script.stat().st_size for script in scripts), 1)
-        self._is_single = len(scripts) == 1
         self._send = send
         self._done = self._last = 0
+        self._doing = ""
 
-    def add_bytes(self, size: int) -> None:
+    def add(self, size: int, doing: str) -> None:
         self._done += size
         report = min(self._done * MAX_PROGRESS_REPORTS // self._total, MAX_PROGRESS_REPORTS)
-        if report > self._last:
-            self._last = report
-            self._send({"share": report / MAX_PROGRESS_REPORTS})
-
-    def step(self, words: str, share: float) -> None:
-        self._send({"share": round(share, 3) if self._is_single else self._last / MAX_PROGRESS_REPORTS, "step": words})
+        if report > self._last or doing != self._doing:
+            self._last, self._doing = report, doing
+            self._send({"share": report / MAX_PROGRESS_REPORTS, "step": doing or None})
 
 
 def is_story_zip(path: Path) -> bool:
@@ -260,8 +247,7 @@ def main() -> None:
         send({"fixable": make_story(work, limits, send, request.get("form", ""))})
     except InputError as error:
         name = None if error.path is None else Path(error.path).name
-        message = FORMAT_OPTION.sub("'Read as'", error.message)
-        send({"refused": message, "file": name, "line": error.line})
+        send({"refused": page_wording(error.message), "file": name, "line": error.line})
     except UnderstudyError as error:
         send({"refused": str(error)})
     except MemoryError:

@@ -69,6 +69,11 @@ class QuotationsQuery(msgspec.Struct):
     limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
 
 
+class RetryRequest(msgspec.Struct, forbid_unknown_fields=True):
+    form: str = ""
+    """The format to read it as; without it, what it looks like."""
+
+
 class FixRequest(msgspec.Struct, forbid_unknown_fields=True):
     fix: Fix
 
@@ -78,7 +83,7 @@ async def all_uploads(uploads: UploadService) -> list[Upload]:
     await uploads.sync()
     rows = await uploads.store.all()
     known = {row.id for row in rows}
-    unstored = [_unstored_summary(name, job) for name, job in uploads.jobs.all() if name not in known]
+    unstored = [_unstored_summary(uploads, name, job) for name, job in uploads.jobs.all() if name not in known]
     return [*unstored, *[await to_thread.run_sync(_summary, uploads, row) for row in reversed(rows)]]
 
 
@@ -93,7 +98,7 @@ async def upload_report(
     except Refused:
         if job is None:
             raise
-        return UploadReport(**msgspec.structs.asdict(_unstored_summary(upload, job)))
+        return UploadReport(**msgspec.structs.asdict(_unstored_summary(uploads, upload, job)))
     return await to_thread.run_sync(_report, uploads, row, max_unread, change)
 
 
@@ -143,12 +148,12 @@ def _summary(uploads: UploadService, row: UploadRow) -> Upload:
     return upload if job is None else _with_job(upload, job)
 
 
-def _unstored_summary(upload: str, job: ReadingJob) -> Upload:
+def _unstored_summary(uploads: UploadService, upload: str, job: ReadingJob) -> Upload:
     """An upload that is being read for the first time, or could not be read."""
     files = [UploadedFile(number, file.name, file.size) for number, file in enumerate(job.files, 1)]
     summary = Upload(
         id=upload, state="reading", story=None, title=files[0].name, language=None, scenes=0, lines=0, people=0,
-        made=job.made, files=files, fixes=[], fixable=False, share=job.share,
+        made=job.made, files=files, fixes=[], fixable=False, share=job.share, can_retry=uploads.can_retry(upload),
     )  # fmt: skip
     return _with_job(summary, job)
 
@@ -221,6 +226,14 @@ async def _delete(call: Call) -> UploadReport:
     return report
 
 
+async def _retry(call: Call) -> UploadReport:
+    uploads, upload = call.context.uploads, call.path("upload")
+    await uploads.retry(upload, call.body.form)
+    if call.query.wait:
+        await uploads.jobs.wait(upload)
+    return await upload_report(uploads, upload)
+
+
 async def _restore(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
     await uploads.restore(upload)
@@ -278,6 +291,10 @@ OPERATIONS = (
     Operation(
         "DELETE", "/api/uploads/{upload}", _delete, "Take it off the stage; for a day it can be brought back",
         answers=UploadReport, refuses=(404, 409, 507), tag="uploads",
+    ),
+    Operation(
+        "POST", "/api/uploads/{upload}/retry", _retry, "Read one that could not be read as another format",
+        answers=UploadReport, body=RetryRequest, query=SendQuery, refuses=(404, 409, 507), tag="uploads",
     ),
     Operation(
         "POST", "/api/uploads/{upload}/restore", _restore, "Bring a deleted one back",

@@ -73,6 +73,8 @@ class Upload(msgspec.Struct, kw_only=True):
     updating: bool = False
     """Whether corrections are being read into it; it is served as it was until then."""
     problem: str | None = None
+    can_retry: bool = False
+    """Whether it failed, and its files are still here to be read as another format."""
     already: bool = False
     """Whether the same files had been uploaded before."""
 

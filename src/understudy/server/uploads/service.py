@@ -20,10 +20,12 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from understudy.errors import InputError, UnderstudyError
+from understudy.readers import reader_named
 from understudy.readers.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.uploads.failed import FailedUpload, FailedUploads
 from understudy.server.uploads.fixes import Fix, QuotationFix, apply_fix
 from understudy.server.uploads.limits import UploadLimits, slug
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
@@ -81,6 +83,7 @@ class UploadService:
         self._registry = registry
         self._files = StoryFiles(folder)
         self._quota = StorageQuota(self.limits.total_bytes)
+        self._failed = FailedUploads(self.limits.upload_bytes)
         self._first_reads: dict[str, str] = {}
         """Uploads being read for the first time, by content: the same files sent twice are read once."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -105,6 +108,8 @@ class UploadService:
 
     async def clean_up(self) -> None:
         """Remove what a killed server left, and what was deleted long ago."""
+        if self._sharing is not None:
+            await self._sharing.clean_up()
         await self.store.purge_incomplete(0 if self._sharing is None else INCOMPLETE_S)
         await self.store.purge_old(self.limits.restore_s)
         await to_thread.run_sync(self._files.clean_up, await self.store.all())
@@ -187,7 +192,8 @@ class UploadService:
                     existing = row.id
                 if existing is None:
                     await self._check_count()
-                    self._quota.reserve(upload, sum(file.size for file in received.files))
+                    self._quota.reserve(upload, received.size)
+                    await to_thread.run_sync(_move_received, work, received.files)
                     self._start_first_read(upload, work, received)
                     await self.sync()
                     return upload, False
@@ -196,6 +202,25 @@ class UploadService:
             raise
         await self._discard(upload, work)
         return existing, True
+
+    def can_retry(self, upload: str) -> bool:
+        """Are the files of an upload that could not be read still here?"""
+        return upload in self._failed
+
+    async def retry(self, upload: str, form: str) -> None:
+        """Start to read the files of an upload that failed again, as the format named, or as what they look like."""
+        form = reader_named(form).name if form else ""
+        async with self._lock(upload), self._admission:
+            failed = self._failed.take(upload)
+            if failed is None:
+                raise Refused("its files are here no more: send them again", 409)
+            try:
+                await self._check_count()
+                self._quota.reserve(upload, failed.size)
+            except Refused:
+                await to_thread.run_sync(self._failed.keep, upload, failed)
+                raise
+            self._start_first_read(upload, failed.work, replace(failed.received, form=form))
 
     async def _check_count(self) -> None:
         if await self.store.count() + len(self._first_reads) >= self.limits.uploads:
@@ -210,12 +235,11 @@ class UploadService:
         files = tuple(SentFile(number, file.name, file.size) for number, file in enumerate(received.files, 1))
         row = UploadRow(upload, "", received.content, made, True, None, files, (), received.form)
         self._first_reads[row.content] = upload
-        self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received.files))
+        self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received))
 
-    async def _first_read(self, row: UploadRow, work: Path, received: list[ReceivedFile]) -> None:
+    async def _first_read(self, row: UploadRow, work: Path, received: ReceivedForm) -> None:
         try:
-            sent = [work / SENT_FOLDER / file.name for file in received]
-            await to_thread.run_sync(_move_received, work, received)
+            sent = [work / SENT_FOLDER / file.name for file in received.files]
             fixable = await self._read(row, work)
             cast_toml = await to_thread.run_sync(_read_text, work / USED_CAST)
             decided = await to_thread.run_sync(_decided_in, work / USED_QUOTATIONS)
@@ -223,12 +247,16 @@ class UploadService:
             row = replace(row, fixable=fixable, fixes=(first,))
             story = await to_thread.run_sync(self._files.adopt, work, row)
             replaced = await self._store_first(row, story, sent)
-        except BaseException:
+        except InputError:
             self._quota.release(row.id)
+            await to_thread.run_sync(self._failed.keep, row.id, FailedUpload(work, received))
+            raise
+        except BaseException:
+            await self._discard(row.id, work)
             raise
         finally:
             self._first_reads.pop(row.content, None)
-            await _remove_folder(work)
+        await _remove_folder(work)
         await self._delete_files(replaced)
 
     async def _store_first(self, row: UploadRow, story: Story, sent: list[Path]) -> list[str]:
@@ -342,6 +370,7 @@ class UploadService:
                 raise Refused("this story is being read: wait until that is done", 409)
             if job is not None and not job.is_stored:
                 self.jobs.forget(upload)
+                await to_thread.run_sync(self._failed.discard, upload)
                 if self._sharing is not None:
                     await self._sharing.forget(upload)
                 return

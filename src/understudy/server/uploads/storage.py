@@ -181,6 +181,10 @@ class ReceivedForm:
     form: str = ""
 
     @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    @property
     def content(self) -> str:
         """A hash of names, bytes and the format asked for: equal uploads have the same."""
         parts = sorted(f"{file.name}\0{file.sha256}" for file in self.files)

@@ -22,7 +22,15 @@ from understudy.metrics.agreement import kappa_interval, krippendorff_alpha
 from understudy.metrics.estimates import Estimate
 from understudy.metrics.ratings import Rating, Scale, rating_tables
 from understudy.metrics.statistics import Interval, totals_interval
-from understudy.studies.annotations.rows import FACTS, SCENES, TIES, Chapter, Claim, FactClaim, TieClaim
+from understudy.studies.annotations.rows import (
+    FACTS,
+    SCENES,
+    TIES,
+    AnnotatedChapter,
+    AnnotatedFact,
+    AnnotatedRow,
+    AnnotatedTie,
+)
 from understudy.text import fold
 
 __all__ = ["ChapterClaims", "annotation_rows"]
@@ -36,14 +44,14 @@ class ChapterClaims:
 
     def __init__(
         self,
-        chapter: Chapter,
-        annotators: Mapping[str, Sequence[Claim]],
-        integrated: Sequence[Claim] | None,
-        author: Sequence[Claim],
+        chapter: AnnotatedChapter,
+        annotators: Mapping[str, Sequence[AnnotatedRow]],
+        integrated: Sequence[AnnotatedRow] | None,
+        author: Sequence[AnnotatedRow],
     ) -> None:
         self.chapter, self.annotators, self.integrated, self.author = chapter, annotators, integrated, author
 
-    def pairs(self, with_whom: str) -> Iterator[tuple[Sequence[Claim], Sequence[Claim]]]:
+    def pairs(self, with_whom: str) -> Iterator[tuple[Sequence[AnnotatedRow], Sequence[AnnotatedRow]]]:
         if with_whom == EACH_OTHER:
             yield from combinations(self.annotators.values(), 2)
         reference = self.integrated if with_whom == INTEGRATED else self.author if with_whom == AUTHOR else None
@@ -51,21 +59,21 @@ class ChapterClaims:
             yield from ((claims, reference) for claims in self.annotators.values())
 
 
-def _whole(claim: Claim) -> Hashable:
+def _whole(claim: AnnotatedRow) -> Hashable:
     return claim.key
 
 
-def _undated(claim: Claim) -> Hashable:
-    if isinstance(claim, FactClaim):
+def _undated(claim: AnnotatedRow) -> Hashable:
+    if isinstance(claim, AnnotatedFact):
         return claim.who, claim.attribute, fold(claim.value)
-    return (claim.of, claim.to, claim.kind, claim.level) if isinstance(claim, TieClaim) else claim.key[:2]
+    return (claim.of, claim.to, claim.kind, claim.level) if isinstance(claim, AnnotatedTie) else claim.key[:2]
 
 
-def _subject(claim: Claim) -> Hashable:
+def _subject(claim: AnnotatedRow) -> Hashable:
     return claim.subject
 
 
-MATCHES: Mapping[str, Mapping[str, Callable[[Claim], Hashable]]] = {
+MATCHES: Mapping[str, Mapping[str, Callable[[AnnotatedRow], Hashable]]] = {
     FACTS: {"whole": _whole, "undated": _undated, "subject": _subject},
     TIES: {"whole": _whole, "undated": _undated, "subject": _subject},
     SCENES: {"whole": _whole, "subject": _subject},
@@ -86,7 +94,9 @@ def annotation_rows(by_table: Mapping[str, Sequence[ChapterClaims]], seed: int =
 
 
 def _f1(
-    pairs: Sequence[tuple[int, Sequence[Claim], Sequence[Claim]]], part: Callable[[Claim], Hashable], seed: int
+    pairs: Sequence[tuple[int, Sequence[AnnotatedRow], Sequence[AnnotatedRow]]],
+    part: Callable[[AnnotatedRow], Hashable],
+    seed: int,
 ) -> Estimate:
     counts = []
     for _, ours, theirs in pairs:
@@ -121,15 +131,15 @@ def _possible_subjects(each: ChapterClaims, table: str) -> int:
     people: set[str] = set()
     for claims in each.annotators.values():
         for claim in claims:
-            people |= {claim.who} if isinstance(claim, FactClaim) else _two(claim)
+            people |= {claim.who} if isinstance(claim, AnnotatedFact) else _two(claim)
     schema = each.chapter.schema
     if table == FACTS:
         return len(people) * len(schema.attributes)
     return len(list(permutations(people, 2))) * (len(schema.kinds) + len(schema.levels))
 
 
-def _two(claim: Claim) -> set[str]:
-    return {claim.of, claim.to} if isinstance(claim, TieClaim) else set()
+def _two(claim: AnnotatedRow) -> set[str]:
+    return {claim.of, claim.to} if isinstance(claim, AnnotatedTie) else set()
 
 
 def _level_alpha(chapters: Sequence[ChapterClaims], seed: int) -> Iterator[Row]:
@@ -146,11 +156,11 @@ def _level_alpha(chapters: Sequence[ChapterClaims], seed: int) -> Iterator[Row]:
         yield {"table": TIES, "with": EACH_OTHER, "match": kind, **alpha.row()}
 
 
-def _levels(chapters: Iterable[ChapterClaims]) -> Iterator[tuple[int, str, TieClaim]]:
+def _levels(chapters: Iterable[ChapterClaims]) -> Iterator[tuple[int, str, AnnotatedTie]]:
     for number, each in enumerate(chapters):
         bounded = {name for name, _, _ in each.chapter.schema.levels}
         for person, claims in each.annotators.items():
-            ties = [claim for claim in claims if isinstance(claim, TieClaim) and claim.kind in bounded]
+            ties = [claim for claim in claims if isinstance(claim, AnnotatedTie) and claim.kind in bounded]
             for claim in sorted(ties, key=lambda claim: claim.since):
                 yield number, person, claim
 

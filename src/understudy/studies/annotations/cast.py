@@ -12,7 +12,7 @@ from typing import TypeVar
 from understudy.people.cast_file import claim_lines
 from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
 from understudy.storyfile.toml_file import toml_value
-from understudy.studies.annotations.rows import NONE, OVER, FactClaim, TieClaim
+from understudy.studies.annotations.rows import NONE, OVER, AnnotatedFact, AnnotatedTie
 from understudy.text import fold
 
 __all__ = ["cast_text", "facts_of", "ties_of"]
@@ -20,7 +20,7 @@ __all__ = ["cast_text", "facts_of", "ties_of"]
 Value = TypeVar("Value", str, tuple[str, ...])
 
 
-def facts_of(claims: Iterable[FactClaim]) -> list[Fact]:
+def facts_of(claims: Iterable[AnnotatedFact]) -> list[Fact]:
     """The facts that begin or change, in the order of their subjects."""
     timelines: dict[tuple[str, ...], dict[Moment, list[str]]] = {}
     for claim in claims:
@@ -38,7 +38,7 @@ def facts_of(claims: Iterable[FactClaim]) -> list[Fact]:
     return facts
 
 
-def ties_of(claims: Iterable[TieClaim]) -> list[Relation]:
+def ties_of(claims: Iterable[AnnotatedTie]) -> list[Relation]:
     timelines: dict[tuple[str, str, str], dict[Moment, str]] = {}
     for claim in claims:
         timelines.setdefault((claim.of, claim.to, claim.kind), {})[claim.since] = claim.level

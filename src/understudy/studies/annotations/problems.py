@@ -8,17 +8,17 @@ from itertools import pairwise
 from understudy.errors import InputError
 from understudy.story import Moment
 from understudy.studies.annotations.integration import BY, is_undecided
-from understudy.studies.annotations.rows import Chapter, Claim, SceneClaim, TieClaim, claims_in
+from understudy.studies.annotations.rows import AnnotatedChapter, AnnotatedRow, AnnotatedScene, AnnotatedTie, claims_in
 from understudy.studies.item import Answer, Item, Problem
 
 __all__ = ["annotation_problems"]
 
 
 def annotation_problems(item: Item, answer: Answer) -> list[Problem]:
-    chapter = Chapter.from_document(item.context["chapter"])
+    chapter = AnnotatedChapter.from_document(item.context["chapter"])
     problems: list[Problem] = []
     for question in item.questions:
-        stated: list[tuple[int, Claim]] = []
+        stated: list[tuple[int, AnnotatedRow]] = []
         for index, row in enumerate(answer.get(question.name) or ()):
             try:
                 stated += [(index, claim) for claim in claims_in(question.name, row, chapter)]
@@ -32,16 +32,16 @@ def annotation_problems(item: Item, answer: Answer) -> list[Problem]:
     return problems
 
 
-def _contradictions(table: str, stated: Sequence[tuple[int, Claim]]) -> Iterator[Problem]:
-    seen: dict[tuple[str, Moment], Claim] = {}
+def _contradictions(table: str, stated: Sequence[tuple[int, AnnotatedRow]]) -> Iterator[Problem]:
+    seen: dict[tuple[str, Moment], AnnotatedRow] = {}
     for index, claim in stated:
-        if isinstance(claim, TieClaim) and seen.setdefault((claim.subject, claim.since), claim) != claim:
+        if isinstance(claim, AnnotatedTie) and seen.setdefault((claim.subject, claim.since), claim) != claim:
             yield Problem(table, f"{claim.subject} has two levels from {claim.since.dotted}: keep one", index)
-    scenes = sorted(((index, claim) for index, claim in stated if isinstance(claim, SceneClaim)), key=_first_line)
+    scenes = sorted(((index, claim) for index, claim in stated if isinstance(claim, AnnotatedScene)), key=_first_line)
     for (_, before), (index, after) in pairwise(scenes):
         if after.first <= before.last:
             yield Problem(table, f"This scene begins before the one from {before.first.dotted} is over.", index)
 
 
-def _first_line(pair: tuple[int, SceneClaim]) -> Moment:
+def _first_line(pair: tuple[int, AnnotatedScene]) -> Moment:
     return pair[1].first

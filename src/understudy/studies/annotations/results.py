@@ -10,7 +10,7 @@ from typing import Any
 from understudy.storyfile.toml_file import replace_text
 from understudy.studies.annotations.agreement import ChapterClaims, annotation_rows
 from understudy.studies.annotations.integration import majority
-from understudy.studies.annotations.rows import SCENES, Chapter, Claim, SceneClaim, claims_of
+from understudy.studies.annotations.rows import SCENES, AnnotatedChapter, AnnotatedRow, AnnotatedScene, claims_of
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.study import Study
@@ -18,10 +18,10 @@ from understudy.studies.study import Study
 __all__ = ["annotated_claims", "annotation_figures", "write_scenes"]
 
 
-def annotated_claims(given: Sequence[GivenAnswer], table: str) -> Iterator[Claim]:
+def annotated_claims(given: Sequence[GivenAnswer], table: str) -> Iterator[AnnotatedRow]:
     """What was integrated of each chapter or, where nobody has integrated it, what most annotators say."""
     for chapter_answers in _by_chapter(given).values():
-        chapter = Chapter.from_document(chapter_answers[0].item.context["chapter"])
+        chapter = AnnotatedChapter.from_document(chapter_answers[0].item.context["chapter"])
         integrated = [each.answer for each in chapter_answers if each.item.after]
         annotated = [each.answer for each in chapter_answers if not each.item.after]
         yield from majority(table, integrated or annotated, chapter)
@@ -43,7 +43,7 @@ def annotation_figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[
     by_table: dict[str, list[ChapterClaims]] = {}
     for answers in _by_chapter(given).values():
         item = answers[0].item
-        chapter = Chapter.from_document(item.context["chapter"])
+        chapter = AnnotatedChapter.from_document(item.context["chapter"])
         for question in item.questions:
             table = question.name
             annotators = {
@@ -59,6 +59,6 @@ def annotation_figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[
 def write_scenes(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
     lines = []
     for claim in annotated_claims(given, SCENES):
-        if isinstance(claim, SceneClaim):
+        if isinstance(claim, AnnotatedScene):
             lines.append(json.dumps({**claim.row(), "present": list(claim.present)}, ensure_ascii=False))
     replace_text(path, "".join(f"{line}\n" for line in lines))

@@ -25,10 +25,10 @@ __all__ = [
     "OVER",
     "SCENES",
     "TIES",
-    "Chapter",
-    "FactClaim",
-    "SceneClaim",
-    "TieClaim",
+    "AnnotatedChapter",
+    "AnnotatedFact",
+    "AnnotatedScene",
+    "AnnotatedTie",
     "claims_in",
     "claims_of",
 ]
@@ -46,7 +46,7 @@ SHOWN = 12  # names that a message lists
 Row = Mapping[str, str]
 
 
-class FactClaim(NamedTuple):
+class AnnotatedFact(NamedTuple):
     who: str
     attribute: str
     value: str
@@ -65,7 +65,7 @@ class FactClaim(NamedTuple):
         return {"who": self.who, "attribute": self.attribute, "value": self.value, "from": self.since.dotted}
 
 
-class TieClaim(NamedTuple):
+class AnnotatedTie(NamedTuple):
     of: str
     to: str
     kind: str
@@ -84,7 +84,7 @@ class TieClaim(NamedTuple):
         return {"of": self.of, "to": self.to, "kind": self.kind, "level": self.level, "from": self.since.dotted}
 
 
-class SceneClaim(NamedTuple):
+class AnnotatedScene(NamedTuple):
     first: Moment
     last: Moment
     setting: str
@@ -103,11 +103,11 @@ class SceneClaim(NamedTuple):
         return {"first": self.first.dotted, "last": self.last.dotted, "setting": self.setting, "present": there}
 
 
-Claim = FactClaim | TieClaim | SceneClaim
+AnnotatedRow = AnnotatedFact | AnnotatedTie | AnnotatedScene
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class AnnotatedChapter:
     """What rows about a chapter are checked against."""
 
     moment: Moment
@@ -128,7 +128,7 @@ class Chapter:
         }
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Chapter:
+    def from_document(cls, document: Mapping[str, Any]) -> AnnotatedChapter:
         levels = tuple(document["levels"])
         schema = Schema().extended(tuple(document["attributes"]), tuple(document["kinds"]))
         return cls(Moment.parse(document["moment"], levels), document["names"], schema, document["lines"])
@@ -173,19 +173,19 @@ class Chapter:
             raise InputError(str(error)) from error
 
 
-def _fact_claims(row: Row, chapter: Chapter) -> Iterator[FactClaim]:
-    attribute = row["attribute"].lower()
+def _fact_claims(row: Row, chapter: AnnotatedChapter) -> Iterator[AnnotatedFact]:
+    who, attribute = chapter.person(row["who"]), row["attribute"].lower()
     _one_of(attribute, chapter.schema.attributes, "attribute")
-    who, since = chapter.person(row["who"]), chapter.since(row["from"])
+    since = chapter.since(row["from"])
     values = [value.strip() for value in row["value"].split(BETWEEN) if value.strip()]
     if not values:
         raise InputError(f"write what {who}'s {attribute} is, or '{NONE}' where it is over")
     if NONE in map(fold, values) and (len(values) > 1 or attribute in (SECRET, PROFILE)):
         raise InputError(f"'{NONE}' ends an attribute: it stands alone, and not for a secret or a profile")
-    return (FactClaim(who, attribute, NONE if fold(value) == NONE else value, since) for value in values)
+    return (AnnotatedFact(who, attribute, NONE if fold(value) == NONE else value, since) for value in values)
 
 
-def _tie_claims(row: Row, chapter: Chapter) -> Iterator[TieClaim]:
+def _tie_claims(row: Row, chapter: AnnotatedChapter) -> Iterator[AnnotatedTie]:
     of, to = chapter.person(row["of"]), chapter.person(row["to"])
     if of == to:
         raise InputError(f"this is a tie of {of} to themselves: name somebody else")
@@ -196,7 +196,7 @@ def _tie_claims(row: Row, chapter: Chapter) -> Iterator[TieClaim]:
         raise InputError(f"'{kind}' has no level: leave it blank, or write '{OVER}' where it ends")
     if bounds is not None:
         level = _level(level, kind, *bounds)
-    return iter((TieClaim(of, to, kind, level, chapter.since(row["from"])),))
+    return iter((AnnotatedTie(of, to, kind, level, chapter.since(row["from"])),))
 
 
 def _level(text: str, kind: str, low: int, high: int) -> str:
@@ -209,34 +209,36 @@ def _level(text: str, kind: str, low: int, high: int) -> str:
     return str(level)
 
 
-def _scene_claims(row: Row, chapter: Chapter) -> Iterator[SceneClaim]:
+def _scene_claims(row: Row, chapter: AnnotatedChapter) -> Iterator[AnnotatedScene]:
     first, last = chapter.line(row["first"]), chapter.line(row["last"])
     if last < first:
         raise InputError(f"the last line, {last.dotted}, comes before the first, {first.dotted}")
     present = [chapter.person(name.strip()) for name in row["present"].split(BETWEEN) if name.strip()]
-    return iter((SceneClaim(first, last, row["setting"], tuple(dict.fromkeys(present))),))
+    return iter((AnnotatedScene(first, last, row["setting"], tuple(dict.fromkeys(present))),))
 
 
 def _one_of(word: str, allowed: Sequence[str], what: str) -> None:
+    if not word:
+        raise InputError(f"this row has no {what} yet: use {', '.join(allowed)}")
     if word not in allowed:
-        meant = (word and did_you_mean(word, allowed)) or f": use {', '.join(allowed)}"
+        meant = did_you_mean(word, allowed) or f": use {', '.join(allowed)}"
         raise InputError(f"'{word}' is no {what}{meant}")
 
 
-CLAIMS: Mapping[str, Callable[[Row, Chapter], Iterator[Claim]]] = {
+CLAIMS: Mapping[str, Callable[[Row, AnnotatedChapter], Iterator[AnnotatedRow]]] = {
     FACTS: _fact_claims,
     TIES: _tie_claims,
     SCENES: _scene_claims,
 }
 
 
-def claims_in(table: str, row: Mapping[str, str], chapter: Chapter) -> list[Claim]:
+def claims_in(table: str, row: Mapping[str, str], chapter: AnnotatedChapter) -> list[AnnotatedRow]:
     """What one row states; an `InputError` where it cannot be read. A row that is still blank states nothing."""
     cells = {column: " ".join(row.get(column, "").split()) for column in COLUMNS[table]}
     return list(CLAIMS[table](cells, chapter)) if any(cells.values()) else []
 
 
-def claims_of(table: str, answer: Mapping[str, Any], chapter: Chapter) -> list[Claim]:
+def claims_of(table: str, answer: Mapping[str, Any], chapter: AnnotatedChapter) -> list[AnnotatedRow]:
     """What an accepted answer's table states, each claim once."""
     claims = (claim for row in answer.get(table) or () for claim in claims_in(table, row, chapter))
     return list({claim.key: claim for claim in claims}.values())

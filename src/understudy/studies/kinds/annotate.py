@@ -28,11 +28,11 @@ from understudy.studies.annotations.rows import (
     FACTS,
     SCENES,
     TIES,
-    Chapter,
-    Claim,
-    FactClaim,
-    SceneClaim,
-    TieClaim,
+    AnnotatedChapter,
+    AnnotatedFact,
+    AnnotatedRow,
+    AnnotatedScene,
+    AnnotatedTie,
 )
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
@@ -101,7 +101,7 @@ class _Material:
         extra = [Character(name) for name in _listed(study, "people") if fold(name) not in known]
         return cls(story, tables, (*cast, *extra), _listed(study, "attributes"), _listed(study, "kinds"))
 
-    def chapter(self, moment: Moment, scenes: Iterable[Scene]) -> Chapter:
+    def chapter(self, moment: Moment, scenes: Iterable[Scene]) -> AnnotatedChapter:
         names: dict[str, dict[str, None]] = {}
         for character in self.people:
             for name in (character.name, *character.aliases):
@@ -110,7 +110,7 @@ class _Material:
             names[fold(character.name)] = {character.name: None}  # a full name is never ambiguous
         schema = self.story.schema.extended(self.attributes, self.kinds)
         lines = {scene.moment.dotted: len(scene.lines) for scene in scenes}
-        return Chapter(moment, {name: list(people) for name, people in names.items()}, schema, lines)
+        return AnnotatedChapter(moment, {name: list(people) for name, people in names.items()}, schema, lines)
 
 
 def _listed(study: Study, key: str) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _chapter_item(material: _Material, moment: Moment, scenes: Sequence[Scene]) 
     return Item(name, blocks, questions, context={"chapter": chapter.document(), "author": written})
 
 
-def _question(table: str, chapter: Chapter) -> Question:
+def _question(table: str, chapter: AnnotatedChapter) -> Question:
     levels = [name for name, _, _ in chapter.schema.levels]
     kinds = [kind for kind in chapter.schema.kinds if kind not in levels]
     text = HELP[table].format(attributes=", ".join(chapter.schema.attributes), kinds=", ".join(kinds))
@@ -174,28 +174,30 @@ def _with_mark(question: Question) -> Question:
     return replace(question, options=(*question.options, Option(BY, label)))
 
 
-def _author(story: Story, table: str, chapter: Chapter, scenes: Sequence[Scene]) -> Iterator[Claim]:
+def _author(story: Story, table: str, chapter: AnnotatedChapter, scenes: Sequence[Scene]) -> Iterator[AnnotatedRow]:
     """What the story's author has written of the chapter, where anything is."""
     if table == FACTS:
         for fact in story.annotated_facts():
             if fact.since.within(chapter.moment):
-                yield from (FactClaim(fact.who, fact.attribute, value, fact.since) for value in fact.values if value)
+                yield from (
+                    AnnotatedFact(fact.who, fact.attribute, value, fact.since) for value in fact.values if value
+                )
     elif table == TIES:
         for tie in story.annotated_relations():
             if tie.since.within(chapter.moment):
                 level = "" if tie.level is None else str(tie.level)
-                yield TieClaim(tie.of, tie.to, tie.kind, level, tie.since)
+                yield AnnotatedTie(tie.of, tie.to, tie.kind, level, tie.since)
     else:
         known = chapter.people
         for scene in scenes:
             if scene.lines:
                 present = tuple(name for name in scene.present if name in known)
-                yield SceneClaim(scene.lines[0].moment, scene.lines[-1].moment, scene.setting, present)
+                yield AnnotatedScene(scene.lines[0].moment, scene.lines[-1].moment, scene.setting, present)
 
 
 def _prepared(item: Item, answers: Mapping[str, Sequence[GivenAnswer]]) -> Item:
     """The integrator's item: the chapter, where its annotators differ, and their rows with who said them."""
-    chapter = Chapter.from_document(item.context["chapter"])
+    chapter = AnnotatedChapter.from_document(item.context["chapter"])
     given = [each.answer for name in item.after for each in sorted(answers[name], key=lambda each: each.person)]
     tables = [question.name for question in item.questions]
     differing = (differences(table, given, chapter) for table in tables)
@@ -206,8 +208,8 @@ def _prepared(item: Item, answers: Mapping[str, Sequence[GivenAnswer]]) -> Item:
 def _write_cast(study: Study, given: Sequence[GivenAnswer], path: Path) -> None:
     material = _Material.of(study)
     story = material.story
-    facts = facts_of(claim for claim in annotated_claims(given, FACTS) if isinstance(claim, FactClaim))
-    ties = ties_of(claim for claim in annotated_claims(given, TIES) if isinstance(claim, TieClaim))
+    facts = facts_of(claim for claim in annotated_claims(given, FACTS) if isinstance(claim, AnnotatedFact))
+    ties = ties_of(claim for claim in annotated_claims(given, TIES) if isinstance(claim, AnnotatedTie))
     schema = story.schema.extended(material.attributes, material.kinds)
     replace_text(path, cast_text(story.title, story.language, story.levels, schema, material.people, facts, ties))
 
@@ -220,7 +222,7 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
             for table, rows in item.default.items()
         }
     answer: dict[str, Any] = {}
-    chapter = Chapter.from_document(item.context["chapter"])
+    chapter = AnnotatedChapter.from_document(item.context["chapter"])
     for question in item.questions:
         rows = [row for row in item.context["author"][question.name] if rng.random() < skill]
         if question.name == FACTS and rng.random() >= skill:

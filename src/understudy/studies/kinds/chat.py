@@ -85,6 +85,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
             "personas": [list(drawn[0]), list(drawn[1])],
             "foil": list(drawn[2]) if len(drawn) > 2 else [],
             "right": [rng.choice("ab"), rng.choice("ab")],
+            "begins": rng.choice((0, 1)),
             "partner": rng.choice(agents) if rng.random() < share else PERSON,
             "agents": list(agents),
             "turns": rng.randint(*_range(study, "turns", (6, 8))),

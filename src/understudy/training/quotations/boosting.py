@@ -79,7 +79,7 @@ def fit_forest(
     progress: Callable[[int, int, float], None] | None = None,
 ) -> Forest:
     """Learn from rows of evidence (as bins), of which `gold` marks the speakers; groups without one teach nothing."""
-    grow = _compiled()
+    grow, route = _compiled()
     rng = np.random.default_rng(seed)
     taught = np.add.reduceat(gold, starts) > 0
     scores = np.zeros(len(gold), np.float32)
@@ -97,14 +97,14 @@ def fit_forest(
         rows = np.flatnonzero(drawn[groups] & is_open)
         columns = np.sort(rng.choice(width, max(1, round(settings.columns * width)), replace=False))
         rate = settings.rate * (1 - settings.rate_decay * tree / settings.trees)
-        split, cut, value, leaf = grow(
+        split, cut, value = grow(
             codes, rows, columns, gradient, curvature, settings.depth, settings.bins + 1, settings.l2, settings.least
         )
-        features[tree] = split
+        features[tree] = columns[split]
         for node in np.flatnonzero(cut >= 0).tolist():
-            thresholds[tree, node] = edges[split[node]][cut[node]]
+            thresholds[tree, node] = edges[features[tree, node]][cut[node]]
         values[tree] = rate * value
-        scores += values[tree][leaf]
+        route(codes, features[tree], cut, settings.depth, values[tree], scores)
         if progress is not None:
             loss = -float(np.log(np.maximum(probabilities[gold > 0], 1e-9)).mean()) if gold.any() else 0.0
             progress(tree + 1, settings.trees, loss)
@@ -112,84 +112,90 @@ def fit_forest(
 
 
 @cache
-def _compiled() -> Any:
+def _compiled() -> tuple[Any, Any]:
     try:
         numba = import_library("numba")
     except ImportError as error:
         raise MissingExtra("training the quotations model", "fast") from error
-    count = numba.njit(cache=True)(_count)
-
-    def grow(codes, rows, columns, gradient, curvature, depth, bins, l2, least):  # type: ignore[no-untyped-def]
-        inner = 2**depth - 1
-        split = np.zeros(inner, np.int32)
-        cut = np.full(inner, -1, np.int32)
-        value = np.zeros(2**depth, np.float32)
-        order = rows.copy()
-        bounds = np.zeros((2 * inner + 1, 2), np.int64)
-        bounds[0, 1] = len(order)
-        histograms = {0: np.zeros((len(columns), bins, 2), np.float64)}
-        if len(order):
-            count(codes, order, 0, len(order), columns, gradient, curvature, histograms[0])
-        for node in range(inner):
-            low, high = bounds[node]
-            left, right = 2 * node + 1, 2 * node + 2
-            histogram = histograms.pop(node, None)
-            best = _best_split(histogram, l2, least) if histogram is not None else None
-            if best is None:
-                bounds[left], bounds[right] = (low, high), (high, high)
-                continue
-            column, place = best
-            split[node], cut[node] = columns[column], place
-            inside = order[low:high]
-            goes_right = codes[inside, columns[column]] > place
-            middle = low + int((~goes_right).sum())
-            order[low:high] = np.concatenate([inside[~goes_right], inside[goes_right]])
-            bounds[left], bounds[right] = (low, middle), (middle, high)
-            if left < inner:
-                small, large = (left, right) if middle - low <= high - middle else (right, left)
-                fresh = np.zeros_like(histogram)
-                count(codes, order, bounds[small, 0], bounds[small, 1], columns, gradient, curvature, fresh)
-                histograms[small], histograms[large] = fresh, histogram - fresh
-        for leaf in range(2**depth):
-            low, high = bounds[inner + leaf]
-            inside = order[low:high]
-            value[leaf] = gradient[inside].sum(dtype=np.float64) / (curvature[inside].sum(dtype=np.float64) + l2)
-        return split, cut, value, route(codes, split, cut, depth)
-
-    route = numba.njit(cache=True)(_route)
-    return grow
+    return numba.njit(cache=True)(_grow), numba.njit(cache=True)(_route)
 
 
-def _best_split(histogram: NDArray[np.float64], l2: float, least: float) -> tuple[int, int] | None:
-    """(column, bin) of the largest gain, if one is above zero."""
-    sums = np.cumsum(histogram, axis=1)
-    gradient, curvature = sums[..., 0], sums[..., 1]
-    all_gradient, all_curvature = gradient[:, -1:], curvature[:, -1:]
-    right_gradient, right_curvature = all_gradient - gradient, all_curvature - curvature
-    gain = gradient**2 / (curvature + l2) + right_gradient**2 / (right_curvature + l2)
-    gain -= all_gradient**2 / (all_curvature + l2)
-    gain[(curvature < least) | (right_curvature < least)] = -1.0
-    at = int(gain.argmax())
-    column, place = divmod(at, gain.shape[1])
-    return (column, place) if gain[column, place] > 1e-6 else None
+def _grow(evidence, rows, columns, gradients, curvatures, depth, bins, l2, least):  # type: ignore[no-untyped-def]
+    """(column and bin of each node's split, -1 where there is none; value of each leaf) of one tree."""
+    count, width = len(rows), len(columns)
+    inner = 2**depth - 1
+    codes = np.empty((count, width), evidence.dtype)
+    gradient, curvature = gradients[rows], curvatures[rows]
+    for row in range(count):
+        for column in range(width):
+            codes[row, column] = evidence[rows[row], columns[column]]
+    split, cut = np.zeros(inner, np.int32), np.full(inner, -1, np.int32)
+    value = np.zeros(inner + 1, np.float32)
+    order, spare = np.arange(count), np.empty(count, np.int64)
+    bounds = np.zeros((2 * inner + 1, 2), np.int64)
+    bounds[0, 1] = count
+    histograms = np.zeros((inner, width, bins, 2), np.float64)
+    is_split = np.zeros(2 * inner + 1, np.bool_)  # of what a node comes from: else its histogram is not counted
+    is_split[0] = True
+    for row in range(count):
+        for column in range(width):
+            histograms[0, column, codes[row, column], 0] += gradient[row]
+            histograms[0, column, codes[row, column], 1] += curvature[row]
+    for node in range(inner):
+        low, high = bounds[node]
+        left, right = 2 * node + 1, 2 * node + 2
+        best = 1e-6
+        if is_split[node]:
+            for column in range(width):
+                g, h = histograms[node, column, :, 0].sum(), histograms[node, column, :, 1].sum()
+                at_once = g * g / (h + l2)
+                left_g = left_h = 0.0
+                for place in range(bins):
+                    left_g += histograms[node, column, place, 0]
+                    left_h += histograms[node, column, place, 1]
+                    if left_h < least or h - left_h < least:
+                        continue
+                    gain = left_g**2 / (left_h + l2) + (g - left_g) ** 2 / (h - left_h + l2) - at_once
+                    if gain > best:
+                        best, split[node], cut[node] = gain, column, place
+        if cut[node] < 0:
+            bounds[left], bounds[right] = (low, high), (high, high)
+            continue
+        middle, last = low, 0
+        for at in range(low, high):
+            row = order[at]
+            if codes[row, split[node]] > cut[node]:
+                spare[last] = row
+                last += 1
+            else:
+                order[middle] = row
+                middle += 1
+        order[middle:high] = spare[:last]
+        bounds[left], bounds[right] = (low, middle), (middle, high)
+        if left < inner:
+            is_split[left] = is_split[right] = True
+            small, large = (left, right) if middle - low <= high - middle else (right, left)
+            for at in range(bounds[small, 0], bounds[small, 1]):
+                row = order[at]
+                for column in range(width):
+                    histograms[small, column, codes[row, column], 0] += gradient[row]
+                    histograms[small, column, codes[row, column], 1] += curvature[row]
+            histograms[large] = histograms[node] - histograms[small]
+    for leaf in range(inner + 1):
+        low, high = bounds[inner + leaf]
+        g = h = 0.0
+        for at in range(low, high):
+            g += gradient[order[at]]
+            h += curvature[order[at]]
+        value[leaf] = g / (h + l2)
+    return split, cut, value
 
 
-def _count(codes, order, low, high, columns, gradient, curvature, histogram):  # type: ignore[no-untyped-def]
-    for at in range(low, high):
-        row = order[at]
-        g, h = gradient[row], curvature[row]
-        for column in range(len(columns)):
-            code = codes[row, columns[column]]
-            histogram[column, code, 0] += g
-            histogram[column, code, 1] += h
-
-
-def _route(codes, split, cut, depth):  # type: ignore[no-untyped-def]
+def _route(codes, split, cut, depth, value, scores):  # type: ignore[no-untyped-def]
+    """Adds to each row's score the value of the leaf that it falls into."""
     inner = len(split)
-    leaves = np.empty(len(codes), np.int64)
     for row in range(len(codes)):
         node = 0
         for _ in range(depth):
             node = 2 * node + 1 + (cut[node] >= 0 and codes[row, split[node]] > cut[node])
-        leaves[row] = node - inner
-    return leaves
+        scores[row] += value[node - inner]

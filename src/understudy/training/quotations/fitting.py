@@ -21,7 +21,7 @@ from understudy.quotations.turns import event_factors, gap_kinds
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 from understudy.training.quotations.corpus import AnnotatedNovel
 
-__all__ = ["LearnedNovel", "QuotationSettings", "fit_quotations"]
+__all__ = ["LearnedNovel", "QuotationSettings", "fit_quotations", "predict_unseen"]
 
 Ints = NDArray[np.int64]
 Fit = Callable[[str, Callable[[], Forest]], Forest]
@@ -82,19 +82,25 @@ def _fit_once(_name: str, fit: Callable[[], Forest]) -> Forest:
 
 
 def fit_quotations(
-    novels: Sequence[LearnedNovel], settings: QuotationSettings, seed: int = 0, fit: Fit = _fit_once
+    novels: Sequence[LearnedNovel],
+    settings: QuotationSettings,
+    seed: int = 0,
+    fit: Fit = _fit_once,
+    alone: Sequence[Floats] | None = None,
 ) -> QuotationModel:
+    """`alone`: what a first forest makes of each novel that has not seen it, if that is known already."""
     first = [matrix(each.evidence.first()) for each in novels]
     marks = [each.is_speaker for each in novels]
     bins = _bins(first, settings.first)
-    alone: list[Floats] = [np.empty(0, np.float32)] * len(novels)
-    count = min(settings.folds, len(novels))
-    for fold in range(count):
-        inside = list(range(fold, len(novels), count))
-        others = [index for index in range(len(novels)) if index not in inside] or inside
-        forest = fit(f"first {fold}", lambda: _boost(novels, others, bins, marks, settings.first, seed))  # noqa: B023
-        for index in inside:
-            alone[index] = novels[index].evidence.softmax(forest.scores(first[index]))
+    if alone is None:
+        predicted: dict[int, Floats] = {}
+        count = min(settings.folds, len(novels))
+        for fold in range(count):
+            inside = list(range(fold, len(novels), count))
+            others = [index for index in range(len(novels)) if index not in inside] or inside
+            forest = fit(f"first {fold}", lambda: _boost(novels, others, bins, marks, settings.first, seed))  # noqa: B023
+            predicted |= {index: novels[index].evidence.softmax(forest.scores(first[index])) for index in inside}
+        alone = [predicted[index] for index in range(len(novels))]
     factors = event_factors([(each.gaps, each.evidence.pairs, one, each.speakers) for each, one in zip(novels, alone)])
     everything = list(range(len(novels)))
     last_first = fit("first", lambda: _boost(novels, everything, bins, marks, settings.first, seed))
@@ -107,6 +113,18 @@ def fit_quotations(
     addressed = [each.is_addressed for each in novels]
     last_third = fit("third", lambda: _boost(novels, everything, bins, addressed, settings.third, seed))
     return QuotationModel(last_first, last_second, last_third, factors, novels[0].columns())
+
+
+def predict_unseen(
+    novels: Sequence[LearnedNovel], unseen: Sequence[int], settings: QuotationSettings, seed: int = 0
+) -> dict[int, Floats]:
+    """By index of the unseen novels, what a first forest of all others makes of them."""
+    seen = [novel for index, novel in enumerate(novels) if index not in unseen]
+    bins = _bins([matrix(each.evidence.first()) for each in seen], settings.first)
+    marks = [each.is_speaker for each in seen]
+    forest = _boost(seen, range(len(seen)), bins, marks, settings.first, seed)
+    chosen = {index: novels[index].evidence for index in unseen}
+    return {index: each.softmax(forest.scores(matrix(each.first()))) for index, each in chosen.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from understudy.quotations.lexicon import FEMALE, MALE
 from understudy.quotations.prose import NovelCharacter
 from understudy.quotations.vocabulary import NO_NAMES, OFFICES
 from understudy.quotations.words import WORD
 
-__all__ = ["FEMALE", "MALE", "AliasPattern", "name_forms"]
-
-MALE, FEMALE = "m", "f"
+__all__ = ["AliasPattern", "alias_patterns"]
 
 
 class AliasPattern(NamedTuple):
@@ -21,7 +20,7 @@ class AliasPattern(NamedTuple):
     needs_capital: bool
 
 
-def name_forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dict[str, list[AliasPattern]]:
+def alias_patterns(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dict[str, list[AliasPattern]]:
     """Forms of names by their first word, the longest first.
 
     A short form that is all that is known of somebody ('Bounderby', of no gender) is also that of whoever it can be
@@ -50,7 +49,7 @@ def name_forms(cast: Sequence[NovelCharacter], counts: Mapping[str, int]) -> dic
     for form, people in derived.items():
         owners = listed.get(form, set())
         is_title = form[0] in ("mr", "the")
-        namesakes = {index for index in people if is_title and _shares_only_name(cast, index, owners)}
+        namesakes = {index for index in people if is_title and _shares_only_name(cast, index, owners, form)}
         if not owners or owners <= bare or namesakes:
             listed[form] |= namesakes or people
     forms = defaultdict[str, list[AliasPattern]](list)
@@ -72,9 +71,10 @@ def _is_mostly_called_otherwise(who: NovelCharacter, name: str, counts: Mapping[
     return any(counts.get(other.capitalize(), 0) > counts.get(name.capitalize(), 0) for other in others)
 
 
-def _shares_only_name(cast: Sequence[NovelCharacter], who: int, owners: set[int]) -> bool:
-    """Whether the one owner of a form has no other, and could be `who`, who has."""
-    if len(owners) != 1:
+def _shares_only_name(cast: Sequence[NovelCharacter], who: int, owners: set[int], form: tuple[str, ...]) -> bool:
+    """Whether the one owner of a form has no other, and could be `who`, who has. Somebody who is called 'Mr. John
+    Knightley' is not: he has his first name with the title because there is another Mr. Knightley."""
+    if len(owners) != 1 or any(parts[:1] == form[:1] and len(parts) > len(form) for parts in _distinct(cast[who])):
         return False
     owner = cast[min(owners)]
     return len(_distinct(owner)) == 1 and owner.gender == cast[who].gender != "" and len(_distinct(cast[who])) > 1
