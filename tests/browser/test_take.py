@@ -131,6 +131,22 @@ def test_what_is_wrong_is_named_as_one_types_and_refused_at_the_end(participant:
     assert given(store) == [{"persona": ["I keep the light.", "I collect keys."]}]
 
 
+def test_a_rewritten_sentence_is_compared_with_its_own_original(participant: Page, make_study: MakeStudy) -> None:
+    original = Block("Of themselves", (Said(None, "I ski."), Said(None, "I have cats.")))
+    rewritten = Question("sentences", "texts", "In other words", least=2, most=2)
+    page = begin(participant, make_study(Item("persona 1", (original,), (rewritten,)), kind="revise")[0])
+    first, second = page.get_by_label("In other words: 1"), page.get_by_label("In other words: 2")
+    second.fill("My cats rule.")
+    expect(page.get_by_text("'cats' stands in the original")).to_be_visible()
+    expect(second).to_have_attribute("aria-invalid", "true")
+    expect(first).to_have_attribute("aria-invalid", "false")
+    second.fill("Skiing bores my pets.")  # of the other original
+    expect(page.locator(".problems > li")).to_have_count(0)
+    page.get_by_role("button", name="Save and go on").click()
+    expect(page.locator(".problems > li")).to_have_text("1 of at least 2 sentences: add some")
+    expect(first).to_be_focused()
+
+
 def test_what_is_missing_is_said_at_the_end_and_not_before(participant: Page, make_study: MakeStudy) -> None:
     address, _ = make_study(RATED)
     page = begin(participant, address)
