@@ -226,6 +226,23 @@ def test_a_reload_and_a_lost_connection_lose_nothing(talking: Page, chat: MadeUp
     assert len(chat.keys) == 1
 
 
+@pytest.mark.parametrize(("typed", "left"), [("I am here. And you?", "And you?"), ("Or not?", "Or not?")])
+def test_what_is_written_while_a_message_is_sent_stays(talking: Page, chat: MadeUpChat, typed: str, left: str) -> None:
+    chat.state, chat.turn = "talking", "mine"
+    say = talking.get_by_label("Your message")
+    say.fill("I am here.")
+    expect(talking.get_by_text("It is your turn.")).to_be_visible()
+    chat.is_lost = True
+    say.press("Enter")
+    expect(talking.get_by_text("trying again")).to_be_visible()
+    say.fill(typed)
+    chat.is_lost = False
+    expect(talking.locator(".message.mine .message-text")).to_have_text("I am here.")
+    expect(say).to_have_value(left)
+    talking.reload()
+    expect(say).to_have_value(left)
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_everything_has_a_name_can_be_read_and_fits(talking: Page, chat: MadeUpChat, width: int) -> None:
     talking.set_viewport_size({"width": width, "height": 740})
