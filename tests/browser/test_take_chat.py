@@ -29,6 +29,7 @@ CHAT = Item(
         "personas": [PERSONA, ["I mend nets.", "I sing in a choir."]],
         "foil": ["I fly kites.", "I fear the dark."],
         "right": ["a", "b"],
+        "begins": 0,
         "partner": "person",
         "agents": [],
         "turns": 2,
