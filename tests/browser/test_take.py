@@ -131,6 +131,22 @@ def test_what_is_wrong_is_named_as_one_types_and_refused_at_the_end(participant:
     assert given(store) == [{"persona": ["I keep the light.", "I collect keys."]}]
 
 
+def test_a_rewritten_sentence_is_compared_with_its_own_original(participant: Page, make_study: MakeStudy) -> None:
+    original = Block("Of themselves", (Said(None, "I ski."), Said(None, "I have cats.")))
+    rewritten = Question("sentences", "texts", "In other words", least=2, most=2)
+    page = begin(participant, make_study(Item("persona 1", (original,), (rewritten,)), kind="revise")[0])
+    first, second = page.get_by_label("In other words: 1"), page.get_by_label("In other words: 2")
+    second.fill("My cats rule.")
+    expect(page.get_by_text("'cats' stands in the original")).to_be_visible()
+    expect(second).to_have_attribute("aria-invalid", "true")
+    expect(first).to_have_attribute("aria-invalid", "false")
+    second.fill("Skiing bores my pets.")  # of the other original
+    expect(page.locator(".problems > li")).to_have_count(0)
+    page.get_by_role("button", name="Save and go on").click()
+    expect(page.locator(".problems > li")).to_have_text("1 of at least 2 sentences: add some")
+    expect(first).to_be_focused()
+
+
 def test_what_is_missing_is_said_at_the_end_and_not_before(participant: Page, make_study: MakeStudy) -> None:
     address, _ = make_study(RATED)
     page = begin(participant, address)
@@ -178,6 +194,72 @@ def test_the_last_answer_is_taken_back_and_changed(participant: Page, make_study
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
     assert given(store) == [{"fluency": 5, "fits": "no"}]
+
+
+def test_time_goes_on_after_an_answer_was_taken_back(participant: Page, make_study: MakeStudy) -> None:
+    address, store = make_study(RATED)
+    participant.clock.install()
+    page = begin(participant, address)
+
+    def seconds() -> float:
+        (each,) = store.given(store.study("mara").id)
+        return each.seconds
+
+    page.clock.fast_forward(60_000)
+    for key in ("5", "1", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+    assert 60 <= seconds() < 100
+    page.get_by_role("button", name="Take back last answer").click()
+    expect(page.get_by_role("radio", name="5")).to_be_checked()
+    page.clock.fast_forward(60_000)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+    assert 120 <= seconds() < 200
+
+
+def test_a_comment_comes_back_in_another_tab_and_is_not_cut(participant: Page, make_study: MakeStudy) -> None:
+    address, _ = make_study(RATED)
+    page = begin(participant, address)
+    for key in ("5", "1"):
+        page.keyboard.press(key)
+    page.get_by_text("Add a comment").click()
+    comment = page.get_by_label("Comment")
+    expect(comment).to_have_attribute("maxlength", "5000")
+    comment.fill("Hm.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+    other = page.context.new_page()
+    other.goto(address)
+    other.get_by_role("button", name="Take back last answer").click()
+    other.get_by_role("button", name="Start").or_(other.get_by_label("Comment")).first.wait_for()
+    if other.get_by_role("button", name="Start").is_visible():
+        other.get_by_role("button", name="Start").click()
+    expect(other.get_by_label("Comment")).to_have_value("Hm.")
+
+
+def test_a_withdrawal_whose_response_is_lost_is_done(participant: Page, make_study: MakeStudy) -> None:
+    address, store = make_study(WRITTEN)
+    page = begin(participant, address)
+    page.get_by_label("Describe her: 1").fill("I keep the light.")
+    lost: list[Route] = []
+
+    def lose(route: Route) -> None:
+        """Of the first request only the response is lost."""
+        lost.append(route)
+        if len(lost) == 1:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/withdraw", lose)
+    page.get_by_text("Options").click()
+    page.get_by_role("button", name="Withdraw and delete my answers").click()
+    page.get_by_role("button", name="Withdraw and delete", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your answers were deleted")
+    assert len(lost) == 2 and store.people(store.study("mara").id) == []
+    assert page.evaluate("Object.keys(sessionStorage).length") == 0
 
 
 def test_whoever_withdraws_is_asked_once_and_forgotten(participant: Page, make_study: MakeStudy) -> None:

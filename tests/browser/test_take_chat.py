@@ -29,6 +29,7 @@ CHAT = Item(
         "personas": [PERSONA, ["I mend nets.", "I sing in a choir."]],
         "foil": ["I fly kites.", "I fear the dark."],
         "right": ["a", "b"],
+        "begins": 0,
         "partner": "person",
         "agents": [],
         "turns": 2,
@@ -224,6 +225,23 @@ def test_a_reload_and_a_lost_connection_lose_nothing(talking: Page, chat: MadeUp
     chat.is_lost = False
     expect(talking.locator(".message.mine .message-text")).to_have_text("I am here.")
     assert len(chat.keys) == 1
+
+
+@pytest.mark.parametrize(("typed", "left"), [("I am here. And you?", "And you?"), ("Or not?", "Or not?")])
+def test_what_is_written_while_a_message_is_sent_stays(talking: Page, chat: MadeUpChat, typed: str, left: str) -> None:
+    chat.state, chat.turn = "talking", "mine"
+    say = talking.get_by_label("Your message")
+    say.fill("I am here.")
+    expect(talking.get_by_text("It is your turn.")).to_be_visible()
+    chat.is_lost = True
+    say.press("Enter")
+    expect(talking.get_by_text("trying again")).to_be_visible()
+    say.fill(typed)
+    chat.is_lost = False
+    expect(talking.locator(".message.mine .message-text")).to_have_text("I am here.")
+    expect(say).to_have_value(left)
+    talking.reload()
+    expect(say).to_have_value(left)
 
 
 @pytest.mark.parametrize("width", [360, 1280])

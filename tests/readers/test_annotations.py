@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -265,7 +266,19 @@ GOOD = '{"episode": "09x01", "scene": 2510, "place": 0, "needed": [2501, 2504, 2
 def test_scenes_are_told_by_speaker(tmp_path: Path) -> None:
     path = tmp_path / "needed.jsonl"
     path.write_text(f'{GOOD}\n\n{{"episode": "10x12", "scene": 3, "place": 2, "needed": []}}\n')
-    assert read_needed_scenes(path) == {Instance((9, 1), 2510, 0): {2501, 2504}, Instance((10, 12), 3, 2): frozenset()}
+    assert read_needed_scenes(path) == {
+        ("", Instance((9, 1), 2510, 0)): {2501, 2504},
+        ("", Instance((10, 12), 3, 2)): frozenset(),
+    }
+
+
+def test_two_shows_may_number_their_scenes_alike(tmp_path: Path) -> None:
+    path = tmp_path / "needed.jsonl"
+    record = {"episode": "09x01", "scene": 2510, "place": 0}
+    records = [{**record, "show": "FRIENDS", "needed": [2501]}, {**record, "show": "Frasier", "needed": [7]}]
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    at = Instance((9, 1), 2510, 0)
+    assert read_needed_scenes(path) == {("FRIENDS", at): {2501}, ("Frasier", at): {7}}
 
 
 @pytest.mark.parametrize(
@@ -277,6 +290,7 @@ def test_scenes_are_told_by_speaker(tmp_path: Path) -> None:
         ('{"episode": "09x01", "scene": "1", "place": 0, "needed": []}', "whole numbers"),
         ('{"episode": "09x01", "scene": 1, "place": 0, "needed": [true]}', "whole numbers"),
         ('{"episode": "09x01", "scene": 1, "place": -1, "needed": []}', "whole numbers"),
+        ('{"show": 1, "episode": "09x01", "scene": 1, "place": 0, "needed": []}', "name of a show"),
         (GOOD, "twice"),
     ],
 )

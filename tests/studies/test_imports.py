@@ -62,16 +62,27 @@ def test_agreement_of_an_imported_study_is_that_of_its_tables(tmp_path: Path) ->
     """As `bench agreement` has it from the same two tables."""
     ours = ["02x03 17\tno\tyes\tP0\tbea\tpersonality\t", "02x03 17\tyes\tyes\tP1\tann\thistory event\t"]
     theirs = ["02x03 17\tno\tyes\tP0\tbea\tpersonality\t", "02x03 17\tno\tno\tP1\tbea\tpersonality\tcommonsense"]
-    folder = annotation_folder(tmp_path / "annotation", {"first": ours})
-    (folder / "second.tsv").write_text("\n".join([HEADS, *theirs]) + "\n", encoding="utf-8")
-    (folder / "second.raw").write_bytes((folder / "first.raw").read_bytes())
+    folder = annotation_folder(tmp_path / "annotation", {"pier-p1": ours, "pier-p2": theirs})
 
     finished = import_tvshowguess(folder)
 
+    assert [item.hidden["show"] for item in finished.items] == ["pier"]
+    assert finished.study.people_per_item == 2
+
     assert KIND.figures is not None
     figures = KIND.figures(finished.study, finished.given)
-    first, second = (read_annotations(folder / f"{name}.tsv") for name in ("first", "second"))
+    first, second = (read_annotations(folder / f"{name}.tsv") for name in ("pier-p1", "pier-p2"))
     assert [row for row in figures if "annotation" in row] == annotation_agreement(first, second)
+
+
+def test_tables_of_two_shows_are_not_paired(tmp_path: Path) -> None:
+    rows = ["02x03 17\tno\tyes\tP0\tbea\tpersonality\t"]
+
+    finished = import_tvshowguess(annotation_folder(tmp_path / "annotation", {"pier": rows, "mill": rows}))
+
+    assert KIND.figures is not None
+    figures = KIND.figures(finished.study, finished.given)
+    assert {row["value"] for row in figures if "annotation" in row} == {None}
 
 
 def test_tables_without_their_scenes_say_what_is_missing(tmp_path: Path) -> None:

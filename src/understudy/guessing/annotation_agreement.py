@@ -44,15 +44,20 @@ def annotation_agreement(ours: Sequence[Annotation], theirs: Sequence[Annotation
     ]
     if not pairs:
         raise InputError("the two tables have no speaker of a scene in common: they must be about the same scenes")
-    return agreement_of_pairs(pairs, seed)
+    return agreement_of_pairs(pairs, [annotation.instance[:2] for annotation, _ in pairs], seed)
 
 
-def agreement_of_pairs(pairs: Sequence[tuple[Annotation, Annotation]], seed: int = 0) -> list[Row]:
-    """A row for each thing that annotations tell, of pairs about the same speakers."""
+def agreement_of_pairs(
+    pairs: Sequence[tuple[Annotation, Annotation]], scenes: Sequence[Hashable], seed: int = 0
+) -> list[Row]:
+    """A row for each thing that annotations tell, of pairs about the same speakers and the scenes they are of."""
     rows = []
     for name, said in SAID.items():
         tables = _tables(
-            [(annotation.instance[:2], said(annotation), said(counterpart)) for annotation, counterpart in pairs]
+            [
+                (scene, said(annotation), said(counterpart))
+                for scene, (annotation, counterpart) in zip(scenes, pairs, strict=True)
+            ]
         )
         kappa = Estimate.of(
             "kappa", kappa_interval(tables, seed=seed), len(pairs), "both say one and the same throughout"

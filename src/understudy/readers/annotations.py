@@ -14,10 +14,11 @@ lie beside the table, by the same name with the ending .raw: from their texts th
 
 Which earlier scenes were needed may stand in a file of its own, as JSON Lines, one masked speaker a line:
 
-    {"episode": "09x01", "scene": 2510, "place": 0, "needed": [2501, 2504]}
+    {"show": "FRIENDS", "episode": "09x01", "scene": 2510, "place": 0, "needed": [2501, 2504]}
 
 `place` counts the masked speakers of a scene in the order of their first lines, from 0. Scenes go by numbers that
-no other scene of the show has; a study writes their whole `moments` as well, which are not read.
+no other scene of the show has; a study writes their whole `moments` as well, which are not read. Where the show is left
+out, it is any that has such a scene.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ __all__ = [
     "Annotation",
     "Instance",
     "Rationale",
+    "ShowInstance",
     "read_annotations",
     "read_needed_scenes",
 ]
@@ -93,6 +95,10 @@ class Instance(NamedTuple):
     episode: tuple[int, ...]
     scene: int
     place: int
+
+
+ShowInstance = tuple[str, Instance]
+"""A masked speaker among those of several shows; the show is blank where it is not said."""
 
 
 class Rationale(NamedTuple):
@@ -264,10 +270,10 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text)).casefold()
 
 
-def read_needed_scenes(path: Path) -> dict[Instance, frozenset[int]]:
+def read_needed_scenes(path: Path) -> dict[ShowInstance, frozenset[int]]:
     """The numbers of the scenes that each speaker took; empty where history was not needed."""
     source = SourceFile(path)
-    needed_scenes: dict[Instance, frozenset[int]] = {}
+    needed_scenes: dict[ShowInstance, frozenset[int]] = {}
     for location, record in json_lines(source):
         match record:
             case {"episode": str(episode), "scene": scene, "place": place, "needed": list(needed)}:
@@ -280,10 +286,13 @@ def read_needed_scenes(path: Path) -> dict[Instance, frozenset[int]]:
             raise source.error(
                 "'scene', 'place' and all that is 'needed' should be whole numbers from 0", location.line
             )
-        instance = Instance((int(at[1]), int(at[2])), scene, place)
-        if instance in needed_scenes:
+        show = record.get("show", "")
+        if not isinstance(show, str):
+            raise source.error("'show' should be the name of a show", location.line)
+        speaker = show, Instance((int(at[1]), int(at[2])), scene, place)
+        if speaker in needed_scenes:
             raise source.error("says the same speaker of the same scene twice", location.line)
-        needed_scenes[instance] = frozenset(needed)
+        needed_scenes[speaker] = frozenset(needed)
     return needed_scenes
 
 

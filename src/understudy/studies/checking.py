@@ -87,6 +87,8 @@ def _value_problems(question: Question, value: Any, is_final: bool) -> list[Prob
                 problems.append(Problem(question.name, message, None if question.type == "text" else index))
     if question.type in ("choices", "texts", "table"):
         count = sum(1 for each in value if not isinstance(each, str) or each.strip())
+        if question.is_list_fixed and len(value) > question.most:
+            count = len(value)  # a blank one among them moves what follows away from what it answers
         what = {"choices": "choices", "texts": "sentences", "table": "rows"}[question.type]
         if is_final and count < question.least:
             problems.append(Problem(question.name, f"{count} of at least {question.least} {what}: add some"))

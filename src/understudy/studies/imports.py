@@ -1,7 +1,8 @@
 """What people already gave, elsewhere and before: published answers as finished studies.
 
     tvshowguess   human_annotation/ of TVShowGuess: tables of what telling masked speakers took (`readers.annotations`),
-                  with the scenes as they were shown beside them (.raw); a table is one person's, and a `guess` study
+                  with the scenes as they were shown beside them (.raw); a table is one person's, and a `guess` study.
+                  It is named for its show, or as `--format annotation` names it: SHOW-p2.tsv
     volunteers    ConvAI2's chats of volunteers with bots (`readers.volunteers`): the score, 1 to 5, that somebody gave
                   to their chat, and whether they chose the bot's profile of two; a `rate` study, in which the score
                   stands for engagingness, as in that kind's own `--format volunteers`
@@ -14,6 +15,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,6 +49,8 @@ HEAD = re.compile(rf"\s*{EPISODE.pattern}\s+(\d{{1,9}})\s*\[([^\]]*)\]\s*", re.I
 PAIR = re.compile(r"'(P\d+)'\s*:\s*'([^']*)'")
 SEPARATOR = " : "
 BACKGROUND = "background"
+ANNOTATOR = re.compile(r"-p\d+$")
+"""What stands behind the show in the names of tables of several people."""
 
 
 def import_tvshowguess(folder: Path) -> FinishedStudy:
@@ -54,22 +58,24 @@ def import_tvshowguess(folder: Path) -> FinishedStudy:
     tables = sorted(folder.glob("*.tsv"))
     if not tables:
         raise InputError("holds no tables of annotations (*.tsv): name human_annotation/ of TVShowGuess", folder)
-    items: list[Item] = []
+    items: dict[str, Item] = {}
     given: list[GivenAnswer] = []
     for number, table in enumerate(tables, 1):
         by_scene: dict[tuple[tuple[int, ...], int], list[Annotation]] = {}
         for annotation in read_annotations(table):
             by_scene.setdefault(annotation.instance[:2], []).append(annotation)
-        for item in _shown_scenes(table.with_suffix(".raw"), table.stem):
-            told = by_scene.get((tuple(item.hidden["episode"]), item.hidden["scene"]), [])
-            answer = _answer_of(item, told)
+        for shown in _shown_scenes(table.with_suffix(".raw"), ANNOTATOR.sub("", table.stem)):
+            item = items.get(shown.name, shown)
+            annotations = by_scene.get((tuple(item.hidden["episode"]), item.hidden["scene"]), [])
+            answer = _answer_of(item, annotations)
             if answer:
-                items.append(item)
+                items[item.name] = item
                 given.append(GivenAnswer(item, f"p{number}", answer))
     if not given:
         raise InputError("has tables, but none of the scenes that they are about (*.raw)", folder)
-    study = Study("guess", "Who is speaking? (TVShowGuess)", people_per_item=1, material={"imported": folder.name})
-    return FinishedStudy(study, items, given)
+    people = max(Counter(each.item.name for each in given).values())
+    study = Study("guess", "Who is speaking? (TVShowGuess)", people_per_item=people, material={"imported": folder.name})
+    return FinishedStudy(study, list(items.values()), given)
 
 
 def _shown_scenes(path: Path, show: str) -> Iterator[Item]:
@@ -102,10 +108,10 @@ def _shown_scene(show: str, head: re.Match[str], text: str, answers: Mapping[str
     return masked_item(show, Masked(scene, dict(answers)), names, ())
 
 
-def _answer_of(item: Item, told: Sequence[Annotation]) -> dict[str, object]:
+def _answer_of(item: Item, annotations: Sequence[Annotation]) -> dict[str, object]:
     answer: dict[str, object] = {}
     masks = item.hidden["masks"]
-    for annotation in told:
+    for annotation in annotations:
         if annotation.instance.place < len(masks):
             mask = masks[annotation.instance.place]
             if annotation.guess:

@@ -70,6 +70,11 @@ class Question:
     """Where an item asks the same of several (its masked speakers): of which. The name begins with it and a blank."""
 
     @property
+    def is_list_fixed(self) -> bool:
+        """As many texts as are asked for, one for each of what is shown: blank ones keep their position."""
+        return self.type == "texts" and 0 < self.least == self.most
+
+    @property
     def aspect(self) -> str:
         """What is asked, whatever it is asked of."""
         return self.name.removeprefix(f"{self.about} ") if self.about else self.name

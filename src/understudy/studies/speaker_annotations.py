@@ -22,7 +22,7 @@ from understudy.errors import InputError
 from understudy.guessing.annotation_agreement import PAPER_AGREEMENT, agreement_of_pairs
 from understudy.metrics.estimates import Estimate
 from understudy.metrics.statistics import interval
-from understudy.readers.annotations import HISTORY, Annotation, Instance, Rationale
+from understudy.readers.annotations import HISTORY, Annotation, Instance, Rationale, ShowInstance
 from understudy.readers.speaker_guesses import SpeakerGuess, guess_documents
 from understudy.storyfile.toml_file import replace_text
 from understudy.studies.kind import GivenAnswer
@@ -51,16 +51,19 @@ NOBODY_TWICE = "no scene was annotated by two people"
 
 def annotations_of(given: Sequence[GivenAnswer]) -> list[Annotation]:
     """One for each masked speaker whose evidence a person named; `source` is the show and the person."""
-    annotations = []
+    return [annotation for _, annotation in _annotations(given)]
+
+
+def _annotations(given: Sequence[GivenAnswer]) -> Iterator[tuple[str, Annotation]]:
+    """With the show of each: scenes of two shows may have the same numbers."""
     for each, mask, instance in _speakers(given):
         evidence = each.answer.get(f"{mask} evidence")
         if evidence:
             rationale = Rationale(tuple(evidence), each.answer.get(f"{mask} reasoning", "none"))
             history = each.answer.get(f"{mask} history", HISTORY[0])
             guess = each.answer.get(f"{mask} who", "")
-            source = f"{each.item.hidden['show']}-{each.person}"
-            annotations.append(Annotation(source, instance, history, (rationale,), guess))
-    return annotations
+            show = each.item.hidden["show"]
+            yield show, Annotation(f"{show}-{each.person}", instance, history, (rationale,), guess)
 
 
 def guesses_of(given: Sequence[GivenAnswer]) -> list[SpeakerGuess]:
@@ -79,20 +82,21 @@ def guesses_of(given: Sequence[GivenAnswer]) -> list[SpeakerGuess]:
     ]
 
 
-def needed_scenes(given: Sequence[GivenAnswer]) -> dict[Instance, list[str]]:
+def needed_scenes(given: Sequence[GivenAnswer]) -> dict[ShowInstance, list[str]]:
     """For each speaker the earlier scenes that at least half of those who annotated it say they needed."""
-    annotators: dict[Instance, int] = {}
-    counts: dict[Instance, dict[str, int]] = {}
+    annotators: dict[ShowInstance, int] = {}
+    counts: dict[ShowInstance, dict[str, int]] = {}
     for each, mask, instance in _speakers(given):
         was_asked = any(question.name == f"{mask} needed" for question in each.item.questions)
         if was_asked and each.answer.get(f"{mask} history"):
-            annotators[instance] = annotators.get(instance, 0) + 1
-            of_speaker = counts.setdefault(instance, {})
+            speaker = each.item.hidden["show"], instance
+            annotators[speaker] = annotators.get(speaker, 0) + 1
+            of_speaker = counts.setdefault(speaker, {})
             for name in each.answer.get(f"{mask} needed", ()):
                 of_speaker[name] = of_speaker.get(name, 0) + 1
     return {
-        instance: [name for name, count in of_speaker.items() if name != EARLIER and 2 * count >= annotators[instance]]
-        for instance, of_speaker in counts.items()
+        speaker: [name for name, count in of_speaker.items() if name != EARLIER and 2 * count >= annotators[speaker]]
+        for speaker, of_speaker in counts.items()
     }
 
 
@@ -111,12 +115,16 @@ def speaker_figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str
     rows = [_accuracy(show, [guess for guess in guesses if guess.show == show], study.seed) for show in shows]
     if len(shows) > 1:
         rows.append(_accuracy("all", guesses, study.seed))
-    by_instance: dict[Instance, list[Annotation]] = {}
-    for annotation in annotations_of(given):
-        by_instance.setdefault(annotation.instance, []).append(annotation)
-    pairs = [pair for annotations in by_instance.values() for pair in combinations(annotations, 2)]
+    by_speaker: dict[ShowInstance, list[Annotation]] = {}
+    for show, annotation in _annotations(given):
+        by_speaker.setdefault((show, annotation.instance), []).append(annotation)
+    pairs = [
+        ((show, at[:2]), pair)
+        for (show, at), annotations in by_speaker.items()
+        for pair in combinations(annotations, 2)
+    ]
     if pairs:
-        return rows + agreement_of_pairs(pairs, study.seed)
+        return rows + agreement_of_pairs([pair for _, pair in pairs], [scene for scene, _ in pairs], study.seed)
     missing = Estimate.missing("kappa", 0, NOBODY_TWICE)
     return rows + [{"annotation": name, **missing.row(), "paper": paper} for name, paper in PAPER_AGREEMENT.items()]
 
@@ -145,13 +153,14 @@ def write_annotation(_: Study, given: Sequence[GivenAnswer], folder: Path) -> No
     needed = needed_scenes(given)
     records = [
         {
+            "show": show,
             "episode": _episode(at),
             "scene": at.scene,
             "place": at.place,
             "needed": [_number(name) for name in names],
             "moments": names,
         }
-        for at, names in needed.items()
+        for (show, at), names in needed.items()
     ]
     if records:
         replace_text(folder / NEEDED, "".join(json.dumps(record) + "\n" for record in records))

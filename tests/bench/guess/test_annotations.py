@@ -88,17 +88,17 @@ def test_without_annotations_the_gain_is_unknown_and_says_why() -> None:
 
 def test_recall_is_whether_one_needed_scene_is_among_the_first() -> None:
     ranked = {
-        Instance((1, 1), 30, 0): [29, 12, 28, 11, 10],
-        Instance((1, 1), 30, 1): [29, 12, 28, 11, 10],
-        Instance((1, 1), 31, 0): [30, 29, 28, 27, 26, 25],
-        Instance((1, 1), 32, 0): [31],
+        ("FRIENDS", Instance((1, 1), 30, 0)): [29, 12, 28, 11, 10],
+        ("FRIENDS", Instance((1, 1), 30, 1)): [29, 12, 28, 11, 10],
+        ("FRIENDS", Instance((1, 1), 31, 0)): [30, 29, 28, 27, 26, 25],
+        ("FRIENDS", Instance((1, 1), 32, 0)): [31],
     }
     needed = {
-        Instance((1, 1), 30, 0): frozenset({29, 1}),
-        Instance((1, 1), 30, 1): frozenset({28}),
-        Instance((1, 1), 31, 0): frozenset({25}),  # found sixth
-        Instance((1, 1), 32, 0): frozenset(),  # took no history: nothing to find
-        Instance((1, 1), 33, 0): frozenset({1}),  # not asked
+        ("FRIENDS", Instance((1, 1), 30, 0)): frozenset({29, 1}),
+        ("FRIENDS", Instance((1, 1), 30, 1)): frozenset({28}),
+        ("FRIENDS", Instance((1, 1), 31, 0)): frozenset({25}),  # found sixth
+        ("FRIENDS", Instance((1, 1), 32, 0)): frozenset(),  # took no history: nothing to find
+        ("FRIENDS", Instance((1, 1), 33, 0)): frozenset({1}),  # not asked
     }
     rows = {row["metric"]: row for row in retrieval_rows("encoder", ranked, needed)}
     assert [rows[f"history_recall@{k}"]["value"] for k in (1, 3, 5)] == pytest.approx([1 / 3, 2 / 3, 2 / 3])
@@ -108,7 +108,7 @@ def test_recall_is_whether_one_needed_scene_is_among_the_first() -> None:
 
 
 def test_recall_without_a_file_of_needed_scenes_is_null_with_a_reason() -> None:
-    for row in retrieval_rows("encoder", {Instance((1, 1), 30, 0): [29]}, {}):
+    for row in retrieval_rows("encoder", {("FRIENDS", Instance((1, 1), 30, 0)): [29]}, {}):
         assert row["value"] is None and row["low"] is None and "no file says" in row["reason"]
 
 

@@ -75,7 +75,7 @@ def test_an_answer_is_taken_back_and_shown_again(ask: AskStudy, store: StudyStor
     ask("POST", f"{take}/answers", json={"assignment": view["assignment"], "answer": answer})
     undone = ask("POST", f"{take}/undo", json={}).json()
     assert undone["assignment"] == view["assignment"] and undone["draft"] == answer and not undone["can_undo"]
-    assert ask("POST", f"{take}/undo", json={}).status_code == 400
+    assert ask("POST", f"{take}/undo", json={}).json() == undone, "the response may have been lost"
 
 
 def test_whoever_withdraws_leaves_nothing(ask: AskStudy, store: StudyStore) -> None:
@@ -94,6 +94,15 @@ def test_whoever_withdraws_leaves_nothing(ask: AskStudy, store: StudyStore) -> N
 def test_bodies_of_another_shape_are_refused(ask: AskStudy, store: StudyStore, body: dict[str, Any]) -> None:
     take, _ = begin(ask, store)
     assert ask("POST", f"{take}/answers", json=body).status_code == 400
+
+
+@pytest.mark.parametrize("number", [-1, 2**63, 2**70])
+def test_numbers_that_no_database_has_are_refused(ask: AskStudy, store: StudyStore, number: int) -> None:
+    take, _ = begin(ask, store)
+    for path in ("check", "answers"):
+        body = {"assignment": number, "answer": {}}
+        assert ask("POST", f"{take}/{path}", json=body).status_code == 400
+    assert ask("GET", f"{take}/chat?after={number}").status_code == 400
 
 
 def test_the_organiser_sees_how_far_it_is_and_not_who_wrote_what(ask: AskStudy, store: StudyStore) -> None:
@@ -121,6 +130,7 @@ def test_links_are_made_and_ended(ask: AskStudy, store: StudyStore) -> None:
     assert ask("GET", path).json()["state"] == "closed"
     assert ask("DELETE", "/api/studies/mara/people/p9", headers=AS_ORGANISER).status_code == 404
     assert ask("POST", "/api/studies/mara/tokens", headers=AS_ORGANISER, json={"count": 0}).status_code == 400
+    assert ask("POST", "/api/studies/mara/tokens", headers=AS_ORGANISER, json={"count": 10_001}).status_code == 400
     assert ask("POST", "/api/studies/other/tokens", headers=AS_ORGANISER, json={"count": 1}).status_code == 404
     assert ask("GET", "/studies/other", headers=AS_ORGANISER).status_code == 404
 

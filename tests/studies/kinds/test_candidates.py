@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,14 @@ from understudy.bench.hpd.sessions import load_questions
 from understudy.bench.judged_agents import judged_agent, scores_of
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
+from understudy.studies.checking import answer_problems
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.candidates import KIND
 from understudy.studies.study import Study
 
 
-def questions(folder: Path, count: int = 12) -> Study:
+def questions(folder: Path, count: int = 12, **material: Any) -> Study:
     """Wren's questions as `understudy questions` writes them: two agents have proposed the wrong replies."""
     sessions = hpdsessions.sessions(count)
     for session in sessions.values():
@@ -31,7 +34,7 @@ def questions(folder: Path, count: int = 12) -> Study:
         ]
         session["reviewed"] = False
     (folder / "set.json").write_text(json.dumps(sessions), encoding="utf-8")
-    return Study("candidates", "Which?", material={"questions": "set.json"}, folder=folder)
+    return Study("candidates", "Which?", material={"questions": "set.json", **material}, folder=folder)
 
 
 def key_of(item: Item, text: str) -> str:
@@ -58,18 +61,40 @@ def test_shown_are_scene_attributes_ties_and_dialogue_and_nobody_sees_who_propos
     assert len(item.questions[0].options) == 14
 
 
-def test_something_must_be_picked_or_written_and_nine_stay_wrong(tmp_path: Path) -> None:
+def test_something_must_be_picked_or_written(tmp_path: Path) -> None:
     item = KIND.items(questions(tmp_path, 1), ignore_progress)[0]
-    own = item.hidden["own"]
-    others = [option.key for option in item.questions[0].options if option.key != own]
 
     assert [problem.question for problem in KIND.problems(item, {"picked": [], "own": " "})] == ["picked"]
     assert KIND.problems(item, {"picked": [], "own": "It sank."}) == []
-    assert KIND.problems(item, {"picked": [own, *others[:4]], "own": ""}) == []
-    assert "unticked" in KIND.problems(item, {"picked": [own, *others[:5]], "own": ""})[0].message
-    assert "unticked" in KIND.problems(item, {"picked": others[:5], "own": ""})[0].message
     listed = item.questions[0].options[0].label
     assert "tick it" in KIND.problems(item, {"picked": [], "own": listed})[0].message
+
+
+@pytest.mark.parametrize("own_reply", ["shown", "hidden"])
+def test_nine_stay_wrong_and_the_limit_does_not_tell_which_is_the_storys_own(tmp_path: Path, own_reply: str) -> None:
+    """Of any replies, as many may be ticked: whether the story's own is among them makes no difference."""
+    item = KIND.items(questions(tmp_path, 1, own_reply=own_reply), ignore_progress)[0]
+    keys = [option.key for option in item.questions[0].options]
+
+    def is_refused(picked: Sequence[str]) -> bool:
+        return bool(answer_problems(item, {"picked": list(picked)}, KIND))
+
+    assert not any(is_refused(picked) for picked in combinations(keys, 4))
+    assert all(is_refused(picked) for picked in combinations(keys, 5))
+
+
+def test_the_storys_own_reply_can_be_hidden(tmp_path: Path) -> None:
+    own = "I put your compass by the pier, Moss."
+    study = questions(tmp_path, 1, own_reply="hidden")
+    document = json.loads((tmp_path / "set.json").read_text())
+    document["Session-0"]["proposed"].append({"text": own, "agent": "echo"})
+    (tmp_path / "set.json").write_text(json.dumps(document))
+
+    item = KIND.items(study, ignore_progress)[0]
+
+    assert own not in json.dumps(item.shown())
+    assert item.hidden["own"] is None
+    assert len(item.questions[0].options) == 13
 
 
 def test_right_is_what_the_story_says_most_judges_pick_or_one_writes(tmp_path: Path) -> None:
@@ -145,7 +170,12 @@ def test_figures_say_how_often_each_agent_was_picked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"proposed": None}, "understudy questions"), ({"reviewed": True}, "reviewed"), ({"proposed": []}, "too few")],
+    [
+        ({"proposed": None}, "understudy questions"),
+        ({"reviewed": True}, "reviewed"),
+        ({"proposed": []}, "too few"),
+        ({"proposed": [{"text": "Ask Moss.", "agent": "echo"}] * 12}, "has 1 proposals"),
+    ],
 )
 def test_sets_that_cannot_be_judged_say_why(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     study = questions(tmp_path, 2)

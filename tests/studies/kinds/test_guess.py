@@ -136,8 +136,28 @@ def test_annotations_are_read_back_by_the_readers_of_the_bench(show: Study, tmp_
     assert (kinds.evidence, kinds.needs_history) == (("memory", "fact (status)"), "indirect")
     assert kinds.guess == items[1].hidden["answers"]["P1"]
     needed = read_needed_scenes(folder / "needed_scenes.jsonl")
-    assert needed[Instance((2, 3), 30, 0)] == {29, 12}  # half of the two who annotated it suffice
-    assert needed[Instance((2, 3), 31, 0)] == frozenset()
+    assert needed["The_Pier", Instance((2, 3), 30, 0)] == {29, 12}  # half of the two who annotated it suffice
+    assert needed["The_Pier", Instance((2, 3), 31, 0)] == frozenset()
+
+
+def test_scenes_of_two_shows_with_the_same_numbers_are_not_mixed_up(tmp_path: Path) -> None:
+    lines = "".join(json.dumps({**scene, "show": show}) + "\n" for show in ("The_Pier", "The_Mill") for scene in SHOW)
+    (tmp_path / "scenes.jsonl").write_text(lines, encoding="utf-8")
+    study = Study("guess", "Who?", people_per_item=1, material={"scenes": "scenes.jsonl"}, folder=tmp_path)
+    pier, mill = (next(item for item in items_of(study) if item.name.startswith(show)) for show in ("The_P", "The_M"))
+    given = [
+        GivenAnswer(pier, "p1", answer_to(pier, "direct", ("2.3.29",))),
+        GivenAnswer(mill, "p2", answer_to(mill, "none")),
+    ]
+
+    assert KIND.figures is not None
+    kappas = [row for row in KIND.figures(study, given) if row["metric"] == "kappa"]
+    KIND.outputs["annotation"](study, given, tmp_path / "human_annotation")
+
+    assert {row["reason"] for row in kappas} == {"no scene was annotated by two people"}
+    needed = read_needed_scenes(tmp_path / "human_annotation" / "needed_scenes.jsonl")
+    assert needed["The_Pier", Instance((2, 3), 30, 0)] == {29}
+    assert needed["The_Mill", Instance((2, 3), 30, 0)] == frozenset()
 
 
 def test_guesses_are_written_for_the_human_row_of_the_bench(show: Study, tmp_path: Path) -> None:

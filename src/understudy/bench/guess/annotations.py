@@ -26,7 +26,7 @@ from understudy.guessing.encoded import TextEncoder
 from understudy.lexical import TfIdf
 from understudy.lexical.rows import Reals
 from understudy.metrics.statistics import holm, interval, paired_p
-from understudy.readers.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation, Instance
+from understudy.readers.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation, ShowInstance
 from understudy.story import Scene
 
 __all__ = [
@@ -144,17 +144,20 @@ def history_gain(
 
 
 def retrieval_rows(
-    model: str, ranked: Mapping[Instance, Sequence[int]], needed: Mapping[Instance, frozenset[int]], seed: int = 0
+    model: str,
+    ranked: Mapping[ShowInstance, Sequence[int]],
+    needed: Mapping[ShowInstance, frozenset[int]],
+    seed: int = 0,
 ) -> list[Row]:
     """`ranked` has the earlier scenes found for each speaker, best first, out of the last WINDOW scenes."""
-    instances = [instance for instance in ranked if needed.get(instance)]
+    speakers = [speaker for speaker in ranked if needed.get(speaker)]
     rows = []
     for k in RECALLED:
         row: Row = {"model": model, "metric": f"history_recall@{k}", "value": None, "low": None, "high": None}
-        row |= {"n": len(instances), "paper": PAPER_RECALL.get(k)}
-        if instances:
-            hits = [bool(needed[instance] & set(ranked[instance][:k])) for instance in instances]
-            recall = interval(hits, [instance[:2] for instance in instances], seed)
+        row |= {"n": len(speakers), "paper": PAPER_RECALL.get(k)}
+        if speakers:
+            hits = [bool(needed[speaker] & set(ranked[speaker][:k])) for speaker in speakers]
+            recall = interval(hits, [(show, instance[:2]) for show, instance in speakers], seed)
             row |= {"value": recall.value, "low": recall.low, "high": recall.high}
         else:
             row["reason"] = "no file says which earlier scenes were needed"

@@ -39,7 +39,7 @@ from understudy.guessing.encoded import TextEncoder, shipped_encoder
 from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.progress import Progress, ignore_progress
-from understudy.readers.annotations import Instance, read_annotations, read_needed_scenes
+from understudy.readers.annotations import ShowInstance, read_annotations, read_needed_scenes
 from understudy.readers.speaker_guesses import read_speaker_guesses
 from understudy.training.guessing.guessers import Undecided
 from understudy.training.guessing.registry import (
@@ -93,12 +93,13 @@ def bench_guess(
     if curve:
         factories |= {LESS.format(name): _less(share) for name, share in SHARES.items()}
     guessed: list[GuessedSpeaker] = []
-    recalled: dict[str, dict[Instance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
+    recalled: dict[str, dict[ShowInstance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
     left_out: dict[str, int] = {}
     splits: dict[str, str | None] = {}
     not_taught: dict[str, list[str]] = {}
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
-    needed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
+    listed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
+    needed: dict[ShowInstance, frozenset[int]] = {}
     shows = [_masked_show(show, names, seed) for show in shows_in(data, judge, progress)]
     weights = together_weights(guessers, [training for _, _, training in shows]) if all_of_them else None
     for show, masking, training in shows:
@@ -120,8 +121,10 @@ def bench_guess(
                 guessed += [speaker for answer in own for speaker in guessed_speakers(model, show.name, *answer)]
         scenes = [masked for masked, _ in next(iter(answers.values()))]
         guessed += people_speakers(asked, show.name, scenes)
+        of_show = {(show.name, at): scenes for (name, at), scenes in listed.items() if name in ("", show.name)}
+        needed |= of_show
         for how, ranked in recalled.items():
-            ranked |= _recalled(show, needed, _reader(how) if needed else None)
+            ranked |= _recalled(show, of_show, _reader(how) if of_show else None)
     _check_taught(not_taught, len(shows))
     document = analyse(guessed, seed, annotation_groupings(guessed, annotations))
     document["flows"] = flows(annotations, shows_of(guessed, annotations))
@@ -187,17 +190,17 @@ def _reader(how: str) -> TextEncoder | None:
 
 
 def _recalled(
-    show: Show, needed: Mapping[Instance, frozenset[int]], encoder: TextEncoder | None
-) -> dict[Instance, tuple[int, ...]]:
+    show: Show, needed: Mapping[ShowInstance, frozenset[int]], encoder: TextEncoder | None
+) -> dict[ShowInstance, tuple[int, ...]]:
     """For every speaker of whom it is known which scenes were needed: the last ones, those most alike first."""
     scenes = [judged.scene for judged in show.file]
-    ranked: dict[Instance, tuple[int, ...]] = {}
+    ranked: dict[ShowInstance, tuple[int, ...]] = {}
     for index, scene in enumerate(scenes):
         *episode, number = scene.moment.numbers
-        instances = [instance for instance in needed if (*instance.episode, instance.scene) == (*episode, number)]
-        if instances:
+        speakers = [speaker for speaker in needed if speaker[1][:2] == (tuple(episode), number)]
+        if speakers:
             alike = ranked_scenes(scene, scenes[:index], show.story.language, encoder)
-            ranked |= dict.fromkeys(instances, tuple(earlier.moment.numbers[-1] for earlier in alike))
+            ranked |= dict.fromkeys(speakers, tuple(earlier.moment.numbers[-1] for earlier in alike))
     return ranked
 
 

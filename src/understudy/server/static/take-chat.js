@@ -6,6 +6,7 @@ import { TIMEOUT_MS, untilDone } from "/static/take-saving.js";
 
 const LONG_POLL_MS = 40_000; // the server answers within 20 s; a slow line takes its time
 const UNSENT = "unsent message";
+const LONGEST_MESSAGE = 2_000; // as the server takes it
 
 const NOTES = {
   waiting: "Looking for somebody to talk with. This can take a few minutes: keep the page open.",
@@ -31,7 +32,7 @@ export class ChatView {
     this.left = make("p", { class: "small soft" });
     this.counter = make("span", { class: "counter number", id: "say-words" });
     this.problems = make("ul", { class: "problems", id: "say-problems", "aria-live": "assertive" });
-    this.say = make("textarea", { id: "say", rows: 2, dir: "auto", "aria-describedby": "say-words say-problems" });
+    this.say = make("textarea", { id: "say", rows: 2, maxlength: LONGEST_MESSAGE, dir: "auto", "aria-describedby": "say-words say-problems" });
     this.send = make("button", { class: "button primary", type: "submit" }, "Send");
     this.form = make("form", { class: "stack tight say" },
       make("label", { class: "question-label", for: "say" }, "Your message"),
@@ -122,7 +123,8 @@ export class ChatView {
     try {
       const post = () => ask("POST", `${this.path}/chat`, { text: text.trim(), key }, AbortSignal.timeout(TIMEOUT_MS));
       const chat = await untilDone(post, () => this.#tell("Not sent yet, trying again…"), this.#stopped.signal);
-      this.say.value = "";
+      const { value } = this.say; // more may have been written meanwhile
+      this.say.value = value.startsWith(text) ? value.slice(text.length).trimStart() : value;
       this.#written();
       if (chat?.messages) this.#show(chat);
     } catch (error) {

@@ -8,7 +8,8 @@ const CHECK_AFTER_MS = 400;
 const DRAFT_AFTER_MS = 150;
 const SPLIT = "is-wide is-split";
 const LONG_READING = 2_500; // letters: so much is read beside a table, not above it
-const LAST_COMMENT = "last comment";
+const LONGEST_COMMENT = 5_000; // the server would cut it
+const LAST_SECONDS = "last seconds";
 const CHOOSABLE = new Set(["scale", "choice", "choices"]);
 
 export class ItemView {
@@ -22,7 +23,7 @@ export class ItemView {
     const { item, study } = view;
     const { root: blocks, ticks } = blocksOf(item, storage);
     this.fields = item.questions.map((question, index) => (ticks.has(question.name) ? ticksField(question, `q${index}`, ticks.get(question.name)) : fieldOf(question, `q${index}`)));
-    this.comment = study.comments ? make("textarea", { id: "comment", rows: 2, dir: "auto" }) : null;
+    this.comment = study.comments ? make("textarea", { id: "comment", rows: 2, maxlength: LONGEST_COMMENT, dir: "auto" }) : null;
     this.submit = make("button", { class: "button primary", type: "submit", "aria-keyshortcuts": "Control+Enter Meta+Enter" }, "Save and go on");
     this.undo = view.can_undo ? make("button", { class: "button", type: "button" }, "Take back last answer") : null;
     this.alert = make("p", { class: "notice bad", role: "alert", hidden: true });
@@ -46,15 +47,15 @@ export class ItemView {
 
   /** The draft of this tab; else what was answered before and taken back. */
   #restore() {
-    const last = this.storage.get(LAST_COMMENT);
-    const comment = last?.assignment === this.view.assignment ? last.comment : "";
-    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment };
+    const last = this.storage.get(LAST_SECONDS);
+    const seconds = last?.assignment === this.view.assignment ? last.seconds : 0;
+    const draft = this.storage.get(this.#draftName) ?? { answer: this.view.draft ?? {}, comment: this.view.comment, seconds };
     for (const field of this.fields) if (field.question.name in draft.answer) field.fill(draft.answer[field.question.name]);
     if (this.comment) {
       this.comment.value = draft.comment;
       this.comment.closest("details").open = Boolean(draft.comment);
     }
-    this.time = new ReadingTime(draft.seconds ?? 0);
+    this.time = new ReadingTime(draft.seconds);
   }
 
   #saveDraft() {
@@ -146,7 +147,7 @@ export class ItemView {
     removeEventListener("pagehide", this.saveNow);
     if (!isSaved) return;
     this.storage.remove(this.#draftName);
-    this.storage.set(LAST_COMMENT, { assignment: this.view.assignment, comment: this.comment?.value ?? "" }); // an answer taken back comes without it
+    this.storage.set(LAST_SECONDS, { assignment: this.view.assignment, seconds: this.time.seconds }); // an answer taken back goes on from there
   }
 }
 

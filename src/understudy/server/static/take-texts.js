@@ -55,7 +55,9 @@ function listOf(question, id, noun, addLabel, entry) {
   const list = make("ol", { class: "entries" });
   const add = make("button", { class: "button small", type: "button" }, addLabel);
   const entries = [];
-  let made = 0;
+  const isFixed = question.type === "texts" && question.least > 0 && question.least === question.most; // each answers one of what is shown
+  const sent = () => (isFixed ? entries : entries.filter((one) => !one.isBlank()));
+  let count = 0;
 
   function changed() {
     entries.forEach((each, index) => each.number(index + 1));
@@ -64,8 +66,8 @@ function listOf(question, id, noun, addLabel, entry) {
   }
 
   function append(value) {
-    const one = entry(`${id}-${(made += 1)}`, value);
-    one.problems = make("ul", { class: "problems", id: `${id}-${made}-problems`, "aria-live": "polite" });
+    const one = entry(`${id}-${(count += 1)}`, value);
+    one.problems = make("ul", { class: "problems", id: `${id}-${count}-problems`, "aria-live": "polite" });
     for (const input of one.inputs) input.setAttribute("aria-describedby", [input.dataset.counter, one.problems.id].filter(Boolean).join(" "));
     one.remove = make("button", { class: "icon-button", type: "button", onclick: () => removeEntry(one) }, "×");
     one.root = make("li", { class: "entry" }, one.body, one.remove, one.problems);
@@ -115,14 +117,14 @@ function listOf(question, id, noun, addLabel, entry) {
   return {
     root: make("div", { class: "stack tight" }, list, make("div", {}, add)),
     entries,
-    value: () => entries.filter((one) => !one.isBlank()).map((one) => one.value()),
+    value: () => sent().map((one) => one.value()),
     draft: () => entries.map((one) => one.value()),
     fill,
     isBlank: () => entries.every((one) => one.isBlank()),
-    focus: (index) => (entries.filter((one) => !one.isBlank())[index ?? -1] ?? entries.find((one) => one.isBlank()) ?? entries[0]).focus(),
+    focus: (index) => (sent()[index ?? -1] ?? entries.find((one) => one.isBlank()) ?? entries[0]).focus(),
     /** Shows each problem at the entry that it is about; gives the others back. */
     showAtEntries(problems) {
-      const counted = entries.filter((one) => !one.isBlank());
+      const counted = sent();
       const isOf = (one, problem) => problem.index !== null && counted[problem.index] === one;
       for (const one of entries) {
         const own = problems.filter((problem) => isOf(one, problem)).map((problem) => problem.message);

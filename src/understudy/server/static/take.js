@@ -85,7 +85,11 @@ async function takeBack() {
 
 async function withdraw() {
   await attempt(async () => {
-    if (!await send("POST", "/withdraw", {})) return;
+    try {
+      if (!await send("POST", "/withdraw", {})) return;
+    } catch (error) {
+      if (error.status !== 404) throw error; // nobody has this link any more: it was done, and only the response was lost
+    }
     storage.clear();
     showEnd("Your answers were deleted", "Nothing of what you entered is kept. You can close this page.");
   });

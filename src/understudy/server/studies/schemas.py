@@ -8,6 +8,7 @@ import msgspec
 
 from understudy.server.problems import ProblemDetail
 from understudy.studies.item import Block, Problem, Question
+from understudy.studies.store import MOST_LINKS
 
 __all__ = [
     "AnswerBody",
@@ -29,8 +30,10 @@ __all__ = [
     "WithdrawalDocument",
 ]
 
-MOST_LINKS = 1_000
 MOST_ASKED = 20
+
+AssignmentId = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""As databases have it: 64 bits."""
 
 
 class EmptyBody(msgspec.Struct):
@@ -43,12 +46,12 @@ class ConsentBody(msgspec.Struct):
 
 
 class CheckBody(msgspec.Struct):
-    assignment: int
+    assignment: AssignmentId
     answer: dict[str, Any]
 
 
 class AnswerBody(msgspec.Struct):
-    assignment: int
+    assignment: AssignmentId
     answer: dict[str, Any]
     comment: str = ""
     seconds: float = 0.0
@@ -163,7 +166,7 @@ class LinkList(msgspec.Struct):
 
 
 class ChatQuery(msgspec.Struct):
-    after: Annotated[int, msgspec.Meta(ge=0)] = 0
+    after: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
     """The number of the last message that was seen."""
     state: str = ""
     """The state that was seen: the answer comes once there is another one, or a message."""

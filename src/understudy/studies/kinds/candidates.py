@@ -94,9 +94,9 @@ def _texts(item: Item) -> dict[str, str]:
 def _items(study: Study, progress: Progress) -> list[Item]:
     study.only("questions", "own_reply")
     path = study.path("questions")
-    shows_own = study.text("own_reply", "shown")
-    if shows_own not in ("shown", "hidden"):
-        raise InputError(f'`own_reply` under [material] is \'{shows_own}\': write "shown" or "hidden"')
+    own_reply = study.text("own_reply", "shown")
+    if own_reply not in ("shown", "hidden"):
+        raise InputError(f'`own_reply` under [material] is \'{own_reply}\': write "shown" or "hidden"')
     with path.open("rb") as file:
         if not recognises(file.read(HEAD_BYTES), path):
             raise InputError("is no set of questions: make one with `understudy questions STORY -o FILE`", path)
@@ -106,24 +106,26 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     for number, (location, document) in enumerate(members):
         progress("Items", number, len(members))
         session = session_of(source, location, document)
-        proposed = {entry["text"]: entry["agent"] for entry in _proposed(document, session.key, path)}
-        if shows_own:
+        proposed = _proposed(document, session.key, path)
+        if own_reply == "shown":
             proposed[document["positive_response"]] = ""
         items.append(_item(session.key, question_of(source, session), proposed, study.seed))
     return items
 
 
-def _proposed(document: Mapping[str, Any], name: str, path: Path) -> list[dict[str, str]]:
+def _proposed(document: Mapping[str, Any], name: str, path: Path) -> dict[str, str]:
+    """Each proposed reply's agent; whoever proposed what the story says itself proposed nothing wrong."""
     match document:
-        case {"positive_response": str(), "proposed": list(entries)} if all(map(_is_proposal, entries)):
+        case {"positive_response": str(own), "proposed": list(entries)} if all(map(_is_proposal, entries)):
             pass
         case _:
             raise InputError(f"'{name}' lacks what agents proposed: make the set with `understudy questions`", path)
     if document.get("reviewed"):
         raise InputError(f"'{name}' has been reviewed: take the set as `understudy questions` wrote it", path)
-    if len(entries) <= LEAST_NEGATIVES:
-        raise InputError(f"'{name}' has {len(entries)} proposals, too few to leave {LEAST_NEGATIVES} wrong ones", path)
-    return entries
+    proposed = {entry["text"]: entry["agent"] for entry in entries if entry["text"] != own}
+    if len(proposed) <= LEAST_NEGATIVES:
+        raise InputError(f"'{name}' has {len(proposed)} proposals, too few to leave {LEAST_NEGATIVES} wrong ones", path)
+    return proposed
 
 
 def _is_proposal(entry: object) -> bool:
@@ -141,6 +143,8 @@ def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -
     who = example.situation.persona.name
     own = next((option.key for option in options if not proposed[option.label]), None)
     agents = {option.key: proposed[option.label] for option in options if option.key != own}
+    # The same whatever is ticked: a limit that fell with the story's own reply unticked would tell which one it is.
+    most = len(agents) - LEAST_NEGATIVES
     questions = (
         Question(
             PICKED,
@@ -149,7 +153,8 @@ def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -
             options,
             is_required=False,
             is_shuffled=True,
-            most=len(options) - LEAST_NEGATIVES,
+            most=most,
+            help=f"At most {most}: the ones that fit best.",
         ),
         Question(
             WRITTEN,
@@ -179,14 +184,9 @@ def _blocks(example: Example) -> Iterator[Block]:
 
 def _problems(item: Item, answer: Answer) -> list[Problem]:
     picked, written = answer.get(PICKED) or (), str(answer.get(WRITTEN) or "").strip()
-    texts = _texts(item)
     if not picked and not written:
         return [Problem(PICKED, "Tick at least one reply that would do, or write one below.")]
-    left = len(texts) - len(set(picked)) - (item.hidden["own"] is not None and item.hidden["own"] not in picked)
-    if left < LEAST_NEGATIVES:
-        message = f"At least {LEAST_NEGATIVES} replies must stay unticked: keep the ones that fit best."
-        return [Problem(PICKED, message)]
-    if written in texts.values():
+    if written in _texts(item).values():
         return [Problem(WRITTEN, "This reply stands in the list: tick it there.")]
     return []
 
@@ -213,11 +213,9 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     keys = list(_texts(item))
     leaning = random.Random(item.name).sample(keys, 1)  # noqa: S311
     wanted = dict.fromkeys([item.hidden["own"] or leaning[0]])
-    if len(keys) > LEAST_NEGATIVES + 1 and leaning[0] not in wanted:
-        wanted[leaning[0]] = None
+    wanted[leaning[0]] = None
     picked = [key if rng.random() < skill else rng.choice(keys) for key in wanted]
-    most = max(len(keys) - LEAST_NEGATIVES - 1, 0)
-    picked = list(dict.fromkeys(picked))[:most]
+    picked = list(dict.fromkeys(picked))[: item.questions[0].most]
     return {PICKED: picked, WRITTEN: "" if picked else "Let me think about it."}
 
 
