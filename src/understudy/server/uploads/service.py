@@ -338,7 +338,12 @@ class UploadService:
     async def _update(self, upload: str) -> None:
         while True:
             row = await self.store.get(upload)
-            story = await self._open_or_read(row)
+            try:
+                story = await self._open_or_read(row)
+            except InputError:
+                if self._files.path(await self.store.get(upload)) == self._files.path(row):
+                    raise
+                continue  # a fix of the cast was faster, and has deleted this file
             async with self._lock(upload):
                 newest = await self.store.get(upload)
                 if self._files.path(newest) != self._files.path(row):
