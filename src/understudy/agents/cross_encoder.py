@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import said_before
-from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Option, Question, unsaid
+from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
 from understudy.agents.fit import MAX_PROFILE, build_context, shorten_profile
 from understudy.agents.pools import Candidates, own_past
 from understudy.dialogue import Situation, Turn
@@ -172,7 +172,9 @@ class CrossEncoder(EncoderAgent):
             context = replace(context, own=(situation.setting.strip(), *context.own))
         return context
 
-    def _select(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
+    def _select(
+        self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
+    ) -> list[ReplyOption]:
         chosen = unsaid(options, said_before(situation.persona, history), RERANKED)
         if situation.persona.language == READ:
             scores = self._cross_scores([(situation, history, [option.text for option in chosen])])[0]

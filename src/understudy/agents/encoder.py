@@ -49,7 +49,7 @@ from understudy.encoding.encoder import read_encoder_card
 from understudy.story import Moment
 from understudy.wording import plain_lines, tie_sentence
 
-__all__ = ["READ", "SHOWN", "EncoderAgent", "Option", "Question", "memory_evidence", "unsaid"]
+__all__ = ["READ", "SHOWN", "EncoderAgent", "Question", "ReplyOption", "memory_evidence", "unsaid"]
 
 SHOWN = 5
 HEARD = 0.5
@@ -71,7 +71,7 @@ Question = tuple[Situation, Sequence[Turn], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ReplyOption:
     """Something that could be said: where it comes from, its score, and which exchange it was."""
 
     text: str
@@ -202,7 +202,9 @@ class EncoderAgent:
             tuple(evidence),
         )
 
-    def _select(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
+    def _select(
+        self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
+    ) -> list[ReplyOption]:
         """The options to show; the first of them is said."""
         return unsaid(options, said_before(situation.persona, history), SHOWN)
 
@@ -215,7 +217,7 @@ def _options(
     past: EncodedMemory,
     ranked: EncodedExchanges,
     cached: CachedEncoder,
-) -> Iterator[Option]:
+) -> Iterator[ReplyOption]:
     """What could be said, best first, ties in their order; never empty. Lazy, since a past can be long."""
     places = ranked.places
     scores = (
@@ -227,7 +229,7 @@ def _options(
     if situation.faced is not None:
         scores[past.heard_from(situation.faced.name)[places]] += FACED
     own = (
-        Option(exchange.said.text.strip(), "exchange", float(scores[row]), index, said_at(exchange))
+        ReplyOption(exchange.said.text.strip(), "exchange", float(scores[row]), index, said_at(exchange))
         for row, index in ((row, int(places[row])) for row in np.argsort(-scores, kind="stable").tolist())
         for exchange in (past.exchanges[index],)
     )
@@ -236,7 +238,7 @@ def _options(
     texts = dict(_sayings(situation, [exchange.said.text for exchange in past.exchanges]))
     scores_of_texts = fit.scores(cached.encode(list(texts)))
     additional = (
-        Option(text, kind, float(score) - (BANK if kind == "bank" else 0))
+        ReplyOption(text, kind, float(score) - (BANK if kind == "bank" else 0))
         for (text, kind), score in zip(texts.items(), scores_of_texts)
     )
     return iter(sorted((*own, *additional), key=lambda option: -option.score))
@@ -258,10 +260,10 @@ def _sayings(situation: Situation, own_lines: Sequence[str]) -> Iterator[tuple[s
         yield tie_sentence(tie, persona.language), "relation"
 
 
-def unsaid(options: Iterable[Option], said: Sequence[str], most: int) -> list[Option]:
+def unsaid(options: Iterable[ReplyOption], said: Sequence[str], most: int) -> list[ReplyOption]:
     """The first few that differ and have not been said; where all have, the one said longest ago."""
     last_said = {text: index for index, text in enumerate(said)}
-    unused, repeated = dict[str, Option](), dict[str, Option]()
+    unused, repeated = dict[str, ReplyOption](), dict[str, ReplyOption]()
     for option in options:
         (repeated if option.text in last_said else unused).setdefault(option.text, option)
         if len(unused) == most:
@@ -270,7 +272,7 @@ def unsaid(options: Iterable[Option], said: Sequence[str], most: int) -> list[Op
 
 
 def _evidence(
-    chosen: Option, situation: Situation, message: str, past: EncodedMemory, cached: CachedEncoder
+    chosen: ReplyOption, situation: Situation, message: str, past: EncodedMemory, cached: CachedEncoder
 ) -> Iterator[Evidence]:
     """Where the reply comes from, the profile sentences that are most like it, and ties to the one faced."""
     language = situation.persona.language

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import said_before
-from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Option, Question, unsaid
+from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
 from understudy.agents.pools import Candidates, own_past
 from understudy.agents.reranker_prompt import RerankerFormat
 from understudy.backends.base_model import find_base
@@ -95,7 +95,9 @@ class Reranker(EncoderAgent):
             return [self.score(*question) for question in questions]
         return self._scorer.scores(questions)
 
-    def _select(self, situation: Situation, history: Sequence[Turn], options: Iterable[Option]) -> list[Option]:
+    def _select(
+        self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
+    ) -> list[ReplyOption]:
         chosen = unsaid(options, said_before(situation.persona, history), RERANKED)
         if situation.persona.language == READ:
             scores = self._scorer.scores([(situation, history, [option.text for option in chosen])])[0]

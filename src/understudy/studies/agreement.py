@@ -20,7 +20,7 @@ from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.study import Study
 
-__all__ = ["Agreement", "agreement_of", "answers_that_count", "failed_checks", "rows_of", "tables_of"]
+__all__ = ["StudyAgreement", "agreement_of", "answers_that_count", "failed_checks", "rows_of", "tables_of"]
 
 MOST_ITEMS = 10
 RESAMPLES_SHOWN = 1000
@@ -29,7 +29,7 @@ AGENT_KEYS = ("agent", "against", "speaker")
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class StudyAgreement:
     """Rows as benches have them, and what to look at again."""
 
     rows: list[dict[str, Any]]
@@ -100,14 +100,14 @@ def agreement_of(
     attentive_only: bool = False,
     unblinded: bool = False,
     width: float = 0.1,
-) -> Agreement:
+) -> StudyAgreement:
     """Agents stand under letters unless `unblinded`. `width` is that of the interval for which people are counted, as a
     share of the scale."""
     counted = answers_that_count(given, attentive_only)
     kind = kind_of(study.kind)
     tables, groups = tables_of(counted, kind.is_live)
     figures = kind.figures(study, counted) if kind.figures is not None and counted else []
-    return Agreement(
+    return StudyAgreement(
         agreement_rows(tables, groups, study.seed, RESAMPLES_SHOWN) + _people_needed(tables, width),
         figures if unblinded else _blinded(figures, study.seed),
         [

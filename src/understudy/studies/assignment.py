@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from understudy.studies.attention import check_positions
-from understudy.studies.store import Person, StoredStudy, StudyStore, now, time_text
+from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
 
 __all__ = [
     "AssignedItems",
     "Assignment",
-    "Completion",
+    "PersonProgress",
     "assign_next",
     "assigned_to",
     "is_to_come",
@@ -38,7 +38,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class PersonProgress:
     """How many items a person has answered, and how many there will be as far as can be told."""
 
     answered: int
@@ -56,7 +56,7 @@ class AssignedItems:
     """The items they answered, and whether each is an attention check."""
 
 
-def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
+def open_assignment(store: StudyStore, person: Participant) -> Assignment | None:
     """The item that a person has and has not answered."""
     rows = store.database.rows(
         "SELECT id, item, answer FROM assignments WHERE person = ? AND answered IS NULL ORDER BY id", (person.id,)
@@ -64,7 +64,7 @@ def open_assignment(store: StudyStore, person: Person) -> Assignment | None:
     return Assignment(*rows[0]) if rows else None
 
 
-def assigned_to(store: StudyStore, person: Person) -> AssignedItems:
+def assigned_to(store: StudyStore, person: Participant) -> AssignedItems:
     rows = store.database.rows(
         """SELECT assignments.id, item, is_check, answered, CASE WHEN answered IS NULL THEN answer END, comment, given
            FROM assignments JOIN items ON items.id = item WHERE person = ? ORDER BY answered, assignments.id""",
@@ -79,7 +79,9 @@ def assigned_to(store: StudyStore, person: Person) -> AssignedItems:
     )
 
 
-def assign_next(store: StudyStore, stored: StoredStudy, person: Person, assigned: AssignedItems) -> Assignment | None:
+def assign_next(
+    store: StudyStore, stored: StoredStudy, person: Participant, assigned: AssignedItems
+) -> Assignment | None:
     """The item that a person has open, or a new one; None where there is nothing (more) for them."""
     if assigned.open is not None and not _is_taken_over(store, stored, assigned.open):
         store.database.rows("UPDATE assignments SET given = ? WHERE id = ?", (now(), assigned.open.id))
@@ -134,14 +136,14 @@ def _oldest(stored: StoredStudy) -> str:
     return time_text(datetime.now(UTC) - timedelta(hours=stored.study.hours))
 
 
-def progress_of(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) -> Completion:
+def progress_of(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) -> PersonProgress:
     items = store.listed(stored.id)
     checks = sum(item.is_check for item in items)
     of = min(stored.study.items_per_person, len(items) - checks) + min(stored.study.checks, checks)
-    return Completion(len(assigned.answered), max(of, len(assigned.answered)))
+    return PersonProgress(len(assigned.answered), max(of, len(assigned.answered)))
 
 
-def _next_item(store: StudyStore, stored: StoredStudy, person: Person, assigned: AssignedItems) -> int | None:
+def _next_item(store: StudyStore, stored: StoredStudy, person: Participant, assigned: AssignedItems) -> int | None:
     study, items = stored.study, store.listed(stored.id)
     checks = [item for item in items if item.is_check]
     ordinary = sum(not is_check for is_check in assigned.answered.values())

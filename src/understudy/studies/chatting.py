@@ -19,12 +19,12 @@ from understudy.studies.chat_rules import message_problems, shortened
 from understudy.studies.item import Block, Item, Option, Problem, Said
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
-from understudy.studies.store import ENDED, INVITED, Person, StoredStudy, StudyStore, now
+from understudy.studies.store import ENDED, INVITED, Participant, StoredStudy, StudyStore, now
 from understudy.studies.tokens import hash_token
 
 __all__ = [
-    "ChatMessage",
     "ChatView",
+    "StudyMessage",
     "agent_leaves",
     "asked_after",
     "chat_view",
@@ -50,7 +50,7 @@ NO_CHAT = "you are in no chat: reload the page"
 
 
 @dataclass(frozen=True, slots=True)
-class ChatMessage:
+class StudyMessage:
     number: int
     side: int
     text: str
@@ -63,7 +63,7 @@ class ChatView:
     state: str
     item: int | None = None
     side: int = 0
-    messages: tuple[ChatMessage, ...] = ()
+    messages: tuple[StudyMessage, ...] = ()
     begins: int = 0
     """The side that has the first turn."""
     turns_left: int = 0
@@ -210,7 +210,7 @@ def with_transcripts(store: StudyStore, study: int, given: Sequence[GivenAnswer]
     return laid_in
 
 
-def finished_chat(store: StudyStore, person: Person) -> tuple[Assignment, ChatView] | None:
+def finished_chat(store: StudyStore, person: Participant) -> tuple[Assignment, ChatView] | None:
     """The chat of a person that is over and has questions to answer."""
     assignment = open_assignment(store, person)
     if assignment is None:
@@ -233,7 +233,7 @@ def asked_after(item: Item, view: ChatView) -> Item:
     return replace(item, blocks=(Block("Your chat", said),), questions=questions)
 
 
-def _talker(store: StudyStore, token: str) -> tuple[Person, StoredStudy]:
+def _talker(store: StudyStore, token: str) -> tuple[Participant, StoredStudy]:
     person, stored = store.participant(token)
     if stored.study.kind != KIND:
         raise InputError("nobody talks in this study: reload the page")
@@ -280,12 +280,12 @@ def agent_leaves(store: StudyStore, item: int) -> None:
         store.database.rows("UPDATE seats SET has_left = 1 WHERE item = ? AND agent IS NOT NULL", (item,))
 
 
-def _messages(store: StudyStore, item: int) -> list[ChatMessage]:
+def _messages(store: StudyStore, item: int) -> list[StudyMessage]:
     """What both can see now: an agent's reply is stored before it would have been written."""
     rows = store.database.rows(
         "SELECT number, side, text FROM messages WHERE item = ? AND sent <= ? ORDER BY number", (item, now())
     )
-    return [ChatMessage(*row) for row in rows]
+    return [StudyMessage(*row) for row in rows]
 
 
 def _is_late(store: StudyStore, item: int) -> bool:

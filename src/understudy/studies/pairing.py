@@ -16,7 +16,7 @@ from typing import Any
 
 from understudy.studies.assignment import open_assignment
 from understudy.studies.item import Item
-from understudy.studies.store import Person, StoredStudy, StudyStore, now, time_text
+from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
 
 __all__ = ["PERSON", "Seat", "has_seat", "seat_of", "seats_at", "sit_down", "time_ago", "time_ahead"]
 
@@ -37,7 +37,7 @@ class Seat:
     """1 once they are gone for good."""
 
 
-def sit_down(store: StudyStore, stored: StoredStudy, person: Person) -> Seat | None:
+def sit_down(store: StudyStore, stored: StoredStudy, person: Participant) -> Seat | None:
     """The seat a person has, or a new one; None where there is no chat (more) for them."""
     if (assignment := open_assignment(store, person)) is not None:
         seat = seat_of(store, assignment.item, person.id)
@@ -64,7 +64,7 @@ def sit_down(store: StudyStore, stored: StoredStudy, person: Person) -> Seat | N
     return seat
 
 
-def has_seat(store: StudyStore, stored: StoredStudy, person: Person) -> bool:
+def has_seat(store: StudyStore, stored: StoredStudy, person: Participant) -> bool:
     """Whether `sit_down` would give somebody who is in no chat a seat."""
     return bool(_waiting(store, stored, person) or _fresh(store, stored))
 
@@ -121,7 +121,7 @@ def _has_begun(store: StudyStore, item: int) -> bool:
     return bool(store.database.rows("SELECT 1 FROM messages WHERE item = ?", (item,)))
 
 
-def _waiting(store: StudyStore, stored: StoredStudy, person: Person) -> list[int]:
+def _waiting(store: StudyStore, stored: StoredStudy, person: Participant) -> list[int]:
     """Chats where one person sits, who is there now and whom this person has not talked with."""
     rows = store.database.rows(
         """SELECT seats.item FROM seats JOIN items ON items.id = seats.item
@@ -147,7 +147,9 @@ def _fresh(store: StudyStore, stored: StoredStudy) -> list[int]:
     return [int(item) for (item,) in rows]
 
 
-def _take(store: StudyStore, stored: StoredStudy, person: Person, item: int, side: int, after_s: float = 0.0) -> Seat:
+def _take(
+    store: StudyStore, stored: StoredStudy, person: Participant, item: int, side: int, after_s: float = 0.0
+) -> Seat:
     store.database.rows(
         "INSERT INTO seats (item, side, person, joined, seen) VALUES (?, ?, ?, ?, ?)",
         (item, side, person.id, time_ahead(after_s), now()),

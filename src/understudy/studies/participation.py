@@ -12,7 +12,7 @@ from understudy.errors import InputError, UnderstudyError
 from understudy.studies.assignment import (
     AssignedItems,
     Assignment,
-    Completion,
+    PersonProgress,
     assign_next,
     assigned_to,
     is_to_come,
@@ -23,7 +23,7 @@ from understudy.studies.checking import answer_problems, shaped
 from understudy.studies.item import Item, Problem
 from understudy.studies.kinds import kind_of
 from understudy.studies.pairing import has_seat
-from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Person, StoredStudy, StudyStore, now
+from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Participant, StoredStudy, StudyStore, now
 
 __all__ = [
     "AnswerRefused",
@@ -56,7 +56,7 @@ class View:
 
     stored: StoredStudy
     state: str
-    progress: Completion
+    progress: PersonProgress
     can_undo: bool = False
     assignment: int | None = None
     item: Item | None = None
@@ -162,7 +162,7 @@ def withdraw(store: StudyStore, token: str) -> None:
     store.database.erase_deleted(PERSONAL_TABLES)
 
 
-def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
+def _view(store: StudyStore, stored: StoredStudy, person: Participant) -> View:
     assigned = assigned_to(store, person)
     progress = progress_of(store, stored, assigned)
     can_undo = assigned.last is not None
@@ -182,7 +182,7 @@ def _view(store: StudyStore, stored: StoredStudy, person: Person) -> View:
 
 
 def _view_of_chat(
-    store: StudyStore, stored: StoredStudy, person: Person, progress: Completion, assigned: AssignedItems
+    store: StudyStore, stored: StoredStudy, person: Participant, progress: PersonProgress, assigned: AssignedItems
 ) -> View:
     """The chat page, or what is asked after a chat that is over."""
     if (finished := finished_chat(store, person)) is None:
@@ -195,12 +195,12 @@ def _view_of_chat(
     return View(stored, ITEM, progress, False, assignment.id, _in_order(item, stored, person))
 
 
-def _shown_to(store: StudyStore, stored: StoredStudy, person: Person, assignment: Assignment) -> Item:
+def _shown_to(store: StudyStore, stored: StoredStudy, person: Participant, assignment: Assignment) -> Item:
     """An item with earlier answers laid in, and its options in the person's order."""
     return _in_order(_prepared(store, stored, assignment.item), stored, person)
 
 
-def _in_order(item: Item, stored: StoredStudy, person: Person) -> Item:
+def _in_order(item: Item, stored: StoredStudy, person: Participant) -> Item:
     questions = []
     for question in item.questions:
         if question.is_shuffled:
@@ -221,7 +221,7 @@ def _prepared(store: StudyStore, stored: StoredStudy, number: int) -> Item:
     )
 
 
-def _held(store: StudyStore, person: Person, assignment: int) -> tuple[int, str | None, str | None]:
+def _held(store: StudyStore, person: Participant, assignment: int) -> tuple[int, str | None, str | None]:
     """The item of an assignment, when it was answered, and the answer; it must be the person's."""
     rows = store.database.rows(
         "SELECT item, answered, answer FROM assignments WHERE id = ? AND person = ?", (assignment, person.id)

@@ -28,9 +28,9 @@ __all__ = [
     "ENDED",
     "INVITED",
     "PERSONAL_TABLES",
-    "Event",
     "ListedItem",
-    "Person",
+    "LogEntry",
+    "Participant",
     "StoredStudy",
     "StudyStore",
     "UnknownToken",
@@ -60,7 +60,7 @@ class StoredStudy:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Participant:
     id: int
     study: int
     code: str
@@ -79,7 +79,7 @@ class ListedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class LogEntry:
     happened: str
     what: str
 
@@ -219,15 +219,15 @@ class StudyStore:
             self.log(stored.id, f"{count} links made")
         return tokens
 
-    def person(self, token: str) -> Person:
+    def person(self, token: str) -> Participant:
         rows = self.database.rows(
             "SELECT id, study, code, state, seen FROM people WHERE token = ?", (hash_token(token),)
         )
         if not rows:
             raise UnknownToken(UNKNOWN)
-        return Person(*rows[0])
+        return Participant(*rows[0])
 
-    def participant(self, token: str) -> tuple[Person, StoredStudy]:
+    def participant(self, token: str) -> tuple[Participant, StoredStudy]:
         """The person of a token and their study."""
         rows = self.database.rows(
             """SELECT people.id, study, code, state, seen, studies.id, name, document, closed
@@ -236,13 +236,13 @@ class StudyStore:
         )
         if not rows:
             raise UnknownToken(UNKNOWN)
-        return Person(*rows[0][:5]), _study(rows[0][5:])
+        return Participant(*rows[0][:5]), _study(rows[0][5:])
 
-    def people(self, study: int) -> list[Person]:
+    def people(self, study: int) -> list[Participant]:
         rows = self.database.rows(
             "SELECT id, study, code, state, seen FROM people WHERE study = ? ORDER BY id", (study,)
         )
-        return [Person(*row) for row in rows]
+        return [Participant(*row) for row in rows]
 
     def end(self, name: str, code: str) -> None:
         """End a person's link; what they have answered stays."""
@@ -257,13 +257,13 @@ class StudyStore:
             self.database.rows("UPDATE seats SET has_left = 1 WHERE person = ?", (rows[0][0],))
             self.log(stored.id, f"the link of {code} was ended")
 
-    def activate(self, person: Person, asked: Answer) -> None:
+    def activate(self, person: Participant, asked: Answer) -> None:
         self.database.rows(
             "UPDATE people SET state = ?, asked = ?, seen = ? WHERE id = ? AND state = ?",
             (ACTIVE, json.dumps(asked, ensure_ascii=False), now(), person.id, INVITED),
         )
 
-    def delete_person(self, person: Person) -> None:
+    def delete_person(self, person: Participant) -> None:
         """Delete a person and everything they gave, with what agents said to them; only that somebody withdrew is
         logged."""
         chats = "item IN (SELECT item FROM seats WHERE person = ?)"
@@ -321,9 +321,9 @@ class StudyStore:
         with self.transaction():
             self.log(stored.id, f"unblinded by {by}")
 
-    def events(self, study: int) -> list[Event]:
+    def events(self, study: int) -> list[LogEntry]:
         rows = self.database.rows("SELECT happened, what FROM events WHERE study = ? ORDER BY id", (study,))
-        return [Event(*row) for row in rows]
+        return [LogEntry(*row) for row in rows]
 
 
 def _people_of(item: Item, study: Study) -> int:

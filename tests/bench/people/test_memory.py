@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.people.memory import Question, questions_of, rows
+from understudy.bench.people.memory import RecallQuestion, questions_of, rows
 from understudy.dialogue import Turn
 from understudy.errors import InputError
 
@@ -54,10 +54,10 @@ def test_what_is_remembered_comes_from_earlier_sessions_only(data: Path) -> None
 
 
 def test_needed_is_what_nobody_said_in_the_session() -> None:
-    said = Question(2, "a", (), {"told": (BEES,)}, (Turn("First", "Hello."),), ("How are the bees?",))
+    said = RecallQuestion(2, "a", (), {"told": (BEES,)}, (Turn("First", "Hello."),), ("How are the bees?",))
     assert said.needs("told")
-    assert not Question(2, "a", (), {"told": (BEES,)}, (Turn("First", BEES),), said.candidates).needs("told")
-    assert not Question(2, "a", (), {"told": (BOATS,)}, said.history, said.candidates).needs("told")
+    assert not RecallQuestion(2, "a", (), {"told": (BEES,)}, (Turn("First", BEES),), said.candidates).needs("told")
+    assert not RecallQuestion(2, "a", (), {"told": (BOATS,)}, said.history, said.candidates).needs("told")
 
 
 def test_rows_with_and_without_and_their_difference(data: Path) -> None:

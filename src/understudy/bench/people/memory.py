@@ -37,7 +37,7 @@ from understudy.persona import Other, Persona, Told
 from understudy.progress import Progress, ignore_progress
 from understudy.text import words
 
-__all__ = ["FILES", "Question", "questions_of", "rows"]
+__all__ = ["FILES", "RecallQuestion", "questions_of", "rows"]
 
 Row = dict[str, Any]
 Reals = NDArray[np.float64]
@@ -52,7 +52,7 @@ CONDITIONS = ("nothing", "told", "found")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RecallQuestion:
     """A reply to be found again, and what is known of whoever it is said to, by condition."""
 
     session: int
@@ -84,7 +84,9 @@ def rows(data: Path, limit: int | None = None, seed: int = 0, progress: Progress
     return [row for condition in CONDITIONS[1:] for row in _rows_of(questions, hits, condition, seed)]
 
 
-def _rows_of(questions: Sequence[Question], hits: Mapping[str, Reals], condition: str, seed: int) -> Iterator[Row]:
+def _rows_of(
+    questions: Sequence[RecallQuestion], hits: Mapping[str, Reals], condition: str, seed: int
+) -> Iterator[Row]:
     """The rows of a condition: of all questions, of those that need what is remembered, and of the others."""
     known = np.array([condition in question.remembered for question in questions])
     needed = np.array([condition in question.remembered and question.needs(condition) for question in questions])
@@ -96,7 +98,7 @@ def _rows_of(questions: Sequence[Question], hits: Mapping[str, Reals], condition
                 yield from _compared(questions, hits, condition, chosen, {"questions": name, "session": session}, seed)
 
 
-def questions_of(data: Path, seed: int = 0) -> list[Question]:
+def questions_of(data: Path, seed: int = 0) -> list[RecallQuestion]:
     """The questions of all sessions; candidates are drawn with the seed from the same session's other dialogues."""
     sessions = {session: _dialogues(data / "msc" / f"session-{session}-valid.json") for session in SESSIONS}
     rng = random.Random(seed)  # noqa: S311
@@ -113,7 +115,7 @@ def questions_of(data: Path, seed: int = 0) -> list[Question]:
                 turns.append(Turn(FIRST, first))
                 candidates = _candidates(name, second, replies, rng)
                 own = _sentences(profiles["assistant"])
-                questions.append(Question(session, name, own, remembered, tuple(turns), candidates))
+                questions.append(RecallQuestion(session, name, own, remembered, tuple(turns), candidates))
                 turns.append(Turn(SECOND, second))
             earlier.setdefault(name, []).extend(first for first, _ in pairs)
     return questions
@@ -137,7 +139,7 @@ def _sentences(entries: Iterable[str]) -> tuple[str, ...]:
     return tuple(sentence for entry in entries for sentence in SENTENCE_END.split(entry.strip()) if sentence)
 
 
-def _hits(agent: EncoderAgent, questions: Sequence[Question], condition: str, progress: Progress) -> Reals:
+def _hits(agent: EncoderAgent, questions: Sequence[RecallQuestion], condition: str, progress: Progress) -> Reals:
     """1 where the right reply stands first, else 0."""
     hits: list[float] = []
     for first in range(0, len(questions), AT_ONCE):
@@ -149,7 +151,7 @@ def _hits(agent: EncoderAgent, questions: Sequence[Question], condition: str, pr
 
 
 def _compared(
-    questions: Sequence[Question], hits: Mapping[str, Reals], condition: str, chosen: NDArray[np.bool_],
+    questions: Sequence[RecallQuestion], hits: Mapping[str, Reals], condition: str, chosen: NDArray[np.bool_],
     judged: Mapping[str, Any], seed: int,
 ) -> list[Row]:  # fmt: skip
     """Without, with, and the difference, of some of the questions."""

@@ -22,7 +22,7 @@ from understudy.errors import UnderstudyError
 from understudy.server.operations import Call, Operation
 from understudy.server.studies.context import study_context_of, use_store
 from understudy.server.studies.refusals import refusal
-from understudy.server.studies.schemas import ChatBody, ChatDocument, ChatQuery
+from understudy.server.studies.schemas import ChatBody, ChatQuery, StudyChatDocument
 from understudy.server.telemetry import LOG
 from understudy.studies.chatting import (
     ChatView,
@@ -46,7 +46,7 @@ ATTEMPTS = 3
 CHAT = "/api/take/{token}/chat"
 
 
-async def get_chat(call: Call) -> ChatDocument:
+async def get_chat(call: Call) -> StudyChatDocument:
     """Answers at once where something is new, else when something is, at the latest after `LONGEST_S`."""
     query: ChatQuery = call.query
     context = study_context_of(call.request)
@@ -77,8 +77,8 @@ def _is_new(view: ChatView, query: ChatQuery) -> bool:
     return has_more or view.state != query.state or view.item is None
 
 
-def _document(view: ChatView, after: int) -> ChatDocument:
-    return msgspec.convert(view.document(after), ChatDocument)
+def _document(view: ChatView, after: int) -> StudyChatDocument:
+    return msgspec.convert(view.document(after), StudyChatDocument)
 
 
 async def _answer_for_agent(call: Call) -> None:
@@ -119,11 +119,11 @@ async def _renew_lease(request: Request, item: int) -> None:
 
 OPERATIONS = (
     Operation(
-        "GET", CHAT, get_chat, "The chat, once something is new in it", answers=ChatDocument, query=ChatQuery,
+        "GET", CHAT, get_chat, "The chat, once something is new in it", answers=StudyChatDocument, query=ChatQuery,
         tag="participants",
     ),
     Operation(
-        "POST", CHAT, post_message, "Say something; the same key again says it once", answers=ChatDocument,
+        "POST", CHAT, post_message, "Say something; the same key again says it once", answers=StudyChatDocument,
         body=ChatBody, refuses=(422,), tag="participants",
     ),
 )  # fmt: skip

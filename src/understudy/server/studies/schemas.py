@@ -15,7 +15,6 @@ __all__ = [
     "AnswerProblems",
     "AnswerRefusal",
     "ChatBody",
-    "ChatDocument",
     "ChatQuery",
     "CheckBody",
     "ConsentBody",
@@ -24,6 +23,7 @@ __all__ = [
     "LinkList",
     "ParticipantView",
     "SaidMessage",
+    "StudyChatDocument",
     "StudyDashboard",
     "StudyList",
     "StudySummary",
@@ -184,7 +184,7 @@ class SaidMessage(msgspec.Struct):
     text: str
 
 
-class ChatDocument(msgspec.Struct):
+class StudyChatDocument(msgspec.Struct):
     """A chat as one of its two sees it: state is 'waiting', 'talking' or 'over'."""
 
     state: str
