@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from studied import RATED, study_of
 from understudy.server.studies import context
 from understudy.server.studies.context import AgreementCache
 from understudy.studies import participation
-from understudy.studies.agreement import Agreement, agreement_of
+from understudy.studies.agreement import rows_of
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.store import StudyStore
 from understudy.studies.study import Study
@@ -27,11 +28,11 @@ def test_figures_stay_until_answers_come_and_a_while_has_passed(
 ) -> None:
     worked_out: list[int] = []
 
-    def counted(study: Study, answers: Sequence[GivenAnswer]) -> Agreement:
+    def counted(study: Study, answers: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
         worked_out.append(len(answers))
-        return agreement_of(study, answers)
+        return rows_of(study, answers)
 
-    monkeypatch.setattr(context, "agreement_of", counted)
+    monkeypatch.setattr(context, "rows_of", counted)
     stored = store.add_study("rated", study_of(people_per_item=9), [RATED])
     now = [0.0]
     cache = AgreementCache(every_s=30, clock=lambda: now[0])
