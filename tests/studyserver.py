@@ -39,12 +39,6 @@ people_per_item = 2
 items_per_person = 1
 
 [material]
-personas = "personas.jsonl"
-chats = {chats}
-turns = [{turns}, {turns}]
-rate = {rate}
-arrives_s = [0, 0]
-writes_s = [0, 0]
 """
 
 
@@ -77,8 +71,9 @@ def write_chat(story: Path, chats: int, turns: int, rate: bool = False, **materi
     personas = ({"persona": [f"i collect stamps number {number}.", "my aunt is a baker."]} for number in range(5))
     (folder / "personas.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in personas), encoding="utf-8")
     path = folder / "talk.toml"
-    settings = CHAT.format(chats=chats, turns=turns, rate=str(rate).lower())
-    path.write_text(settings + "".join(f"{key} = {value}\n" for key, value in material.items()), encoding="utf-8")
+    fast = {"personas": '"personas.jsonl"', "arrives_s": [0, 0], "writes_s": [0, 0], "rate": str(rate).lower()}
+    settings = {**fast, "chats": chats, "turns": [turns, turns], **material}
+    path.write_text(CHAT + "".join(f"{key} = {value}\n" for key, value in settings.items()), encoding="utf-8")
     return path
 
 

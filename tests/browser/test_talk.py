@@ -366,3 +366,24 @@ def test_the_why_drawer_shows_what_a_reply_was_made_from(page: Page, make_site: 
     drawer.get_by_role("link", name="at 1.1.2").click()
     expect(page).to_have_url(f"{site}/story/brass-key?at=2.1&see=1.1.2#m-1.1.2")
     expect(page.locator("[id='m-1.1.2']")).to_be_visible()
+
+
+def test_a_reply_that_is_on_its_way_when_the_page_is_reloaded_appears_by_itself(
+    page: Page, make_site: MakeSite
+) -> None:
+    class Slow:
+        free = Event()
+
+        def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+            assert self.free.wait(30)
+            return Reply("At last.")
+
+    site, _ = make_site(Slow())
+    begin(page, site)
+    say(page, "Well?")
+    expect(page.get_by_text("Ines Vale is thinking about it")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("A reply is on its way.")).to_be_visible()
+    Slow.free.set()
+    expect(replies(page)).to_have_text(["At last."])
+    expect(page.get_by_text("A reply is on its way.")).to_be_hidden()

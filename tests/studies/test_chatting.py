@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from studies.studies import items, study
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
@@ -199,6 +200,60 @@ def test_withdrawing_takes_ones_words_and_ends_the_chat(store: StudyStore, mater
     assert left == [("well",)]
     ended = chat_view(store, other)
     assert (ended.state, ended.reason) == ("over", "your partner has left")
+
+
+def test_withdrawing_takes_what_an_agent_answered_and_frees_the_chat(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material, chats=1, agents=["parrot"], agents_percent=100)
+    chat_view(store, one)
+    said(store, one, "hello", "1")
+    owed = owed_reply(store, one)
+    assert owed is not None
+    reply_as_agent(store, owed[0], Parrot())
+    assert view(store, other).state == "done", "the only chat is taken"
+    withdraw(store, one)
+    reply_as_agent(store, owed[0], Parrot())
+    assert store.database.rows("SELECT 1 FROM messages UNION ALL SELECT 1 FROM seats") == []
+    assert chat_view(store, other).turn == "mine"
+
+
+def test_the_last_message_sent_again_is_the_same_and_its_chat_is_shown_to_both(
+    store: StudyStore, material: Path
+) -> None:
+    one, other, *_ = begun(store, material, people=4)
+    chat_view(store, one), chat_view(store, other)
+    talked(store, one, other)
+    again = said(store, other, "well 1", "b1")
+    assert (again.state, len(again.messages)) == ("over", 4)
+    end = chat_view(store, one, seen="talking")
+    assert (end.state, end.messages[-1].text) == ("over", "well 1")
+    assert chat_view(store, one, seen="over").state == "waiting", "at the next chat"
+
+
+def test_nobody_speaks_before_they_agreed_or_in_no_chat(store: StudyStore, material: Path) -> None:
+    one, _ = begun(store, material)
+    (invited,) = store.invite("chats", 1)
+    for token in (one, invited):
+        with pytest.raises(InputError, match="in no chat"):
+            say(store, token, "hello", "1")
+    assert store.database.rows("SELECT 1 FROM seats") == []
+
+
+def test_the_partner_of_somebody_whose_link_is_ended_hears_of_it_at_once(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material)
+    chat_view(store, one), chat_view(store, other)
+    said(store, one, "hello", "1")
+    store.end("chats", "p2")
+    assert chat_view(store, one).reason == "your partner has left"
+
+
+def test_there_is_no_chat_in_other_studies(store: StudyStore) -> None:
+    store.add_study("first", study(), items())
+    (token,) = store.invite("first", 1)
+    give_consent(store, token, {})
+    with pytest.raises(InputError, match="nobody talks"):
+        chat_view(store, token)
+    with pytest.raises(InputError, match="nobody talks"):
+        say(store, token, "hello", "1")
 
 
 def test_afterwards_the_partner_is_rated_blind(store: StudyStore, material: Path) -> None:

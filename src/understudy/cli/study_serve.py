@@ -82,10 +82,10 @@ def serve_study(
     policy = AccessPolicy.for_host(host, os.environ.get(KEY) if key_file is None else key_in(key_file), host_names)
     with ExitStack() as stack:
         stack.enter_context(private_files())
+        listening = stack.enter_context(listen(host, port))  # before links are made that nobody would be shown
         with open_study_store(location) as opened, watching() as progress:
             studies = [open_study(opened, path, name, progress) for path in paths]
             tokens = {stored.name: opened.invite(stored.name, links) if links else [] for stored in studies}
-        listening = stack.enter_context(listen(host, port))
         address = f"http://{browsable(host)}:{listening.getsockname()[1]}"
 
         def server_here() -> HttpServer:

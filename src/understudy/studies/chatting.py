@@ -175,9 +175,10 @@ def renew_lease(store: StudyStore, item: int) -> None:
 
 def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
     """Make the reply that `owed_reply` gave out; it is seen after as long as a person would take to write it."""
-    (seat,) = [each for each in seats_at(store, item) if each.agent]
-    view = _view(store, seat)
-    asked = store.item(item)
+    seats = [each for each in seats_at(store, item) if each.agent]
+    if not seats or (view := _view(store, seats[0])).turn != "mine":
+        return  # the person has withdrawn meanwhile
+    seat, asked = seats[0], store.item(item)
     reply = agent.reply(*_situation(asked, view)).text
     text = shortened(" ".join(reply.split()), view.most_words) or "..."
     rng = random.Random(f"{asked.name} {len(view.messages)}")  # noqa: S311

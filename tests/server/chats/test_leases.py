@@ -197,8 +197,10 @@ def test_a_server_with_a_database_of_its_own_says_as_well_that_it_is_writing(mak
             saying = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Well?"}))
             assert await asyncio.to_thread(agent.thinking.wait, 20)
             assert (await client.get(f"/api/chats/{chat}")).json()["writing"]
+            assert "A reply is on its way." in (await client.get(f"/chats/{chat}")).text
             agent.free.set()
             await saying
+            assert "A reply is on its way." not in (await client.get(f"/chats/{chat}")).text
             assert not (await client.get(f"/api/chats/{chat}")).json()["writing"]
 
     asyncio.run(work())

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from server.studies.conftest import AS_ORGANISER, request, study_app
+from studyserver import write_chat, write_likely
 from understudy.server.guard import AccessPolicy, RequestLimits
 from understudy.server.guard.access import login_routes
 from understudy.server.studies import StudyContext, make_study_app, pages
 from understudy.server.studies.app import OPERATIONS, TOKEN_PREFIXES
 from understudy.studies import participation
-from understudy.studies.store import StudyStore
+from understudy.studies.chatting import chat_view, say
+from understudy.studies.opening import open_study
+from understudy.studies.store import StudyStore, open_study_store
 
 ROUTES = [*(operation.route() for operation in OPERATIONS), *pages.ROUTES, *login_routes(AccessPolicy())]
 ENDPOINTS = sorted({(method, route.path) for route in ROUTES for method in route.methods or () if method != "HEAD"})
@@ -79,6 +83,77 @@ def test_a_token_shows_its_own_item_and_nothing_of_others(store: StudyStore, met
     for secret in (theirs, comment, "the secret agent", '"hidden"', '"p2"', '"expected"'):
         assert secret not in response.text
     assert [each for each in store.given(store.study("mara").id) if each.person == "p2"] == before
+
+
+def database_rows(store: StudyStore) -> list[Any]:
+    """Everything that people have and gave, without the times at which they were last there."""
+    statements = (
+        "SELECT code, asked, state FROM people ORDER BY id",
+        "SELECT id, person, item, answered, answer, comment FROM assignments ORDER BY id",
+        "SELECT item, side, person, agent FROM seats ORDER BY id",
+        "SELECT item, number, side, person, text FROM messages ORDER BY id",
+    )
+    return [store.database.rows(statement) for statement in statements]
+
+
+LEAVES_NOTHING_UNCHANGED = ("/api/take/{token}/consent", "/api/take/{token}/withdraw")
+
+
+@pytest.mark.parametrize("state", ["ended", "withdrawn", "not yet agreed"])
+@pytest.mark.parametrize("is_chat", [False, True])
+def test_a_token_without_a_part_opens_no_item_and_changes_nothing(
+    story: Path, tmp_path: Path, state: str, is_chat: bool
+) -> None:
+    with open_study_store(tmp_path / "studies.db") as store:
+        study = write_chat(story, chats=3, turns=2) if is_chat else write_likely(story, 3)
+        name = open_study(store, study).name
+        mine, *others = store.invite(name, 3)
+        for token in others:
+            begin_and_speak(store, token, is_chat)
+        if state != "not yet agreed":
+            begin_and_speak(store, mine, is_chat)
+        if state == "ended":
+            store.end(name, "p1")
+        if state == "withdrawn":
+            participation.withdraw(store, mine)
+        before = database_rows(store)
+        for method, path in PARTICIPANTS:
+            if path in LEAVES_NOTHING_UNCHANGED:
+                continue
+            for assignment in range(1, 4):
+                body = {"json": {**BODY, "assignment": assignment}} if method == "POST" else {}
+                response = request(study_app(store), method, filled(path, mine), **body)
+                assert response.status_code < 500 and (response.status_code == 404) == (state == "withdrawn")
+                for shown in ("I have ", "stamps", "Hello"):
+                    assert shown not in response.text
+            assert database_rows(store) == before
+
+
+def begin_and_speak(store: StudyStore, token: str, is_chat: bool) -> None:
+    participation.give_consent(store, token, {})
+    if is_chat and chat_view(store, token).turn == "mine":
+        say(store, token, "Hello from me.", "1")
+
+
+@pytest.mark.parametrize(("method", "path"), PARTICIPANTS)
+def test_a_token_opens_no_chat_of_others(story: Path, tmp_path: Path, method: str, path: str) -> None:
+    with open_study_store(tmp_path / "studies.db") as store:
+        name = open_study(store, write_chat(story, chats=2, turns=2)).name
+        one, other, mine = store.invite(name, 3)
+        for token in (one, other, mine):
+            participation.give_consent(store, token, {})
+        item = chat_view(store, one).item
+        assert chat_view(store, other).item == item
+        say(store, one, "My secret is a turquoise accordion.", "k")  # the key that `mine` will send, too
+        assert chat_view(store, mine).item != item
+        theirs = [[row for row in rows if item in row] for rows in database_rows(store)[1:]]
+        for assignment in range(1, 4):
+            body = {"json": {**BODY, "assignment": assignment}} if method == "POST" else {}
+            response = request(study_app(store), method, filled(path, mine), **body)
+            assert response.status_code < 500
+            for secret in ("accordion", one, other, '"p1"', '"hidden"', '"agents"'):
+                assert secret not in response.text
+        assert [[row for row in rows if item in row] for rows in database_rows(store)[1:]] == theirs
 
 
 def test_each_token_has_a_rate_of_its_own(store: StudyStore) -> None:

@@ -20,6 +20,8 @@ const [timeline] = timelines;
 const others = new BroadcastChannel("understudy-chats"); // other tabs with the same chat
 
 let telling = null; // the reply that is being told, if one is
+let looking = 0; // the timer of the next look at a reply that somebody else waits for
+const LOOK_MS = 1500;
 
 const state = {
   get story() { return root.dataset.story; },
@@ -43,7 +45,7 @@ async function draw(href = location.href) {
   for (const part of drawn.querySelectorAll("[data-part]")) {
     root.querySelector(`[data-part="${part.dataset.part}"]`)?.replaceChildren(...part.childNodes);
   }
-  for (const name of ["story", "at", "chat", "version", "chosen", "speaker", "persona", "agent"]) root.dataset[name] = drawn.dataset[name];
+  for (const name of ["story", "at", "chat", "version", "writing", "chosen", "speaker", "persona", "agent"]) root.dataset[name] = drawn.dataset[name];
   showAllMarkdown();
   say.placeholder = drawn.querySelector("[data-say]").placeholder;
   say.disabled = send.disabled = !state.chosen.length;
@@ -53,6 +55,7 @@ async function draw(href = location.href) {
   document.title = page.title;
   timeline?.redraw(drawn.querySelector("[data-timeline]")); // it may hold the focus: moved, not replaced
   if (focused) root.querySelector(focused)?.focus({ preventScroll: true });
+  lookAgain();
 }
 
 function showAllMarkdown() {
@@ -334,13 +337,23 @@ function panel(button) {
 others.addEventListener("message", (event) => {
   if (event.data === state.chat && state.chat && !telling) attempt(() => draw());
 });
-document.addEventListener("visibilitychange", async () => {
+async function lookUp() {
   if (document.hidden || !state.chat || telling) return;
   const now = await ask("GET", address()).catch((error) => (error.status === 404 ? { version: -1 } : null));
-  if (now && String(now.version) !== root.dataset.version && !telling) attempt(() => draw());
-});
+  const same = now && String(now.version) === root.dataset.version && Boolean(now.writing) === Boolean(root.dataset.writing);
+  if (now && !same && !telling) await attempt(() => draw());
+  else lookAgain();
+}
+document.addEventListener("visibilitychange", lookUp);
+
+/** A reply that somebody else waits for, in another tab or before a reload, is looked up until it is there. */
+function lookAgain() {
+  clearTimeout(looking);
+  if (root.dataset.writing) looking = setTimeout(lookUp, LOOK_MS);
+}
 
 showAllMarkdown();
+lookAgain();
 say.disabled = send.disabled = !state.chosen.length;
 if (root.querySelector("[data-message]")) toTheEnd();
 if (matchMedia("(min-width: 62rem)").matches) say.focus({ preventScroll: true });

@@ -108,6 +108,8 @@ class UploadService:
 
     async def clean_up(self) -> None:
         """Remove what a killed server left, and what was deleted long ago."""
+        if self._sharing is not None:
+            await self._sharing.clean_up()
         await self.store.purge_incomplete(0 if self._sharing is None else INCOMPLETE_S)
         await self.store.purge_old(self.limits.restore_s)
         await to_thread.run_sync(self._files.clean_up, await self.store.all())
@@ -336,7 +338,12 @@ class UploadService:
     async def _update(self, upload: str) -> None:
         while True:
             row = await self.store.get(upload)
-            story = await self._open_or_read(row)
+            try:
+                story = await self._open_or_read(row)
+            except InputError:
+                if self._files.path(await self.store.get(upload)) == self._files.path(row):
+                    raise
+                continue  # a fix of the cast was faster, and has deleted this file
             async with self._lock(upload):
                 newest = await self.store.get(upload)
                 if self._files.path(newest) != self._files.path(row):

@@ -75,6 +75,10 @@ class UploadSharing:
     async def forget(self, upload: str) -> None:
         await self._database.run(lambda db: db.rows("DELETE FROM reading_jobs WHERE upload = ?", (upload,)))
 
+    async def clean_up(self) -> None:
+        """Remove the jobs of processes that were killed."""
+        await self._database.run(lambda db: db.rows(f"DELETE FROM reading_jobs WHERE until < {NOW}"))
+
     async def look(self) -> tuple[dict[str, ReadingJob], Mapping[str, UploadState]]:
         """The other processes' jobs, and the state of every upload."""
 
