@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from understudy.cli import understudy
+from understudy.cli.study_serve import announcement
 from understudy.studies.kinds import KINDS
 from understudy.studies.participation import give_answer, give_consent, view
 from understudy.studies.store import open_study_store
@@ -75,7 +76,36 @@ def test_a_link_is_ended_and_a_study_closed(path: Path) -> None:
     assert "p1 is ended" in run("end", path, "--person", "p1")
     assert "closed" in run("end", path, "--close")
     assert "open again" in run("end", path, "--reopen")
+    assert "opposites" in run("end", path, "--person", "p1", "--close", "--reopen", fails=True)
     assert "no participant 'p9'" in run("end", path, "--person", "p9", fails=True)
+
+
+def test_serving_says_whether_a_study_is_open(path: Path) -> None:
+    run("invite", path, "--links", 1)
+    for option, state in (("--close", "closed"), ("--reopen", "open")):
+        run("end", path, option)
+        with open_study_store(path.parent / "studies.db") as store:
+            assert f"' is {state}" in announcement(store.study("zita"), "http://127.0.0.1")
+
+
+def test_what_people_say_of_themselves_is_in_the_results(path: Path, tmp_path: Path) -> None:
+    path.write_text('ask = ["Age"]\n' + path.read_text())
+    (link,) = json.loads(run("invite", path, "--links", 1, "--json"))["links"]
+    with open_study_store(tmp_path / "studies.db") as store:
+        token = link.rpartition("/")[2]
+        shown = give_consent(store, token, {"Age": "41"})
+        assert shown.item is not None
+        give_answer(store, token, shown.assignment or 0, shown.item.expected or {"likely": "likely"})
+    run("results", path, "-o", tmp_path / "a.jsonl")
+    assert json.loads((tmp_path / "a.jsonl").read_text())["asked"] == {"Age": "41"}
+
+
+def test_checks_that_cannot_be_made_say_of_what_they_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "who.toml"
+    run("new", "guess", "-o", path)
+    path.write_text("checks = 1\n" + path.read_text())
+    output = " ".join(run("simulate", path, fails=True).split())
+    assert "only scales and single choices" in output and "write" not in output
 
 
 def test_a_crowd_leaves_no_database(path: Path, tmp_path: Path) -> None:

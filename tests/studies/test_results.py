@@ -21,6 +21,7 @@ SCALE = Question("fluency", "scale", "How fluent?", tuple(Option(str(n), "") for
 PREFERRED = Question("preferred", "choice", "Which?", (Option("a", "Go."), Option("b", "Stay.")))
 TEXT = Question("own", "text", "What would you say?")
 ITEM = Item("line 9", items(1)[0].blocks, (SCALE, TEXT), {"agent": "tfidf"})
+ASKED = {"p2": {"Age": "41", "First language": "=Greek"}}
 
 
 def answers() -> list[GivenAnswer]:
@@ -30,20 +31,20 @@ def answers() -> list[GivenAnswer]:
 
 def test_json_lines_are_blind_unless_unblinded(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    write_results(path, "jsonl", STORED, answers())
+    write_results(path, "jsonl", STORED, answers(), ASKED)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(row["item"], row["person"], row["answer"]) for row in rows] == [
         ("line 1", "p1", {"likely": "likely"}),
         ("line 9", "p2", {"fluency": 4, "own": "=SUM(A1)"}),
     ]
     assert "tfidf" not in path.read_text()
-    write_results(path, "jsonl", STORED, answers(), unblinded=True)
+    write_results(path, "jsonl", STORED, answers(), ASKED, unblinded=True)
     assert json.loads(path.read_text().splitlines()[1])["hidden"] == {"agent": "tfidf"}
 
 
 def test_a_table_has_a_column_a_question_and_no_formulas(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
-    write_results(path, "csv", STORED, answers())
+    write_results(path, "csv", STORED, answers(), ASKED)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["likely"], row["fluency"], row["own"]) for row in rows] == [
@@ -52,9 +53,21 @@ def test_a_table_has_a_column_a_question_and_no_formulas(tmp_path: Path) -> None
     ]
 
 
+def test_what_people_said_of_themselves_stands_with_their_answers(tmp_path: Path) -> None:
+    path = tmp_path / "answers"
+    write_results(path, "jsonl", STORED, answers(), ASKED)
+    assert [json.loads(line)["asked"] for line in path.read_text().splitlines()] == [{}, ASKED["p2"]]
+    write_results(path, "csv", STORED, answers(), ASKED)
+    with path.open(newline="") as file:
+        rows = [(row["person"], row["asked: Age"], row["asked: First language"]) for row in csv.DictReader(file)]
+    assert rows == [("p1", "", ""), ("p2", "41", "'=Greek")]
+    write_results(path, "csv", STORED, answers(), {})
+    assert "asked" not in path.read_text()
+
+
 def test_label_studio_tasks_have_their_annotations(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
-    write_results(path, "label-studio", STORED, answers())
+    write_results(path, "label-studio", STORED, answers(), ASKED)
     first, second = json.loads(path.read_text())
     assert first["data"]["text"].endswith("Zita: words 1")
     assert first["annotations"][0]["result"] == [
@@ -77,7 +90,7 @@ def test_a_format_that_names_agents_is_written_only_unblinded(tmp_path: Path) ->
     given = [GivenAnswer(item, "p1", {"preferred": "b"})]
     path = tmp_path / "pairs.jsonl"
     with pytest.raises(InputError, match="--unblind"):
-        write_results(path, "preferences", stored, given)
+        write_results(path, "preferences", stored, given, {})
     assert not path.exists()
-    write_results(path, "preferences", stored, given, unblinded=True)
+    write_results(path, "preferences", stored, given, {}, unblinded=True)
     assert json.loads(path.read_text())["chosen_agent"] == "tfidf"

@@ -113,11 +113,11 @@ def invite(path: Path, links: int, address: str, store: str | None, name: str | 
     with open_study_store(location_of(path, store)) as opened:
         with watching() as progress:
             stored = open_study(opened, path, name, progress)
-        made = [link_to(address, token) for token in opened.invite(stored.name, links)]
+        urls = [link_to(address, token) for token in opened.invite(stored.name, links)]
     if as_json:
-        print_json({"study": stored.name, "links": made})
+        print_json({"study": stored.name, "links": urls})
     else:
-        click.echo("\n".join(made))
+        click.echo("\n".join(urls))
 
 
 def link_to(address: str, token: str) -> str:
@@ -171,7 +171,9 @@ def end(
     path: Path, codes: tuple[str, ...], closing: bool, reopen: bool, store: str | None, name: str | None
 ) -> None:  # fmt: skip
     """End a person's link, or close a study. What was answered stays."""
-    if not codes and closing == reopen:
+    if closing and reopen:
+        raise click.UsageError("--close and --reopen are opposites: say one of them")
+    if not codes and not closing and not reopen:
         raise click.UsageError("say what to end: --person CODE, --close or --reopen")
     with opened_study(path, store, name) as (opened, stored):
         for code in codes:

@@ -68,7 +68,7 @@ def results(
             given = [each for each in given if not failed.get(each.person)]
         if unblind:
             opened.log_unblinding(stored, by or getpass.getuser())
-        write_results(output, chosen, stored, given, unblind)
+        write_results(output, chosen, stored, given, opened.asked_of(stored.id), unblind)
     click.echo(f"Wrote {len(given)} answers to {output} ({chosen}).")
 
 

@@ -18,10 +18,16 @@ from understudy.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer
+    from understudy.studies.store import StoredStudy
 
-__all__ = ["serve_study"]
+__all__ = ["announcement", "serve_study"]
 
 KEY = "UNDERSTUDY_API_KEY"
+
+
+def announcement(stored: StoredStudy, address: str) -> str:
+    state = "closed (`study end --reopen` opens it again)" if stored.closed else "open"
+    return f"'{clean(stored.study.title)}' is {state}: {address}/studies/{stored.name}"
 
 
 @click.command("serve", short_help="Serve studies to their participants.")
@@ -90,7 +96,7 @@ def serve_study(
 
         def announce() -> None:
             for stored in studies:
-                click.echo(f"'{clean(stored.study.title)}' is open: {address}/studies/{stored.name}")
+                click.echo(announcement(stored, address))
                 for token in tokens[stored.name]:
                     click.echo(f"  {link_to(address, token)}")
             click.echo("Ctrl-C stops.")

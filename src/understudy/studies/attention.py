@@ -20,7 +20,8 @@ def attention_checks(study: Study, items: Sequence[Item]) -> list[Item]:
     candidates = [item for item in items if all(question.type in CHOSEN_TYPES for question in item.questions)]
     if study.checks and not candidates:
         raise InputError(
-            f"a `{study.kind}` study asks people to write, so it can have no attention checks: set `checks = 0`"
+            f"attention checks are made of items that have only scales and single choices, and this `{study.kind}` "
+            "study has none: set `checks = 0`"
         )
     return [_check(rng.choice(candidates), number + 1, rng) for number in range(study.checks)]
 

@@ -1,8 +1,10 @@
 """The answers of a study as a file: JSON lines, a table, or Label Studio's JSON.
 
     jsonl          an object an answer: {"study", "item", "person", "answer", "comment", "seconds", "answered",
-                   "is_check"}, and with `unblinded` "hidden", what participants must not know (which agent wrote it)
-    csv            the same as a table, with a column for each question; what is no single value is JSON in its cell
+                   "is_check", "asked"}; "asked" is what the person said of themselves where the study asks, and with
+                   `unblinded` "hidden" what participants must not know (which agent wrote it)
+    csv            the same as a table, with a column for each question, and 'asked: Age' for what people were asked of
+                   themselves; what is no single value is JSON in its cell
     label-studio   a list of tasks with their annotations, as Label Studio imports it
 
 A person is a code. `study results --unblind` is logged in the study's database.
@@ -27,10 +29,14 @@ from understudy.studies.store import StoredStudy
 __all__ = ["FORMATS", "format_for", "result_rows", "write_results"]
 
 SUFFIXES = {".jsonl": "jsonl", ".csv": "csv", ".json": "label-studio"}
+Asked = Mapping[str, Mapping[str, str]]
+"""By person: what they said of themselves, by question."""
 ABOUT = ("study", "item", "person", "answered", "seconds", "is_check", "comment")
 
 
-def result_rows(stored: StoredStudy, given: Sequence[GivenAnswer], unblinded: bool = False) -> list[dict[str, Any]]:
+def result_rows(
+    stored: StoredStudy, given: Sequence[GivenAnswer], asked: Asked, unblinded: bool = False
+) -> list[dict[str, Any]]:
     rows = []
     for each in given:
         row: dict[str, Any] = {
@@ -42,6 +48,7 @@ def result_rows(stored: StoredStudy, given: Sequence[GivenAnswer], unblinded: bo
             "seconds": each.seconds,
             "answered": each.answered,
             "is_check": each.item.is_check,
+            "asked": dict(asked.get(each.person, {})),
         }
         rows.append({**row, "hidden": dict(each.item.hidden)} if unblinded else row)
     return rows
@@ -58,7 +65,12 @@ def format_for(path: Path, name: str | None, kind: str) -> str:
 
 
 def write_results(
-    path: Path, format_name: str, stored: StoredStudy, given: Sequence[GivenAnswer], unblinded: bool = False
+    path: Path,
+    format_name: str,
+    stored: StoredStudy,
+    given: Sequence[GivenAnswer],
+    asked: Asked,
+    unblinded: bool = False,
 ) -> None:
     kind = kind_of(stored.study.kind)
     if format_name in kind.unblinding and not unblinded:
@@ -66,21 +78,26 @@ def write_results(
     if format_name in kind.outputs:
         kind.outputs[format_name](stored.study, [each for each in given if not each.item.is_check], path)
     else:
-        replace_text(path, FORMATS[format_name](stored, given, unblinded))
+        replace_text(path, FORMATS[format_name](stored, given, asked, unblinded))
 
 
-def _json_lines(stored: StoredStudy, given: Sequence[GivenAnswer], unblinded: bool) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result_rows(stored, given, unblinded))
+def _json_lines(stored: StoredStudy, given: Sequence[GivenAnswer], asked: Asked, unblinded: bool) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result_rows(stored, given, asked, unblinded))
 
 
-def _table(stored: StoredStudy, given: Sequence[GivenAnswer], unblinded: bool) -> str:
+def _table(stored: StoredStudy, given: Sequence[GivenAnswer], asked: Asked, unblinded: bool) -> str:
     questions = list(dict.fromkeys(question.name for each in given for question in each.item.questions))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*ABOUT, *questions, *(["hidden"] if unblinded else [])])
-    for row in result_rows(stored, given, unblinded):
+    of_people = list(dict.fromkeys(question for each in given for question in asked.get(each.person, ())))
+    writer.writerow(
+        [*ABOUT, *questions, *(f"asked: {question}" for question in of_people), *(["hidden"] if unblinded else [])]
+    )
+    for row in result_rows(stored, given, asked, unblinded):
         answers = [_cell(row["answer"].get(name)) for name in questions]
-        writer.writerow([_cell(row[key]) for key in ABOUT] + answers + ([_cell(row["hidden"])] if unblinded else []))
+        said = [_cell(row["asked"].get(question)) for question in of_people]
+        hidden = [_cell(row["hidden"])] if unblinded else []
+        writer.writerow([*(_cell(row[key]) for key in ABOUT), *answers, *said, *hidden])
     return text.getvalue()
 
 
@@ -90,7 +107,7 @@ def _cell(value: object) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _label_studio(stored: StoredStudy, given: Sequence[GivenAnswer], unblinded: bool) -> str:
+def _label_studio(stored: StoredStudy, given: Sequence[GivenAnswer], _: Asked, unblinded: bool) -> str:
     people = {code: number for number, code in enumerate(dict.fromkeys(each.person for each in given), 1)}
     by_item: dict[str, list[GivenAnswer]] = {}
     for each in given:
@@ -138,7 +155,7 @@ def _text_of(item: Item) -> str:
     return "\n".join(lines)
 
 
-FORMATS: Mapping[str, Callable[[StoredStudy, Sequence[GivenAnswer], bool], str]] = {
+FORMATS: Mapping[str, Callable[[StoredStudy, Sequence[GivenAnswer], Asked, bool], str]] = {
     "jsonl": _json_lines,
     "csv": _table,
     "label-studio": _label_studio,

@@ -11,17 +11,17 @@ from studied import RATED, study_of
 from understudy.server.studies.pages import since
 from understudy.studies.store import StudyStore
 
-NOW = datetime(2026, 1, 3, 12, 0, tzinfo=UTC)
+NOW = datetime(2026, 1, 3, 12, 59, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     ("time", "words"),
     [
         (None, "never"),
-        ("2026-01-03T11:59:59.000Z", "just now"),
-        ("2026-01-03T11:30:00.000Z", "within the hour"),
-        ("2026-01-03T10:59:00.000Z", "1 hour ago"),
-        ("2026-01-01T11:00:00.000Z", "2 days ago"),
+        ("2026-01-03T12:00Z", "this hour"),
+        ("2026-01-03T11:00Z", "1 hour ago"),
+        ("2026-01-02T13:00Z", "23 hours ago"),
+        ("2026-01-01T11:00Z", "2 days ago"),
     ],
 )
 def test_how_long_ago_is_said_coarsely(time: str | None, words: str) -> None:

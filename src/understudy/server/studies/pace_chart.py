@@ -47,11 +47,11 @@ def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
     drawn = []
     for number, (label, count) in enumerate(bars):
         middle, tall = LEFT + slot * (number + 0.5), height * count / top
-        told = element("title", f"{label}: {count}")
+        tooltip = element("title", f"{label}: {count}")
         drawn.append(
             element(
                 "rect",
-                told,
+                tooltip,
                 class_="bar",
                 x=middle - width / 2,
                 y=TOP + height - tall,

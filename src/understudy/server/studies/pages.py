@@ -17,7 +17,7 @@ from understudy.studies import participation
 
 __all__ = ["ROUTES", "since"]
 
-RECENT_S, HOUR_S, DAY_S = 10 * 60, 3600, 24 * 3600
+HOUR_S, DAY_HOURS = 3600, 24
 
 
 async def take(request: Request) -> Response:
@@ -30,34 +30,35 @@ async def take(request: Request) -> Response:
 
 
 async def studies(request: Request) -> Response:
-    found = await use_store(request, summaries)
-    return bare_page("studies.html", studies=found.studies, request=request)
+    listed = await use_store(request, summaries)
+    return bare_page("studies.html", studies=listed.studies, request=request)
 
 
 async def study(request: Request) -> Response:
     name = str(request.path_params["study"])
     try:
-        found = await use_store(request, dashboard_of, name, study_context_of(request).agreement)
+        dashboard = await use_store(request, dashboard_of, name, study_context_of(request).agreement)
     except Refused as refused:
         return bare_page("study_unknown.html", refused.status, message=str(refused), request=request)
-    return bare_page(
-        "study.html", study=found, pace=pace_chart(found.pace), since=since, request=request, now=datetime.now(UTC)
-    )
+    pace, now = pace_chart(dashboard.pace), datetime.now(UTC)
+    return bare_page("study.html", study=dashboard, pace=pace, since=since, request=request, now=now)
 
 
 async def front(_: Request) -> Response:
     return RedirectResponse("/studies", 303)
 
 
-def since(time: str | None, now: datetime) -> str:
-    """How long ago something was, in a few words; coarse, so that it does not tell who wrote the latest comment."""
-    if time is None:
+def since(hour: str | None, now: datetime) -> str:
+    """How long ago an hour was, in a few words."""
+    if hour is None:
         return "never"
-    seconds = (now - datetime.fromisoformat(time)).total_seconds()
-    for unit, length in (("day", DAY_S), ("hour", HOUR_S)):
-        if count := int(seconds // length):
-            return f"{count} {unit}{'' if count == 1 else 's'} ago"
-    return "just now" if seconds < RECENT_S else "within the hour"
+    hours = int((now - datetime.fromisoformat(hour)).total_seconds() // HOUR_S)
+    if hours < 1:
+        return "this hour"
+    if hours < DAY_HOURS:
+        return f"{hours} hour{'' if hours == 1 else 's'} ago"
+    days = hours // DAY_HOURS
+    return f"{days} day{'' if days == 1 else 's'} ago"
 
 
 ROUTES = [

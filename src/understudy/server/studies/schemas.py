@@ -130,6 +130,7 @@ class ParticipantStatus(msgspec.Struct):
     answered: int
     failed_checks: int
     last_seen: str | None
+    """To the hour (UTC): '2026-01-01T07:00Z'."""
 
 
 class StudyDashboard(msgspec.Struct):

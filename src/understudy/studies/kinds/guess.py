@@ -61,7 +61,7 @@ names = "keep"              # names within the texts: keep, mask or swap; of a s
 
 
 @dataclass(frozen=True, slots=True)
-class _Show:
+class _MaskedShow:
     """Scenes in order, which of them may be asked about, and how speakers are hidden."""
 
     name: str
@@ -93,17 +93,17 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     return items
 
 
-def _show_of_story(study: Study) -> _Show:
+def _show_of_story(study: Study) -> _MaskedShow:
     story = open_story(study)
     names = study.choice("names", NAMES)
     masking = GuessSettings(most=study.number("main", 6, least=2), names=names, seed=study.seed).masking(story)
     scenes = list(split_long_scenes(story.scenes()))
     since = story.moment(study.text("since", "start"))
     is_asked = [scene.moment >= since and len(masking.masked(scene).answers) > 1 for scene in scenes]
-    return _Show(story.title, scenes, is_asked, masking)
+    return _MaskedShow(story.title, scenes, is_asked, masking)
 
 
-def _shows_of_file(study: Study) -> Iterator[_Show]:
+def _shows_of_file(study: Study) -> Iterator[_MaskedShow]:
     """Shows of a file of TVShowGuess; where it has splits, only scenes of one are asked about."""
     for key in ("story", "since", "main", "names"):
         if key in study.material:
@@ -123,7 +123,7 @@ def _shows_of_file(study: Study) -> Iterator[_Show]:
             (record.split is not None or not has_splits) and len(masking.masked(scene).answers) > 1
             for record, scene in zip(records, scenes)
         ]
-        yield _Show(name, scenes, is_asked, masking)
+        yield _MaskedShow(name, scenes, is_asked, masking)
 
 
 def masked_item(
