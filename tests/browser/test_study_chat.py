@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,13 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
 
 
+def in_turn(people: list[Page]) -> list[Page]:
+    """The one who begins, and the other."""
+    for page in people:
+        expect(page.get_by_text(re.compile("It is your turn|Your partner is writing"))).to_be_visible()
+    return sorted(people, key=lambda page: not page.get_by_text("It is your turn.").is_visible())
+
+
 def refused(page: Page, text: str, message: str) -> None:
     page.get_by_label("Your message").fill(text)
     page.get_by_label("Your message").press("Enter")
@@ -61,17 +69,17 @@ def test_two_talk_to_the_end_and_rate_each_other(people: list[Page], server: Stu
     expect(desk.get_by_text("Looking for somebody to talk with")).to_be_visible()
     picture(desk, "waiting")
     phone.get_by_role("button", name="Begin").click()
-    expect(desk.get_by_text("It is your turn.")).to_be_visible()
-    expect(phone.get_by_text("Your partner is writing")).to_be_visible()
+    first, second = in_turn(people)
+    expect(second.get_by_text("Your partner is writing")).to_be_visible()
     profiles = {page: page.locator(".persona li").all_inner_texts() for page in people}
     assert profiles[desk] != profiles[phone]
-    refused(desk, "so " * 15 + "many", "16 words, and 15 are allowed")
-    picture(desk, "refused")
-    refused(desk, f"Well, {profiles[desk][0]}", "copied from your character")
-    expect(phone.locator(".message")).to_have_count(0)
+    refused(first, "so " * 15 + "many", "16 words, and 15 are allowed")
+    picture(first, "refused")
+    refused(first, f"Well, {profiles[first][0]}", "copied from your character")
+    expect(second.locator(".message")).to_have_count(0)
     texts = ["Good evening to you.", "And to you, whoever you are.", "I buy paper with teeth.", "My family bakes."]
     for number, text in enumerate(texts):
-        speaker, listener = (desk, phone) if number % 2 == 0 else (phone, desk)
+        speaker, listener = (first, second) if number % 2 == 0 else (second, first)
         speaker.get_by_label("Your message").fill(text)
         if number == 1:
             speaker.reload()  # in the middle of writing
@@ -104,30 +112,29 @@ def test_two_talk_to_the_end_and_rate_each_other(people: list[Page], server: Stu
     assert rated == {"p1": [4, 5, 3], "p2": [5, 1, 1]}
     for side, person in enumerate(("p1", "p2")):
         hidden = given[person].item.hidden
-        assert hidden["chat"] == [[number % 2, text] for number, text in enumerate(texts)]
+        assert hidden["chat"] == [[(number + hidden["begins"]) % 2, text] for number, text in enumerate(texts)]
         assert given[person].answer["profile"] == hidden["right"][side]
 
 
 def test_whoever_withdraws_leaves_the_other_with_a_word_and_nobody_waits_in_vain(
     people: list[Page], server: StudyServer, browser: Browser
 ) -> None:
-    desk, phone = people
     for page in people:
         page.get_by_role("button", name="Begin").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Talk with your partner")
-    expect(desk.get_by_text("It is your turn.")).to_be_visible()
-    desk.get_by_label("Your message").fill("Good evening.")
-    desk.get_by_label("Your message").press("Enter")
-    expect(phone.get_by_text("Good evening.")).to_be_visible()
+    first, second = in_turn(people)
+    first.get_by_label("Your message").fill("Good evening.")
+    first.get_by_label("Your message").press("Enter")
+    expect(second.get_by_text("Good evening.")).to_be_visible()
     late = browser.new_context().new_page()
     late.goto(f"{server.url}/take/{server.tokens[2]}")
     late.get_by_role("button", name="Begin").click()
     expect(late.get_by_role("heading", level=1)).to_have_text("Thank you")  # the only chat has its two
     late.context.close()
-    phone.get_by_text("Options").click()
-    phone.get_by_role("button", name="Withdraw and delete my answers").click()
-    picture(phone, "withdrawing-phone")
-    phone.get_by_role("dialog").get_by_role("button", name="Withdraw and delete").click()
-    expect(phone.get_by_role("heading", level=1)).to_have_text("Your answers were deleted")
-    expect(desk.get_by_text("Your partner has left")).to_be_visible()
-    picture(desk, "left")
+    second.get_by_text("Options").click()
+    second.get_by_role("button", name="Withdraw and delete my answers").click()
+    picture(second, "withdrawing")
+    second.get_by_role("dialog").get_by_role("button", name="Withdraw and delete").click()
+    expect(second.get_by_role("heading", level=1)).to_have_text("Your answers were deleted")
+    expect(first.get_by_text("Your partner has left")).to_be_visible()
+    picture(first, "left")
