@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 
 FILES = re.compile(
     r"^serve|^models \w|^memory (?:edit|forget|undo)|"
-    r"friends|emma|lines\.csv|my[-.]story|zita\.png|data/|hpd/|pc/|tvshowguess|\.json|(?:sentences|subtitles)\.txt|--store|--url|"
+    r"friends|emma|lines\.csv|my[-.]story|zita\.png|zita\.toml|talker-1|data/|hpd/|pc/|tvshowguess|\.json|(?:sentences|subtitles)\.txt|--store|--url|"
     r"--guard|\| head"
 )
 

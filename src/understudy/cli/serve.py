@@ -94,7 +94,7 @@ def serve(
         understudy serve demo --open
         understudy serve demo my-story/ --port 8000
         understudy serve demo --agent encoder --agent tfidf
-        understudy serve demo --database postgresql://me@localhost/team --processes 4
+        understudy serve demo --database postgresql://... --processes 4
     """
     try:
         from understudy.databases.address import is_postgres, masked

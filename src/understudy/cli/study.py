@@ -77,12 +77,21 @@ def new(kind: str, output: Path, force: bool) -> None:
     """Write the file of a new study, with every key it may have, for you to edit.
 
     \b
-    KIND is one of
-        personas     writes a persona                      revise      rewrites one in other words
-        chat         talks with a person or an agent       rate        rates a chat
-        criteria     rates a reply in its scene            likely      says whether a character would say a line
-        annotate     notes scenes, attributes and ties     candidates  picks replies that would do
-        guess        names the masked speakers             prefer      chooses between two agents' replies
+    KIND is what a person does
+        personas     writes a persona
+        revise       rewrites one in other words
+        chat         talks with a person or an agent, not knowing which
+        rate         rates a chat, and says which of two profiles it was
+        criteria     rates a reply in its scene
+        likely       says whether a character would say a line
+        annotate     notes scenes, attributes and ties by chapter
+        candidates   picks the replies that would do
+        guess        names the masked speakers of a scene
+        prefer       chooses between two agents' replies
+
+    \b
+    Example:
+        understudy study new likely -o zita.toml
     """
     from understudy.storyfile.toml_file import replace_text
     from understudy.studies.kinds import kind_of
@@ -105,7 +114,7 @@ def invite(path: Path, links: int, address: str, store: str | None, name: str | 
 
     \b
     Example:
-        understudy study invite zita.toml --links 20 --address https://studies.example.org
+        understudy study invite zita.toml --links 20
     """
     from understudy.studies.opening import open_study
     from understudy.studies.store import open_study_store
@@ -130,7 +139,12 @@ def link_to(address: str, token: str) -> str:
 @name_option
 @json_option
 def status(path: Path, store: str | None, name: str | None, as_json: bool) -> None:
-    """Show how far a study is: answers, pace, people and comments; never who wrote what."""
+    """Show how far a study is: answers, pace, people and comments; never who wrote what.
+
+    \b
+    Example:
+        understudy study status zita.toml
+    """
     from understudy.studies.status import status_of
 
     with opened_study(path, store, name) as (opened, stored):
@@ -170,7 +184,13 @@ def status(path: Path, store: str | None, name: str | None, as_json: bool) -> No
 def end(
     path: Path, codes: tuple[str, ...], closing: bool, reopen: bool, store: str | None, name: str | None
 ) -> None:  # fmt: skip
-    """End a person's link, or close a study. What was answered stays."""
+    """End a person's link, or close a study. What was answered stays.
+
+    \b
+    Examples:
+        understudy study end zita.toml --person p7
+        understudy study end zita.toml --close
+    """
     if closing and reopen:
         raise click.UsageError("--close and --reopen are opposites: say one of them")
     if not codes and not closing and not reopen:

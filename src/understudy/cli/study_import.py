@@ -27,13 +27,13 @@ def import_study(source: str, data: Path, name: str | None, store: str | None) -
 
     \b
     SOURCE is one of
-        tvshowguess   human_annotation/ of TVShowGuess: what telling masked speakers took
-        volunteers    ConvAI2's chats of volunteers with bots, with their scores
+        tvshowguess   human_annotation/: what telling masked speakers took
+        volunteers    ConvAI2's chats of volunteers with bots, and scores
 
     \b
     Examples:
-        understudy study import tvshowguess tvshowguess/human_annotation --store studies.db
-        understudy study agree tvshowguess --store studies.db
+        understudy study import tvshowguess human_annotation/ --store s.db
+        understudy study agree tvshowguess --store s.db
     """
     from understudy.studies.imports import IMPORTS, add_finished
     from understudy.studies.store import open_study_store
@@ -69,7 +69,7 @@ def correlate(
     \b
     Examples:
         understudy study correlate answers.jsonl scores.json
-        understudy study correlate answers.jsonl items.json --measure p_f1 --question consistency
+        understudy study correlate answers.jsonl items.json --measure p_f1
     """
     from understudy.studies.correlation import correlate as correlate_files
 

@@ -87,6 +87,10 @@ def agree(
 ) -> None:  # fmt: skip
     """Show how far people agree: Krippendorff's alpha, Fleiss' and Cohen's kappa with intervals, by question; who
     disagrees with whom; items to look at again; and what the kind reports of its own, with agents under letters.
+
+    \b
+    Example:
+        understudy study agree zita.toml
     """
     from understudy.studies.agreement import agreement_of
     from understudy.studies.answers import answers_of

@@ -59,8 +59,8 @@ def serve_study(
     \b
     Examples:
         understudy study serve zita.toml --links 5 --open
-        understudy study serve zita.toml --host 0.0.0.0 --host-name studies.example.org --key-file key.txt
-        understudy study serve zita.toml --store postgresql://me@localhost/team --processes 4
+        understudy study serve zita.toml --host 0.0.0.0 --key-file key.txt
+        understudy study serve zita.toml --store postgresql://... --processes 4
     """
     try:
         from understudy.server.data_folder import private_files
