@@ -18,28 +18,10 @@ import pytest
 
 from killable import server
 from understudy.server.chats.leases import LEASE_S
+from waiting_agent import WAITING_AGENT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
-AGENT = """
-import os
-import time
-from pathlib import Path
-
-from understudy.dialogue import Reply
-
-
-class Waiting:
-    def reply(self, situation, history):
-        Path(f"thinking-{os.getpid()}").touch()
-        while not Path("free").exists():
-            time.sleep(0.02)
-        return Reply(f"Said after {len(history)} by {os.getpid()}.")
-
-
-def waiting():
-    return Waiting()
-"""
 BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 
@@ -66,7 +48,7 @@ def is_alive(process: int) -> bool:
 
 @contextmanager
 def two_processes(story: Path, folder: Path, address: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    (folder / "waiting.py").write_text(AGENT, encoding="utf-8")
+    (folder / "waiting.py").write_text(WAITING_AGENT, encoding="utf-8")
     options = ("--database", address, "--processes", "2")
     with server(story, folder, options=options, agent="waiting:waiting") as (process, url):
         until(lambda: len(children(process)) == 2)

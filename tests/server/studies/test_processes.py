@@ -18,29 +18,11 @@ import pytest
 
 from studyserver import StudyServer, study_server, write_chat, write_likely
 from understudy.studies.store import open_study_store
+from waiting_agent import WAITING_AGENT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 KEY = "a long and quite random key"
-AGENT = """
-import os
-import time
-from pathlib import Path
-
-from understudy.dialogue import Reply
-
-
-class Waiting:
-    def reply(self, situation, history):
-        Path(f"thinking-{os.getpid()}").touch()
-        while not Path("free").exists():
-            time.sleep(0.02)
-        return Reply(f"Said after {len(history)} by {os.getpid()}.")
-
-
-def waiting():
-    return Waiting()
-"""
 TURNS = 2
 
 
@@ -165,7 +147,7 @@ def test_people_on_different_processes_are_paired_and_hear_each_other_over_a_kil
 def test_a_reply_of_an_agent_whose_process_is_killed_is_made_by_the_other(story: Path, address: str) -> None:
     study = write_chat(story, chats=1, turns=TURNS, agents='["waiting:waiting"]', agents_percent=100)
     folder = study.parent
-    (folder / "waiting.py").write_text(AGENT, encoding="utf-8")
+    (folder / "waiting.py").write_text(WAITING_AGENT, encoding="utf-8")
 
     async def talk(server: StudyServer) -> tuple[Person, int]:
         person = Person(server, server.tokens[0])
