@@ -423,3 +423,11 @@ def test_ratings_wait_for_the_end_and_are_not_one_rating(store: StudyStore, mate
     stored = store.study("chats")
     rows = agreement_of(stored.study, answers_of(store, stored)).rows
     assert {row["value"] for row in rows if row["metric"] == "alpha"} == {None}, "they rated each other"
+
+
+def test_nobody_is_seated_with_somebody_whose_link_was_ended(store: StudyStore, material: Path) -> None:
+    one, other = begun(store, material)
+    chat_view(store, one)
+    store.end("chats", "p1")
+    assert chat_view(store, other).state == "waiting"
+    assert store.database.rows("SELECT count(*) FROM seats WHERE side = 1") == [(0,)]

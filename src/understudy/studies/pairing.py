@@ -125,7 +125,7 @@ def _waiting(store: StudyStore, stored: StoredStudy, person: Participant) -> lis
     """Chats where one person sits, who is there now and whom this person has not talked with."""
     rows = store.database.rows(
         """SELECT seats.item FROM seats JOIN items ON items.id = seats.item
-           WHERE items.study = ? AND seats.side = 0 AND seats.seen >= ? AND seats.person <> ?
+           WHERE items.study = ? AND seats.side = 0 AND seats.seen >= ? AND seats.has_left = 0 AND seats.person <> ?
              AND NOT EXISTS (SELECT 1 FROM seats AS others WHERE others.item = seats.item AND others.side = 1)
              AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.item = seats.item)
              AND seats.person NOT IN (

@@ -46,5 +46,6 @@ def test_figures_stay_until_answers_come_and_a_while_has_passed(
     assert (rows_at(0), rows_at(1), worked_out) == (2, 2, [2])
     answer(store, "rated")
     assert (rows_at(10), rows_at(31), rows_at(100), worked_out) == (2, 3, 3, [2, 3])
+    assert (rows_at(400), worked_out) == (3, [2, 3, 3]), "one may have been given anew"
     rows = cache.rows_of(store, stored, 3).rows
     assert {row["question"] for row in rows} == {"fluency", "fits"}

@@ -27,6 +27,7 @@ __all__ = ["AgreementCache", "AgreementSnapshot", "LoginDatabase", "StudyContext
 
 Result = TypeVar("Result")
 REPLIES_AT_ONCE = 4
+UNCHANGED = 10  # times as long are figures shown where there are as many answers as before
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,9 @@ class AgreementCache:
     def rows_of(self, store: StudyStore, stored: StoredStudy, answers: int) -> AgreementSnapshot:
         """`answers` is how many there are now; they are loaded only where the figures are worked out."""
         last = self._snapshots.get(stored.id)
-        if last is not None and (last.answers == answers or self._clock() - last.worked_out < self._every_s):
+        # Answers that were taken back and given anew leave their number as it was.
+        wait_s = self._every_s if last is None or last.answers != answers else UNCHANGED * self._every_s
+        if last is not None and self._clock() - last.worked_out < wait_s:
             return last
         if not self._lock.acquire(blocking=last is None):
             assert last is not None
