@@ -77,6 +77,12 @@ def write_chat(story: Path, chats: int, turns: int, rate: bool = False, **materi
     return path
 
 
+def _heed_signals() -> None:
+    """Background jobs and nohup have these ignored, which children would inherit."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def study_server(
     study: Path, *options: str | Path, port: int = 0, environment: Mapping[str, str] | None = None
@@ -91,7 +97,7 @@ def study_server(
             stderr=log,
             text=True,
             env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=_heed_signals,
         )
     try:
         assert process.stdout is not None

@@ -29,7 +29,7 @@ def test_another_format_may_take_what_was_refused(tmp_path: Path) -> None:
             with pytest.raises(InputError, match="nobody speaks here"):
                 await uploads.jobs.wait(failed.id)
             assert (await upload_report(uploads, failed.id)).can_retry, "again and again"
-            with pytest.raises(InputError, match="there is no format 'nonsense'"):
+            with pytest.raises(Refused, match="there is no format 'nonsense'"):
                 await uploads.retry(failed.id, "nonsense")
             with pytest.raises(Refused, match="here no more"):
                 await uploads.retry("nobody", "")

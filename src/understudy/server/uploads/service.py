@@ -209,7 +209,10 @@ class UploadService:
 
     async def retry(self, upload: str, form: str) -> None:
         """Start to read the files of an upload that failed again, as the format named, or as what they look like."""
-        form = reader_named(form).name if form else ""
+        try:
+            form = reader_named(form).name if form else ""
+        except InputError as error:
+            raise Refused(str(error), 404) from error
         async with self._lock(upload), self._admission:
             failed = self._failed.take(upload)
             if failed is None:
