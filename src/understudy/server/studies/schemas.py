@@ -8,6 +8,7 @@ import msgspec
 
 from understudy.server.problems import ProblemDetail
 from understudy.studies.item import Block, Problem, Question
+from understudy.studies.status import PersonStatus
 from understudy.studies.store import MOST_LINKS
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "ParticipantView",
     "SaidMessage",
     "StudyChatDocument",
+    "StudyCounts",
     "StudyDashboard",
     "StudyList",
     "StudySummary",
@@ -108,7 +110,7 @@ class WithdrawalDocument(msgspec.Struct):
     withdrawn: bool
 
 
-class StudySummary(msgspec.Struct):
+class StudyCounts(msgspec.Struct):
     name: str
     title: str
     kind: str
@@ -117,6 +119,9 @@ class StudySummary(msgspec.Struct):
     complete: int
     answers: int
     wanted: int
+
+
+class StudySummary(StudyCounts):
     people: int
 
 
@@ -124,27 +129,10 @@ class StudyList(msgspec.Struct):
     studies: list[StudySummary]
 
 
-class ParticipantStatus(msgspec.Struct):
-    code: str
-    state: str
-    answered: int
-    failed_checks: int
-    last_seen: str | None
-    """To the hour (UTC): '2026-01-01T07:00Z'."""
-
-
-class StudyDashboard(msgspec.Struct):
+class StudyDashboard(StudyCounts):
     """How far a study is. Comments come without the code of who wrote them."""
 
-    name: str
-    title: str
-    kind: str
-    closed: str | None
-    items: int
-    complete: int
-    answers: int
-    wanted: int
-    people: list[ParticipantStatus]
+    people: list[PersonStatus]
     pace: list[tuple[str, int]]
     """Answers in each hour (UTC) that had some: ['2026-01-01T07', 12]."""
     seconds: float | None
