@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -27,7 +27,7 @@ from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.failed import FailedUpload, FailedUploads
 from understudy.server.uploads.fixes import Fix, QuotationFix, apply_fix
-from understudy.server.uploads.limits import UploadLimits, slug
+from understudy.server.uploads.limits import UploadLimits
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
 from understudy.server.uploads.reader_process import (
     FIXED_CAST,
@@ -38,7 +38,8 @@ from understudy.server.uploads.reader_process import (
 )
 from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
 from understudy.server.uploads.schemas import CastChange, cast_change
-from understudy.server.uploads.sharing import UploadSharing, UploadState
+from understudy.server.uploads.served import ServedUploads
+from understudy.server.uploads.sharing import UploadSharing
 from understudy.server.uploads.storage import (
     ReceivedFile,
     ReceivedForm,
@@ -73,14 +74,10 @@ class UploadService:
         self.store = UploadStore(database)
         self.jobs = ReadingJobs()
         self._sharing = UploadSharing(database) if database.is_shared else None
-        self._states: dict[str, UploadState] = {}
-        """As they were served here last; without those that must be looked at again."""
-        self._served: dict[str, str] = {}
-        """The names that uploads are served by here."""
         self._syncing = asyncio.Lock()
         self._sync_task: asyncio.Task[None] | None = None
         self._owns_folder = owns_folder
-        self._registry = registry
+        self._served = ServedUploads(registry)
         self._files = StoryFiles(folder)
         self._quota = StorageQuota(self.limits.total_bytes)
         self._failed = FailedUploads(self.limits.upload_bytes)
@@ -124,16 +121,17 @@ class UploadService:
             for upload in await self._sharing.record(self.jobs.own()):
                 self.jobs.forget(upload)
             self.jobs.elsewhere, states = await self._sharing.look()
-            for upload in self._states.keys() | states.keys():
+            known = self._served.states
+            for upload in known.keys() | states.keys():
                 state = states.get(upload)
-                if self._states.get(upload) != state and await self._follow(upload, state is not None) and state:
-                    self._states[upload] = state
+                if known.get(upload) != state and await self._follow(upload, state is not None) and state:
+                    known[upload] = state
 
     async def has_more_stories(self) -> bool:
         """Has another process read stories in that were not known here until now?"""
-        before = set(self._served.values())
+        before = self._served.names()
         await self.sync()
-        return not before >= set(self._served.values())
+        return not before >= self._served.names()
 
     async def _keep_in_sync(self) -> None:
         while True:
@@ -146,34 +144,23 @@ class UploadService:
     async def _follow(self, upload: str, exists: bool) -> bool:
         """Serve an upload as it is in the database now, or no longer; False where its story is still being read."""
         row = await self.store.find(upload) if exists else None
-        if row is None or row.deleted is not None or row.story != self._served.get(upload, row.story):
-            self._remove(upload)
+        if row is None or row.deleted is not None or row.story != (self._served.name_of(upload) or row.story):
+            self._served.remove(upload)
         if row is None:
             self._quota.release(upload)
             return True
         self._quota.record(row.id, sum(file.size for file in row.files))
         if row.deleted is not None:
             return True
-        served = self._registry.story(row.story) if self._is_served(row.story) else None
+        served = self._served.story(row.story) if self._served.is_taken(row.story) else None
         if served is not None and (upload not in self._served or served.path == self._files.path(row)):
             return True
         story = await to_thread.run_sync(self._files.open, row)
         if story is not None:
-            self._put(row.id, row.story, story)
+            self._served.put(row.id, row.story, story)
         elif self.jobs.get(upload) is None:
             self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._read_again(row))
         return story is not None
-
-    def _put(self, upload: str, name: str, story: Story) -> None:
-        self._registry.put(name, story)
-        self._served[upload] = name
-        self._states.pop(upload, None)
-
-    def _remove(self, upload: str) -> None:
-        self._states.pop(upload, None)
-        name = self._served.pop(upload, "")
-        if self._is_served(name):
-            self._registry.remove(name)
 
     # Receiving
 
@@ -266,15 +253,15 @@ class UploadService:
         """Serve and store a story that was read for the first time, by a name that no other has."""
         taken = set[str]()
         while True:
-            named = replace(row, story=self._unused_name(story.title, taken))
-            self._put(row.id, named.story, story)  # before it is stored, so that no other upload takes the name
+            named = replace(row, story=self._served.unused_name(story.title, taken))
+            self._served.put(row.id, named.story, story)  # before it is stored, so that no other upload takes the name
             try:
                 return await self.store.add(named, sent)
             except StoryNameTaken:
-                self._remove(row.id)
+                self._served.remove(row.id)
                 taken.add(named.story)
             except BaseException:
-                self._remove(row.id)
+                self._served.remove(row.id)
                 self._files.delete(row.id)
                 raise
 
@@ -288,7 +275,7 @@ class UploadService:
         """
         async with self._lock(upload):
             row = await self._fixable_row(upload)
-            served = self._registry.story(row.story)
+            served = self._served.story(row.story)
             before = await to_thread.run_sync(served.cast)
             if isinstance(fix, QuotationFix):
                 corrections = await to_thread.run_sync(listed_quotations, served, row.quotations_toml)
@@ -307,7 +294,7 @@ class UploadService:
             story = await self._open_or_read(replace(row, fixes=(*row.fixes, newest)))
             after = await to_thread.run_sync(story.cast)
             await self.store.add_fix(upload, row.fixes[-1].number, what, text, row.quotations_toml)
-            self._put(upload, row.story, story)
+            self._served.put(upload, row.story, story)
             await self._prune(await self.store.get(upload), served)
             return cast_change(what, before, after)
 
@@ -317,7 +304,7 @@ class UploadService:
             row = await self._fixable_row(upload)
             if not row.was_fixed:
                 raise Refused("there is nothing to undo: it is as it was sent", 409)
-            served, what = self._registry.story(row.story), f"Undone: {row.fixes[-1].what}"
+            served, what = self._served.story(row.story), f"Undone: {row.fixes[-1].what}"
             if row.fixes[-1].cast_toml == row.fixes[-2].cast_toml:
                 await self.store.delete_fix(upload, row.fixes[-1].number)
                 self._start_update(row)
@@ -327,7 +314,7 @@ class UploadService:
             story = await self._open_or_read(replace(row, fixes=row.fixes[:-1]))
             after = await to_thread.run_sync(story.cast)
             await self.store.delete_fix(upload, row.fixes[-1].number)
-            self._put(upload, row.story, story)
+            self._served.put(upload, row.story, story)
             await self._prune(await self.store.get(upload), served)
             return cast_change(what, before, after)
 
@@ -352,8 +339,8 @@ class UploadService:
                 if self._files.path(newest) != self._files.path(row):
                     continue  # another decision was made meanwhile
                 if newest.deleted is None:
-                    served = self._registry.story(row.story)
-                    self._put(upload, row.story, story)
+                    served = self._served.story(row.story)
+                    self._served.put(upload, row.story, story)
                     await self._prune(newest, served)
                 self.jobs.forget(upload)  # within the lock: the next decision starts an update of its own
                 return
@@ -386,7 +373,7 @@ class UploadService:
             if row.deleted is None:
                 await self.store.delete(upload)
                 self.jobs.forget(upload)
-                self._remove(upload)
+                self._served.remove(upload)
 
     async def restore(self, upload: str) -> None:
         """Restore a deleted story."""
@@ -405,8 +392,8 @@ class UploadService:
     def story_of(self, row: UploadRow) -> Story | None:
         """The story of an upload, served or deleted; None if it could not be read again."""
         job = self.jobs.get(row.id)
-        if row.deleted is None and (job is None or job.is_update) and self._is_served(row.story):
-            return self._registry.story(row.story)
+        if row.deleted is None and (job is None or job.is_update) and self._served.is_taken(row.story):
+            return self._served.story(row.story)
         return self._files.open(row)
 
     def story_path(self, row: UploadRow) -> Path:
@@ -424,10 +411,12 @@ class UploadService:
 
     async def _serve(self, row: UploadRow, story: Story) -> None:
         name = row.story
-        if self._is_served(name) and self._served.get(row.id) != name:  # one of the command line has taken it since
-            name = self._unused_name(story.title)
+        if (
+            self._served.is_taken(name) and self._served.name_of(row.id) != name
+        ):  # one of the command line has taken it since
+            name = self._served.unused_name(story.title)
             await self.store.rename(row.id, name)
-        self._put(row.id, name, story)
+        self._served.put(row.id, name, story)
 
     async def _read_again(self, row: UploadRow) -> None:
         await self._serve(row, await self._open_or_read(row))
@@ -473,16 +462,6 @@ class UploadService:
 
     def _lock(self, upload: str) -> asyncio.Lock:
         return self._locks.setdefault(upload, asyncio.Lock())
-
-    def _is_served(self, name: str) -> bool:
-        return any(name == served for served, _ in self._registry)
-
-    def _unused_name(self, title: str, taken: Collection[str] = ()) -> str:
-        name = base = slug(title)
-        number = 2
-        while self._is_served(name) or name in taken:
-            name, number = f"{base}-{number}", number + 1
-        return name
 
 
 def _move_received(work: Path, received: list[ReceivedFile]) -> None:
