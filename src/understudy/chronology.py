@@ -137,6 +137,10 @@ class Chronology:
         """A part of somebody's name."""
         return term in self._names
 
+    def is_written_as_name(self, term: str) -> bool:
+        """Does the story write it with a capital within sentences?"""
+        return bool(self._mostly_capital[self._terms[term]])
+
     def scenes_of(self, lines: Numbers) -> int:
         """In how many scenes these lines stand."""
         return len(np.unique(self._scene_of[lines]))

@@ -27,6 +27,7 @@ from understudy.persona import (
 )
 from understudy.story import Finding, Moment, Scene
 from understudy.storyfile import Story
+from understudy.storyfile.past import StoryPast
 from understudy.wording import tie_sentence
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
 NOT_KNOWN_YET = "not known yet"
 """All that a reader of a chat is told of a candidate that must not be known: its text is left out."""
 
+RECENT = 40  # lines of a scene that a situation has
 USER_NAME = "You"  # the name of a user who speaks as nobody of the story
 
 
@@ -84,6 +86,10 @@ class Situation:
     """The false name that the one faced knows the character by; blank where it is its own."""
     acquaintances: tuple[Other, ...] = ()
     """Everybody the character has met or heard named: names and aliases only."""
+    scene: Scene | None = None
+    """The scene the character is in, or was in last, with the last lines of it that it was there for."""
+    is_in_scene: bool = False
+    """Is that scene still going on, and the character in it?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,12 +310,13 @@ def situation_at(
     At a moment inside a scene that the character is in, that scene's setting and company are the situation's.
     """
     at = story.moment(moment) if isinstance(moment, str) else moment
-    scene = story.current_scene(at)
+    under_way = story.current_scene(at)
     who = character_at(story, name, at).name
+    is_in_scene = under_way is not None and who in under_way.present
     company: tuple[str, ...] = ()
-    if scene is not None and who in scene.present:
-        setting = setting or scene.setting
-        company = tuple(other for other in scene.present if other != who)
+    if under_way is not None and is_in_scene:
+        setting = setting or under_way.setting
+        company = tuple(other for other in under_way.present if other != who)
     if isinstance(facing, str) and ":" in facing and not story.is_name(facing):
         facing = outsider(*facing.split(":", 1))
     stranger = must_be_nobody(story, facing, at) if isinstance(facing, Other) else None
@@ -330,4 +337,6 @@ def situation_at(
         secrets=secrets_at(story, who, at, faced),
         known_as=false_names(story, faced, at).get(who, ""),
         acquaintances=acquaintances_of(story, persona),
+        scene=persona.past.latest(RECENT) if isinstance(persona.past, StoryPast) else None,
+        is_in_scene=is_in_scene,
     )

@@ -12,13 +12,16 @@ UnderstudyError
 │   └── Dead
 ├── AgentError            an agent, or what it was given, cannot make a reply
 │   └── BackendError      a language model cannot be reached, or does not answer as it should
+├── MissingAnswer         a language model that is asked through files has not answered yet
 ├── Unreachable           a database that was there cannot be asked any more
 └── MissingExtra          an optional dependency is not installed
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "AgentError",
@@ -26,6 +29,7 @@ __all__ = [
     "CastError",
     "Dead",
     "InputError",
+    "MissingAnswer",
     "MissingExtra",
     "StoryError",
     "Unborn",
@@ -89,6 +93,18 @@ class AgentError(UnderstudyError):
 
 class BackendError(AgentError):
     """A language model cannot be reached, refuses, or does not answer as it should."""
+
+
+class MissingAnswer(UnderstudyError):
+    """A language model that is asked through files has not answered yet: what was asked for is not wrong, but to come.
+
+    `requests` are the bodies of the requests to send, by folder and id.
+    """
+
+    def __init__(self, requests: Mapping[tuple[Path, str], Mapping[str, Any]]) -> None:
+        self.requests = requests
+        folders = ", ".join(dict.fromkeys(str(folder) for folder, _ in requests))
+        super().__init__(f"answers are still to come in {folders}: send the requests, and ask again")
 
 
 class Unreachable(UnderstudyError):

@@ -21,7 +21,19 @@ from typing import Protocol, TypeVar
 from understudy.errors import Dead, Unborn
 from understudy.macros import fill_macros
 from understudy.names import character_at, people_at, shown_names
-from understudy.story import PROFILE, Exchange, Fact, Finding, Line, LoreEntry, Moment, Relation, Scene, holding_at
+from understudy.story import (
+    PROFILE,
+    SECRET,
+    Exchange,
+    Fact,
+    Finding,
+    Line,
+    LoreEntry,
+    Moment,
+    Relation,
+    Scene,
+    holding_at,
+)
 from understudy.storyfile import Story
 from understudy.wording import about_other, fact_sentence, tie_sentence
 
@@ -50,18 +62,25 @@ __all__ = [
 NOT_OF_ONESELF = frozenset({"born", "died"})
 PLAIN_TO_SEE = frozenset({"gender", "age", "looks", "title"})
 """What anybody who meets somebody can tell; the rest is known only to those a fact names."""
+FEW = 4
+"""What more people know, and nobody calls a secret, is common knowledge."""
 
 
 D = TypeVar("D", Fact, Relation)
 
 
 class Past(Protocol):
-    """What a character has lived through: views with character and moment baked into every query."""
+    """What a character has lived through: views with character and moment baked into every query.
 
+    `exchanges` are what it said to others; `thoughts` what it said aside, or while nobody else was there.
+    """
+
+    def __hash__(self) -> int: ...
     def __len__(self) -> int: ...
     def lines(self, last: int | None = None) -> Sequence[Line]: ...
     def scenes(self, last: int | None = None) -> Iterator[Scene]: ...
     def exchanges(self) -> Iterator[Exchange]: ...
+    def thoughts(self) -> Sequence[Line]: ...
 
 
 class NoPast:
@@ -78,6 +97,9 @@ class NoPast:
 
     def exchanges(self) -> Iterator[Exchange]:
         return iter(())
+
+    def thoughts(self) -> Sequence[Line]:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +298,14 @@ def acquaintances_of(story: Story, persona: Persona) -> tuple[Other, ...]:
 def secrets_at(story: Story, name: str, at: Moment, faced: str | None) -> tuple[str, ...]:
     """What is true of a character and known to some, but not to the one faced; to a stranger, to nobody's knowledge.
 
-    A newer fact of the same attribute takes the older one's place, so only what holds now is a secret.
+    A newer fact of the same attribute takes the older one's place, so only what holds now is a secret. What many know
+    without its being meant as a secret, such as whose child one is, is common knowledge.
     """
     return tuple(
         fact_sentence(fact, story.language)
         for fact in holding_at(story.facts(character_at(story, name, at).name), at)
         if fact.known_to is not None and fact.attribute not in NOT_OF_ONESELF and faced not in fact.known_to
+        if fact.attribute == SECRET or len(fact.known_to) <= FEW
     )
 
 

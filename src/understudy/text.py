@@ -1,4 +1,4 @@
-"""Tokenizing English, Japanese and Chinese into words, and the stop words of each language."""
+"""Cutting English, Japanese and Chinese into sentences and words, and the stop words of each language."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from understudy.errors import InputError, MissingExtra
 
 __all__ = [
     "LANGUAGES",
     "did_you_mean",
+    "ends_with_abbreviation",
     "find_name",
     "fold",
     "guess_language",
     "name_pattern",
     "pieces",
+    "sentence_ends",
+    "sentences",
     "stop_words",
     "tokenizer",
     "words",
@@ -26,6 +30,16 @@ __all__ = [
 LANGUAGES = ("en", "ja", "zh")
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+SENTENCE_END = re.compile(
+    r"[.!?…]+[\"'”’)\]*_]*(?=\s|\Z)|[!?]+(?=[\u3040-\u30ff\u4e00-\u9fff])"
+    r"|[。！？]+(?:[」』）”’]+(?=[\s「『]|\Z)|(?![」』）”’]))"  # 「行く。」と言った。 is one
+)
+NEXT_LETTER = re.compile(r"[\s\"'“‘(\[*_]*(\w?)")
+ABBREVIATION = re.compile(
+    r"(?<!\w)(?:M[rs]|Mrs|Messrs|Mme|Mlle|Dr|Ste?|Rev|Hon|Prof|Capt|Col|Gen|Maj|Lt|Lieut|Sgt|Sergt|vs|e\.g|i\.e"
+    r"|[A-HJ-Z])\.\Z"
+)
+LONGEST_ABBREVIATION = 8  # letters, with the full stop and what is before it
 KANA = re.compile(r"[\u3040-\u30ff]")
 HAN = re.compile(r"[\u4e00-\u9fff]")
 NOT_IN_NAMES = re.compile(r"[\W_]+")
@@ -85,6 +99,32 @@ def guess_language(sample: str) -> str:
     if kana > 0 and (kana + han) * 10 > len(sample):
         return "ja"
     return "zh" if han * 10 > len(sample) and han > 0 else "en"
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Where sentences are over: after their mark, and what closes with it.
+
+    None is over after 'Mr.' or an initial, nor before a small letter, unless the text has no capitals at all.
+    """
+    ends, has_capitals = [], not text.islower()
+    for match in SENTENCE_END.finditer(text):
+        follower = NEXT_LETTER.match(text, match.end())
+        is_lower = has_capitals and follower is not None and follower[1].islower()
+        if is_lower or ends_with_abbreviation(text[max(0, match.end() - LONGEST_ABBREVIATION) : match.end()]):
+            continue
+        ends.append(match.end())
+    return ends
+
+
+def ends_with_abbreviation(text: str) -> bool:
+    """Whether the full stop at the end is that of 'Mr.' or an initial."""
+    return ABBREVIATION.search(text) is not None
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text; its last words are one, whether it is over or not."""
+    bounds = pairwise([0, *sentence_ends(text), len(text)])
+    return [part for start, end in bounds if (part := text[start:end].strip())]
 
 
 def words(text: str, language: str = "en") -> list[str]:

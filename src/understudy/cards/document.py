@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 from understudy.errors import InputError
 from understudy.macros import CHARACTER, USERS, fill_macros
 from understudy.text import fold
+from understudy.text import sentences as sentences_of
 
 __all__ = [
     "DEEPEST",
@@ -217,11 +218,6 @@ START = re.compile(r"<start>", re.IGNORECASE)
 COLON = re.compile("[:：]")
 LONGEST_LABEL = 80
 BULLET = re.compile(r"\s*(?:[-*•·+]\s+|\d{1,2}[.)]\s+)?")
-SENTENCE_END = re.compile(
-    r"(?P<latin>[.!?…][\"'”’)\]*_]*)\s+(?=[\"'“‘(\[*_]*[^\W_a-z])"  # a capital, a digit or another script follows
-    r"|(?P<cjk>[。！？]+)(?![」』）”’。！？])"
-)
-ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|prof|capt|vs|e\.g|i\.e|no)|(?<![^\W_])[A-Z])\.\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,13 +274,7 @@ def sentences(text: str) -> tuple[str, ...]:
     for line in text.splitlines():
         bullet = BULLET.match(line)
         line = line[bullet.end() if bullet else 0 :]
-        start = 0
-        for end in SENTENCE_END.finditer(line):
-            stop = end.end("latin") if end["latin"] else end.end("cjk")
-            if not (end["latin"] and ABBREVIATION.search(line[max(0, stop - 8) : stop])):
-                pieces.append(line[start:stop])
-                start = stop
-        pieces.append(line[start:])
+        pieces += sentences_of(line)
     return tuple(one_line(piece) for piece in pieces if any(letter.isalnum() for letter in piece))
 
 

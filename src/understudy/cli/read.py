@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from understudy.cards import read_lore
+from understudy.cli.found_people import find_while_reading, found_document, found_sentence
 from understudy.cli.options import existing_refused, force_option, json_option, lore_option
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
@@ -20,6 +22,9 @@ from understudy.readers import sources_of
 from understudy.readers.prose.corrections import Corrections
 from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.storyfile import DOUBTFUL, Story
+
+if TYPE_CHECKING:
+    from understudy.people.draft import StoryDraft
 
 __all__ = ["read"]
 
@@ -43,6 +48,7 @@ MOST_PARTS = 8  # named in the report
     "--as", "form_as", hidden=True, help="What --format was called; with other commands it names a character."
 )
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
+@click.option("--no-people", is_flag=True, help="Do not look in the text for who its people are to each other.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
 @click.option(
     "--text", "texts", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
@@ -61,8 +67,8 @@ MOST_PARTS = 8  # named in the report
 @json_option
 def read(
     paths: tuple[str, ...], output: Path | None, form: str | None, form_as: str | None, unread: int | None,
-    encode: bool, columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...],
-    force: bool, as_json: bool,
+    no_people: bool, encode: bool, columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None,
+    lore: tuple[Path, ...], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -71,6 +77,9 @@ def read(
     dialogues, Ren'Py, ink, character cards and more.
 
     Every source line is accounted for: a line of dialogue, a description, a heading, or unread with a reason.
+
+    Facts and ties of its people that the text tells are kept beside the story file, marked as found, as `understudy
+    draft` keeps them. In a story of over 10,000 lines or 500 people they are looked for when a persona is first wanted.
 
     \b
     Examples:
@@ -91,15 +100,28 @@ def read(
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
+    lists = _listed(doubtful)
+    found = None if no_people else _find_people(story, into)
     if encode:
         _encode(story, into)
-    lists = _listed(doubtful)
     if as_json:
         paths_of_lists = [str(corrections.path) for corrections in lists]
-        print_json(reading_document(story, islice(story.unread(), unread)) | {"quotations": paths_of_lists})
+        document = reading_document(story, islice(story.unread(), unread))
+        people = None if no_people else found_document(story, found)
+        print_json(document | {"quotations": paths_of_lists, "found": people})
     else:
         _show(story, into, unread, named=output is None)
         _show_doubtful(lists, {file.name for file in story.files()})
+        if not no_people:
+            screen().print(found_sentence(story, found), soft_wrap=True)
+
+
+def _find_people(story: Story, into: Path) -> StoryDraft | None:
+    try:
+        return find_while_reading(story)
+    except KeyboardInterrupt:
+        click.echo(f"\nStopped: {into} is written, and `understudy draft {into}` goes on to find its people.", err=True)
+        raise click.exceptions.Exit(STOPPED) from None
 
 
 def _listed(doubtful: DoubtfulQuotations) -> list[Corrections]:

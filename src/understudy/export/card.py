@@ -149,7 +149,8 @@ def _scenario(situation: Situation) -> str:
 
 def _greeting(persona: Persona) -> str:
     """The newest own line that says enough to open a talk, or the newest at all; without any, who the character is."""
-    lines = [one_line(line.text) for line in persona.past.lines(last=RECENT)]
+    thoughts = {line.moment for line in persona.past.thoughts()}
+    lines = [one_line(line.text) for line in persona.past.lines(last=RECENT) if line.moment not in thoughts]
     enough = FULL_LINE.get(persona.language, FULL_LINE["en"])
     if lines:
         return next((text for text in reversed(lines) if len(text) >= enough), lines[-1])
@@ -182,12 +183,15 @@ def _examples(persona: Persona) -> str:
 
 def _last_exchanges(persona: Persona) -> list[_ExamplePair]:
     scene_limit = EXCHANGES
+    thoughts = {line.moment for line in persona.past.thoughts()}
     while True:  # backwards from the moment, a few scenes at first: a past may be long
         scenes = list(persona.past.scenes(last=scene_limit))
         exchanges: list[_ExamplePair] = []
         for number, scene in enumerate(scenes):
             heard: Line | None = None
             for line in scene.lines:
+                if line.moment in thoughts:
+                    continue
                 if line.speaker == persona.name:
                     exchanges.append(_ExamplePair(number, heard, line))
                     heard = None

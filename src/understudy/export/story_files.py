@@ -136,7 +136,9 @@ def _cast_lines(story: Story) -> Iterator[str]:
         )
     for tie in story.annotated_relations():
         level = {"kind": tie.kind} if tie.level is None else {tie.kind: tie.level}
-        yield from _table("relation", of=tie.of, to=tie.to, **level, **{"from": tie.since}, until=tie.until)
+        yield from _table(
+            "relation", of=tie.of, to=tie.to, **level, term=tie.term or None, **{"from": tie.since}, until=tie.until
+        )
 
 
 def _table(name: str, /, **entries: object) -> Iterator[str]:

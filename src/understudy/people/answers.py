@@ -19,7 +19,7 @@ from understudy.people.clauses import Clause
 from understudy.people.own_words import Statement, shaped, statement
 from understudy.people.patterns import filled, pattern, table
 
-__all__ = ["answers_to", "as_own"]
+__all__ = ["answers_to", "as_own", "is_known_question", "may_be_question"]
 
 LONGEST_ANSWER = 7  # words of an answer that is not a sentence
 YES = pattern("yes")
@@ -79,6 +79,16 @@ def _yes_or_no_questions() -> tuple[tuple[re.Pattern[str], str, str], ...]:
     return tuple(
         (re.compile(entry["asked"], re.IGNORECASE), entry["yes"], entry["no"]) for entry in table()["yes_or_no"]
     )
+
+
+def may_be_question(text: str) -> bool:
+    """A cheap test that a speech with a question of a known kind passes: all of them ask about 'you'."""
+    return "you" in text or "You" in text
+
+
+def is_known_question(question: str) -> bool:
+    """Is it of a kind that an answer can be joined with?"""
+    return any(asked.search(question) for asked, _, _ in (*_questions(), *_yes_or_no_questions()))
 
 
 def _joined(question: str, answer: str) -> str:

@@ -67,6 +67,8 @@ def claim_lines(claim: Fact | Relation) -> Iterator[str]:
     else:
         yield from ("", "[[relation]]", f"of = {toml_value(claim.of)}", f"to = {toml_value(claim.to)}")
         yield f"kind = {toml_value(claim.kind)}" if claim.level is None else f"{claim.kind} = {claim.level}"
+        if claim.term:
+            yield f"term = {toml_value(claim.term)}"
     yield f"from = {toml_value(claim.since.dotted)}"
     if claim.until is not None:
         yield f"until = {toml_value(claim.until.dotted)}"

@@ -8,21 +8,19 @@ hint. In a script, where thousands of lines are spoken in passing, only what is 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from understudy.people.answers import answers_to
-from understudy.people.clauses import Clause, clauses_of
+from understudy.people.answers import answers_to, is_known_question, may_be_question
+from understudy.people.clauses import clauses_of
 from understudy.people.hearsay import of_named, of_you
-from understudy.people.own_words import PASSING_KIND, Statement, own_statements
+from understudy.people.own_words import FIRST_PERSON, PASSING_KIND, Statement, may_be_own, own_statements
 from understudy.people.patterns import filled, pattern, table
 from understudy.people.plausibility import content_words
 
 __all__ = ["Claim", "SceneSpeech", "claims_of"]
 
-FIRST_PERSON = re.compile(r"\b(?:i|im|i'm|my|we|mine|me)\b", re.IGNORECASE)
 SECOND_PERSON = pattern("second person")
 THIRD_PERSON = pattern("third person", any_case=False)
 NAMED = re.compile(r"\b[Mm]y name(?: is|'s|’s) ([A-Z]\w+)")
@@ -55,35 +53,69 @@ class Claim:
     """In a chat, the clauses of the speech that it comes after."""
 
 
+class _Talk:
+    """The speeches of a scene, cut into clauses and words where somebody asks for them."""
+
+    def __init__(self, speeches: Sequence[SceneSpeech]) -> None:
+        self.speeches = [speech for speech in speeches if speech.speaker is not None]
+        self.texts = [speech.text[:LONGEST].replace("’", "'") for speech in self.speeches]
+        self.clauses = cache(lambda index: clauses_of(self.texts[index]))
+        self.words = cache(lambda index: content_words(self.texts[index]))
+
+    def question_before(self, index: int) -> str:
+        """The last question of the speech before, if somebody else asks it."""
+        if index == 0 or self.speeches[index - 1].speaker == self.speeches[index].speaker:
+            return ""
+        return next((clause.text for clause in reversed(self.clauses(index - 1)) if clause.is_question), "")
+
+    def echoes(self, index: int, sentence: str) -> tuple[float, float]:
+        """How much of a sentence the speech before brought up, and how much that or anybody else before."""
+        own, speaker = content_words(sentence), self.speeches[index].speaker
+        before = self.words(index - 1) if index else frozenset[str]()
+        others = (self.words(nth) for nth in range(index) if self.speeches[nth].speaker != speaker)
+        brought_up = before, before.union(*others)
+        first, second = (len(own & heard) / max(len(own), 1) for heard in brought_up)
+        return first, second
+
+
 def claims_of(speeches: Sequence[SceneSpeech], people: Mapping[str, str], is_chat: bool) -> Iterator[Claim]:
     """All claims of a scene, in order; `people` has whose name each is."""
-    asked, asker = "", ""
-    before: frozenset[str] = frozenset()
-    clauses_before: tuple[str, ...] = ()
-    words = defaultdict[str, set[str]](set)
+    talk = _Talk(speeches)
     pretending = set[str]()
-    for index, speech in enumerate(speeches):
-        if speech.speaker is None:
-            continue
-        text = speech.text[:LONGEST]
-        if not is_chat and (match := NAMED.search(text)) and people.get(match[1]) != speech.speaker:
-            pretending.add(speech.speaker)
-        is_asked = bool(asked) and asker != speech.speaker
-        clauses: Sequence[Clause] | None = None
-        if is_chat or is_asked or FIRST_PERSON.search(text) or "?" in text or _is_hearsay(text):
-            clauses = clauses_of(text)
-            others = before.union(*(said for who, said in words.items() if who != speech.speaker))
-            for who, said in _statements(speeches, index, clauses, asked if is_asked else "", people, is_chat):
-                if is_chat or (_is_plain(said) and speech.speaker not in pretending):
-                    own = content_words(said.sentence)
-                    echo, of_talk = (len(own & heard) / max(len(own), 1) for heard in (before, others))
-                    is_answer = is_asked and said.clause <= 1
-                    yield Claim(who, said, speech.number, echo, of_talk, is_answer, clauses_before)
-        questions = [clause.text for clause in clauses or () if clause.is_question]
-        asked, asker = (questions[-1] if questions else ""), speech.speaker
-        before = content_words(text)
-        clauses_before = tuple(clause.text for clause in clauses or () if clause.text) if is_chat else ()
-        words[speech.speaker] |= before
+    for index, (speech, text) in enumerate(zip(talk.speeches, talk.texts)):
+        speaker = speech.speaker or ""
+        if not is_chat and (match := NAMED.search(text)) and people.get(match[1]) != speaker:
+            pretending.add(speaker)
+        for who, said in _of_chat(talk, index) if is_chat else _of_script(talk, index, people):
+            if is_chat or (_is_plain(said) and speaker not in pretending):
+                echo, echo_of_talk = talk.echoes(index, said.sentence)
+                is_answer = said.clause <= 1 and bool(talk.question_before(index))
+                before = [clause.text for clause in talk.clauses(index - 1)] if is_chat and index else []
+                yield Claim(who, said, speech.number, echo, echo_of_talk, is_answer, tuple(filter(None, before)))
+
+
+def _of_chat(talk: _Talk, index: int) -> Iterator[tuple[str, Statement]]:
+    speaker, clauses = talk.speeches[index].speaker or "", talk.clauses(index)
+    if asked := talk.question_before(index):
+        yield from ((speaker, said) for said in answers_to(asked, clauses))
+    yield from ((speaker, said) for said in own_statements(clauses))
+
+
+def _of_script(talk: _Talk, index: int, people: Mapping[str, str]) -> Iterator[tuple[str, Statement]]:
+    """Statements of a speech that may be plain; what cannot hold one is not even cut into clauses."""
+    speaker, text = talk.speeches[index].speaker or "", talk.texts[index]
+    asked = talk.question_before(index) if index and may_be_question(talk.texts[index - 1]) else ""
+    if asked and is_known_question(asked):
+        yield from ((speaker, said) for said in answers_to(asked, talk.clauses(index)))
+    is_own, is_hearsay = FIRST_PERSON.search(text) is not None, _is_hearsay(text)
+    if is_own:
+        clauses = [clause for clause in talk.clauses(index) if may_be_own(clause)]
+        yield from ((speaker, said) for said in own_statements(clauses))
+    if is_own or is_hearsay:
+        for clause in talk.clauses(index):
+            yield from ((who, said) for who, said in of_named(clause, people) if who != speaker)
+            if (said_to := list(of_you(clause))) and (addressed := _addressed(talk.speeches, index, people)):
+                yield from ((addressed, said) for said in said_to)
 
 
 def _is_hearsay(text: str) -> bool:
@@ -100,23 +132,6 @@ def _is_plain(said: Statement) -> bool:
 def _remark() -> re.Pattern[str]:
     """Sentences of a script that tell nothing lasting."""
     return re.compile("|".join(f"(?:{filled(pattern)})" for pattern in table()["remarks"]), re.IGNORECASE)
-
-
-def _statements(
-    speeches: Sequence[SceneSpeech], index: int, clauses: Sequence[Clause], asked: str, people: Mapping[str, str],
-    is_chat: bool,
-) -> Iterator[tuple[str, Statement]]:  # fmt: skip
-    speaker = speeches[index].speaker or ""
-    if asked:
-        yield from ((speaker, said) for said in answers_to(asked, clauses))
-    yield from ((speaker, said) for said in own_statements(clauses))
-    if is_chat:
-        return
-    addressed = _addressed(speeches, index, people)
-    for clause in clauses:
-        yield from ((who, said) for who, said in of_named(clause, people) if who != speaker)
-        if addressed:
-            yield from ((addressed, said) for said in of_you(clause))
 
 
 def _addressed(speeches: Sequence[SceneSpeech], index: int, people: Mapping[str, str]) -> str | None:

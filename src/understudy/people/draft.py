@@ -1,6 +1,8 @@
 """A draft of a story's people: every finder reads the text, and what they find becomes the story's found.toml.
 
 What a finder has finished is kept until the draft is done, so that a draft that was stopped goes on where it was.
+Reading a story looks for facts and ties of a kind at once; in a large one, which may never be talked with, they are
+left pending until somebody's persona is asked for (decision 16).
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from understudy.errors import InputError
@@ -21,7 +23,18 @@ from understudy.storyfile.found import FoundEntry, FoundFile, read_found
 from understudy.storyfile.overlay import PlacedEntry, place_entries
 from understudy.user_folders import cache_folder
 
-__all__ = ["FINDERS", "Finder", "StoryDraft", "checkpoint_folder", "draft", "read_draft", "story_fingerprint"]
+__all__ = [
+    "FINDERS",
+    "Finder",
+    "StoryDraft",
+    "checkpoint_folder",
+    "draft",
+    "find_people",
+    "is_large",
+    "leave_pending",
+    "read_draft",
+    "story_fingerprint",
+]
 
 Finder = Callable[[Story, Progress], Iterable[Fact | Relation]]
 
@@ -30,6 +43,8 @@ FINDERS: tuple[tuple[str, Finder], ...] = (
     ("ties", Imported("understudy.people.ties", "ties")),
     ("feelings", Imported("understudy.people.feelings", "feelings")),
 )
+FINDERS_WHILE_READING = FINDERS[:2]  # levels of feeling take as long as both, and few are sure enough to be used
+LARGE_LINES, LARGE_CAST = 10_000, 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,22 @@ def draft(
     write_found(file)
     shutil.rmtree(folder, ignore_errors=True)
     return StoryDraft(file, tuple(place_entries(story, file)), left_out)
+
+
+def find_people(story: Story, progress: Progress = ignore_progress) -> StoryDraft:
+    """What reading a story looks for."""
+    return draft(story, progress, FINDERS_WHILE_READING)
+
+
+def is_large(story: Story) -> bool:
+    """Does looking for its people take much longer than reading it, so that it waits until they are wanted?"""
+    return story.count()[1] > LARGE_LINES or len(story.cast()) > LARGE_CAST
+
+
+def leave_pending(story: Story) -> None:
+    """Note that the story's people are still to be looked for; what was found and decided before stays."""
+    path = _found_file(story)
+    write_found(replace(read_found(path, story.levels, story.schema), is_pending=True))
 
 
 def read_draft(story: Story) -> StoryDraft:

@@ -34,7 +34,7 @@ def write_found(file: FoundFile) -> None:
 def render_found(file: FoundFile) -> str:
     facts = [entry for entry in file.entries if isinstance(entry.claim, Fact)]
     relations = [entry for entry in file.entries if isinstance(entry.claim, Relation)]
-    lines = [HEADER, f"bound = {file.bound:g}"]
+    lines = [HEADER, f"bound = {file.bound:g}", *(["pending = true"] if file.is_pending else [])]
     for step in file.undo:
         lines += ["", "[[undo]]", f"entries = [{', '.join(_step(id_, decision) for id_, decision in step)}]"]
     for entry in (*facts, *relations):

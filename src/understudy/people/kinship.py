@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey, in_order
-from understudy.people.tie_grammar import gender_of
 from understudy.people.tie_weighing import ROMANCE, beginning, mass_of
+from understudy.tie_terms import gender_of
 
 __all__ = ["BOUNDS", "Bounds", "Tie", "consistent_ties"]
 

@@ -18,7 +18,19 @@ from functools import cache
 from understudy.people.clauses import Clause
 from understudy.people.patterns import either, filled, pattern, table
 
-__all__ = ["DOUBTS", "FORMS", "PASSING_KIND", "Statement", "kind_of", "kinds", "own_statements", "shaped", "statement"]
+__all__ = [
+    "DOUBTS",
+    "FIRST_PERSON",
+    "FORMS",
+    "PASSING_KIND",
+    "Statement",
+    "kind_of",
+    "kinds",
+    "may_be_own",
+    "own_statements",
+    "shaped",
+    "statement",
+]
 
 LONGEST, SHORTEST = 16, 3  # words of a sentence
 TRIMMED = 9  # words from which on a tail is cut off
@@ -44,6 +56,7 @@ UNNAMED = pattern("unnamed")
 MOMENTARY = pattern("momentary")
 PASSING = pattern("passing")
 LASTING_STATE = pattern("lasting state")
+FIRST_PERSON = re.compile(r"\b(?:i|im|i'm|my|we|mine|me)\b", re.IGNORECASE)
 FIRST = re.compile(r"(?:I|my|we)\b", re.IGNORECASE)
 LED = pattern("led")
 FAVORITE = pattern("favorite")
@@ -85,6 +98,11 @@ def kind_of(sentence: str) -> str | None:
     if PASSING.match(sentence) is not None and LASTING_STATE.match(sentence) is None:
         return None
     return next((name for name, pattern in _kinds() if pattern.match(sentence)), None)
+
+
+def may_be_own(clause: Clause) -> bool:
+    """Can a clause say anything whole of its speaker, or of 'my mother' in the clause before?"""
+    return FIRST_PERSON.search(clause.text) is not None or THEY.match(clause.text) is not None
 
 
 def own_statements(clauses: Sequence[Clause]) -> Iterator[Statement]:

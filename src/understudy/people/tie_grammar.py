@@ -1,4 +1,4 @@
-"""The words and regular expressions by which a line tells of a tie; words are in `tie_terms.toml`.
+"""The regular expressions by which a line tells of a tie; the words around those for ties are in `tie_patterns.toml`.
 
 Expressions are written over marked text (`marked_names`): small letters, '@3' for the fourth person named.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["Grammar", "TieTerm", "gender_of", "grammar", "plain_term", "terms", "weights"]
+from understudy.tie_terms import plural_terms, terms
 
-WITH_PLAIN_TERM = frozenset(("spouse", "parent", "child", "sibling", "grandparent", "grandchild"))
+__all__ = ["Grammar", "grammar", "tables", "weights"]
+
 BEFORE_VOCATIVE = (
     r"(?:^|[,.!?;:…()-] ?|\b(?:hey|hi|hello|oh|ok|okay|thanks|yes|yeah|no|bye|well|please|sorry|dear|you|night|morning"
     r"|but|and|look|so|my|good|sweet|gentle|farewell) )"
@@ -28,45 +28,15 @@ HELPING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TieTerm:
-    """What a word says somebody is."""
-
-    kind: str
-    gender: str | None
-    is_plural: bool = False
-
-
 @cache
 def tables() -> dict[str, Any]:
-    return tomllib.loads(files("understudy").joinpath("people", "tie_terms.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(files("understudy").joinpath("people", "tie_patterns.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def weights() -> dict[str, float]:
     """How sure one use of a pattern is, by its name."""
     return dict(tables()["weights"])
-
-
-@cache
-def terms() -> dict[str, TieTerm]:
-    found: dict[str, TieTerm] = {}
-    for table, gender in (("either", None), ("male", "male"), ("female", "female")):
-        for kind, words in tables()[table].items():
-            found |= {word: TieTerm(kind, gender) for word in words}
-    for kind, words in tables()["plural"].items():
-        found |= {word: TieTerm(kind, None, is_plural=True) for word in words}
-    return found
-
-
-def gender_of(term: str) -> str | None:
-    return found.gender if (found := terms().get(term.removeprefix("ex-"))) else None
-
-
-def plain_term(kind: str, gender: str | None) -> str:
-    """The plain word for what a man or a woman is; none where several fit."""
-    words = tables().get(gender or "", {}).get(kind, ())
-    return words[0] if words and kind in WITH_PLAIN_TERM else ""
 
 
 def _either(words: Iterable[str]) -> str:
@@ -82,13 +52,13 @@ class Grammar:
 
     def __init__(self) -> None:
         self.verbs = _by_word("verbs")
-        self.together = _by_word("plural") | _by_word("together")
+        self.together = plural_terms() | _by_word("together")
         self.vocatives = _by_word("vocative") | _by_word("called")
         endearments, of_two = _either(tables()["endearments"]), tables()["nouns of two"]
         adjectives = _either(tables()["adjectives"])
         nouns = {*of_two["ours"], *of_two["with"], *tables()["endearments"]}
         words = {*terms(), *self.verbs, *self.together, *self.vocatives, *nouns, "love you", "take", "broke", "split"}
-        self.any = re.compile(rf"\b(?:{_either(words)})", re.IGNORECASE)
+        self.any = re.compile(rf"\b(?:{_either(words)})")  # of small letters: without regard to case it is slower
         self.noun_phrase = re.compile(
             r"(?<![\w@])(?P<owner>my|our|your|his|her|@\d+'s?|thy|mine) "
             rf"(?P<adjectives>(?:(?:{adjectives}),? )*)(?P<ex>ex[- ])?(?P<term>{_either(terms())})(?![\w-])"

@@ -1,7 +1,7 @@
 """What one line claims of ties: who is what to whom, in the speaker's words, before anybody asks whether it is so.
 
 A claim is about `of` and `to`: somebody's name, or SPEAKER, or ADDRESSEE. It has the pattern that found it, whose
-weight is in `tie_terms.toml`, and a factor below 1 where the sentence asks, denies or supposes.
+weight is in `tie_patterns.toml`, and a factor below 1 where the sentence asks, denies or supposes.
 
     possessor + term + name    'my sister Monica', 'your brother Ross', "Ross's son Ben"
     name + is + possessor + term; 'you are my brother', 'I am your father', 'she is my wife'
@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from understudy.people.marked_names import MarkedText, NameIndex
-from understudy.people.tie_grammar import TieTerm, grammar, tables, terms
+from understudy.people.tie_grammar import grammar, tables
+from understudy.tie_terms import TieTerm, terms
 
 __all__ = ["ADDRESSEE", "SPEAKER", "TieClaim", "claims", "label_claim", "may_claim"]
 
@@ -58,7 +59,7 @@ class TieClaim:
 
 def may_claim(text: str) -> bool:
     """A cheap test that most lines fail."""
-    return grammar().any.search(text) is not None
+    return grammar().any.search(text.lower()) is not None
 
 
 def claims(marked: MarkedText, is_direction: bool, last_named: str | None = None) -> Iterator[TieClaim]:

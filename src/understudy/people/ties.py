@@ -1,12 +1,13 @@
 """Ties of a kind found in a story's text: who is whose sister, wife, friend, since when, and in which lines it is said.
 
-    tie_terms.toml   words for ties, and how sure a pattern is
-    marked_names     names put aside
-    tie_patterns     what one line claims
-    tie_evidence     claims about people, over the whole story
-    tie_weighing     what the evidence weighs
-    kinship          ties that can all be so together, each with a confidence
-    ties             ties as dated relations, both ways
+    tie_terms           words for ties
+    tie_patterns.toml   the words around them, and how sure a pattern is
+    marked_names        names put aside
+    tie_patterns        what one line claims
+    tie_evidence        claims about people, over the whole story
+    tie_weighing        what the evidence weighs
+    kinship             ties that can all be so together, each with a confidence
+    ties                ties as dated relations, both ways
 
 A tie begins after the first line that carries it. One that begins within a story (friend, lover, spouse) ends where a
 later one takes its place, or where the last line that speaks of an end stands and little is said for it afterwards.
@@ -20,12 +21,12 @@ from dataclasses import replace
 
 from understudy.people.kinship import BOUNDS, Bounds, Tie, consistent_ties
 from understudy.people.tie_evidence import Gathered, TieEvidence, gather
-from understudy.people.tie_grammar import plain_term, terms
 from understudy.people.tie_weighing import genders_of, mass_of, weighed
 from understudy.progress import Progress, ignore_progress
 from understudy.story import Finding, Moment, Relation
 from understudy.storyfile import Story
 from understudy.storyfile.found import line_after
+from understudy.tie_terms import plain_term, terms
 
 __all__ = ["LEAST", "dated_ties", "ties"]
 

@@ -33,7 +33,7 @@ KEYS = {
     "schema": {"attributes", "kinds"},
     "character": {"name", "aliases", "profile"},
     "fact": {"who", "attribute", "value", "from", "until", "known_to"},
-    "relation": {"of", "to", "kind", "affection", "familiarity", "from", "until"},
+    "relation": {"of", "to", "kind", "term", "affection", "familiarity", "from", "until"},
 }
 
 
@@ -157,7 +157,10 @@ class _CastParser(TableParser):
             since, until = self._span(table, line)
             self._once(seen, (of, to, kind, since), f"{of}'s {kind} towards {to} from {since.dotted}", line)
             source = Source(self.path.name, line)
-            yield source, Relation(of, to, kind, level, since, until, source)
+            term = self._text(table, "term", line) if "term" in table else ""
+            if term and level is not None:
+                raise self.error(f"'term' is a word for a kind of tie, not for {kind}", line)
+            yield source, Relation(of, to, kind, level, since, until, source, term)
 
     def _kind(self, table: TomlTable, schema: Schema, line: int) -> tuple[str, int | None]:
         level_keys = [key for key in ("kind", *(name for name, _, _ in schema.levels)) if key in table]

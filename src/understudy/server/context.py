@@ -53,12 +53,14 @@ class AppContext:
         utterances: UtteranceStore | None = None,
         story_paths: Mapping[str, Path] | None = None,
         database_address: str | None = None,
+        looks_for_people: bool = True,
     ) -> AppContext:
         """`agents` is one agent, or several by name with the default first; `concurrency` fixes the number of replies
         made at a time.
 
         `data` is the folder of everything stored, or one that was opened already and is shared with other processes.
-        With a `database_address` of a PostgreSQL, chats and the records of uploads are stored there.
+        With a `database_address` of a PostgreSQL, chats and the records of uploads are stored there. It
+        `looks_for_people` in the texts of uploads, behind them.
         """
         folder = data if isinstance(data, DataFolder) else DataFolder(data)
         try:
@@ -76,7 +78,9 @@ class AppContext:
             chats=ChatService(database, stories, executor, memory),
             memory=memory,
             folder=folder,
-            uploads=UploadService(database, stories, folder.path, owns_folder=folder is not data),
+            uploads=UploadService(
+                database, stories, folder.path, owns_folder=folder is not data, looks_for_people=looks_for_people
+            ),
             utterances=utterances,
             story_paths=story_paths or {},
         )

@@ -263,8 +263,9 @@ class ListeningSocket(socket.socket):
     freed to accept a client and close the connection at once, so that the queue becomes shorter.
     """
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, family: int = socket.AF_INET) -> None:
+        # asyncio sets TCP_NODELAY only on sockets that name TCP; without it each answer waits for the client's ACK
+        super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._reserve: int | None = os.open(os.devnull, os.O_RDONLY)
         self._warn = ThrottledLog(LOG.error)
 

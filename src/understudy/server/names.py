@@ -161,6 +161,7 @@ def situation_as_shown(situation: Situation, names: ShownNames) -> Situation:
         persona=persona_as_shown(situation.persona, names),
         faced=None if situation.faced is None else _other(situation.faced, names, language),
         present=tuple(_other(other, names, language) for other in situation.present),
+        scene=None if situation.scene is None else _scene(situation.scene, names),
     )
 
 
@@ -220,6 +221,9 @@ class RenamedPast:
         for exchange in self._past.exchanges():
             heard = None if exchange.heard is None else _line(exchange.heard, self._names)
             yield Exchange(heard, _line(exchange.said, self._names), exchange.setting)
+
+    def thoughts(self) -> tuple[Line, ...]:
+        return tuple(_line(line, self._names) for line in self._past.thoughts())
 
 
 def _scene(scene: Scene, names: ShownNames) -> Scene:

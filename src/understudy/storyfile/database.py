@@ -121,8 +121,15 @@ MIGRATIONS = [
         CREATE TABLE attributions (line INTEGER PRIMARY KEY REFERENCES lines, confidence REAL NOT NULL);
         """,
     ),
+    (
+        5,
+        "terms",
+        """
+        ALTER TABLE relations ADD COLUMN term TEXT NOT NULL DEFAULT '';
+        """,
+    ),
 ]
-OLDEST = 2  # the first whose files can still be read; they have no cards and no spans
+OLDEST = 2  # the first whose files can still be read; they have no cards, no spans and no words for ties
 
 
 def migrate(connection: sqlite3.Connection, upto: int | None = None) -> None:

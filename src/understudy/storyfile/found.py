@@ -14,7 +14,8 @@
     decision = "accepted"                       decision = "changed"
                                                 changed = ["sibling"]
 
-It lies beside the story: DIR/found.toml, X.found.toml for X.story or a script. An entry is used where its author
+It lies beside the story: DIR/found.toml, X.found.toml for X.story or a script. With `pending = true` the text is still
+to be looked through. An entry is used where its author
 accepted or changed it, or where nobody rejected it and its confidence is not below the bound. `quotes` are the
 texts of the source lines: by them an entry finds its lines again when the story is read anew.
 """
@@ -58,7 +59,7 @@ SHARED_KEYS = {
     "id", "from", "until", "confidence", "sources", "quotes", "finder", "decision", "changed",
 }  # fmt: skip
 KEYS = {
-    "": {"bound", "fact", "relation", "undo"},
+    "": {"bound", "pending", "fact", "relation", "undo"},
     "fact": {"who", "attribute", "value", *SHARED_KEYS},
     "relation": {"of", "to", "kind", "level", "term", *SHARED_KEYS},
     "undo": {"entries"},
@@ -121,6 +122,8 @@ class FoundFile:
     bound: float = BOUND
     entries: tuple[FoundEntry, ...] = ()
     undo: tuple[tuple[tuple[str, Decision], ...], ...] = ()
+    is_pending: bool = False
+    """Is the text still to be looked through, before somebody's people are asked for?"""
 
 
 def found_file_of(path: Path) -> Path:
@@ -156,7 +159,10 @@ class _FoundParser(TableParser):
         self.only_known("", self.document)
         entries = (*self._entries("fact"), *self._entries("relation"))
         self.unique(entry.id for entry in entries)
-        return FoundFile(self.path, self.share(self.document, "bound", 1, BOUND), entries, tuple(self._undo()))
+        bound, pending = self.share(self.document, "bound", 1, BOUND), self.document.get("pending", False)
+        if not isinstance(pending, bool):
+            raise self.error(f"pending is {quoted(pending)}, not true or false", 1)
+        return FoundFile(self.path, bound, entries, tuple(self._undo()), pending)
 
     def _entries(self, kind: str) -> Iterator[FoundEntry]:
         for line, table in self.tables(kind):

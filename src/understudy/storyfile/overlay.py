@@ -40,6 +40,8 @@ class FoundClaims:
 
     facts: tuple[Fact, ...] = ()
     relations: tuple[Relation, ...] = ()
+    is_pending: bool = False
+    """Is the text still to be looked through?"""
 
 
 class FoundOverlay:
@@ -60,6 +62,7 @@ class FoundOverlay:
         claims = FoundClaims(
             tuple(claim for claim in used if isinstance(claim, Fact)),
             tuple(claim for claim in used if isinstance(claim, Relation)),
+            file.is_pending,
         )
         self._read = stamp, claims
         return claims

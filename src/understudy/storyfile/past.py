@@ -8,11 +8,15 @@ character was not in, does not compile.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from understudy.story import Exchange, Line, Scene, Source
 from understudy.storyfile.database import SharedConnection, connect, translated_errors, unpack
+from understudy.storyfile.delivery import Delivery, deliveries
 
 __all__ = ["StoryPast"]
 
@@ -25,8 +29,15 @@ CREATE TEMP VIEW own_lines AS
     FROM main.lines JOIN main.scenes ON scenes.id = lines.scene
     JOIN main.files ON files.id = lines.file JOIN known ON known.id = lines.speaker
     WHERE lines.speaker = {character} AND lines.id < {bound};
+CREATE TEMP VIEW unheard AS
+    SELECT lines.id FROM main.lines WHERE speaker = {character} AND lines.id < {bound}
+    AND NOT EXISTS (SELECT 1 FROM main.presence AS theirs INDEXED BY presence_by_scene
+        WHERE theirs.scene = lines.scene AND theirs.character <> {character}
+        AND theirs.first <= lines.id AND theirs.last >= lines.id)
+    AND EXISTS (SELECT 1 FROM main.presence AS theirs INDEXED BY presence_by_scene
+        WHERE theirs.scene = lines.scene AND theirs.character <> {character} AND theirs.first < {bound});
 CREATE TEMP VIEW past_scenes AS
-    SELECT presence.first, scenes.id, scenes.moment, scenes.setting
+    SELECT presence.first, min(presence.last, {bound} - 1) AS last, scenes.id, scenes.moment, scenes.setting
     FROM main.presence JOIN main.scenes ON scenes.id = presence.scene
     WHERE presence.character = {character} AND presence.first < {bound};
 CREATE TEMP VIEW past_lines AS
@@ -35,15 +46,20 @@ CREATE TEMP VIEW past_lines AS
     JOIN main.scenes ON scenes.id = presence.scene JOIN main.files ON files.id = lines.file
     LEFT JOIN known ON known.id = lines.speaker
     WHERE presence.character = {character} AND lines.id < {bound};
-CREATE TEMP VIEW company AS
-    SELECT DISTINCT mine.scene, known.name FROM main.presence AS mine INDEXED BY presence_by_scene
+CREATE TEMP VIEW stays AS
+    SELECT mine.scene, known.name, theirs.first, min(theirs.last, {bound} - 1) AS last
+    FROM main.presence AS mine INDEXED BY presence_by_scene
     CROSS JOIN main.presence AS theirs INDEXED BY presence_by_scene ON theirs.scene = mine.scene
          AND theirs.first <= mine.last AND mine.first <= theirs.last AND theirs.first < {bound}
     JOIN known ON known.id = theirs.character
     WHERE mine.character = {character} AND mine.first < {bound};
 """
-ALLOWED_VIEWS = frozenset({"own_numbers", "own_lines", "past_scenes", "past_lines", "company"})
+ALLOWED_VIEWS = frozenset({"own_numbers", "own_lines", "unheard", "past_scenes", "past_lines", "stays"})
 READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION})
+SCENES_WITH_THOUGHTS = 40  # the most recent ones; bounds the work on a long story
+
+Witnessed: TypeAlias = tuple[int, Line, Delivery]
+"""A line with its number in the file, and how it was spoken."""
 
 
 class StoryPast:
@@ -85,6 +101,52 @@ class StoryPast:
 
     def scenes(self, last: int | None = None) -> Iterator[Scene]:
         """The scenes the character was in, as far as it was there, in story order; `last` keeps the most recent."""
+        for number, moment, setting in self._visits(last):
+            yield Scene(unpack(moment, self._levels), setting, self._company(number), self._lines(self._rows(number)))
+
+    def latest(self, most: int) -> Scene | None:
+        """The scene the character was in last, with the last few of its lines."""
+        stay = self._db.row("SELECT id, moment, setting, last FROM past_scenes ORDER BY first DESC LIMIT 1")
+        if stay is None:
+            return None
+        number, moment, setting, last = stay
+        rows = self._rows(number, since=last - most + 1)
+        return Scene(unpack(moment, self._levels), setting, self._company(number), self._lines(rows))
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """Each thing the character said to others in its own words, with what somebody still there had just said."""
+        for scene, _, setting in self._visits():
+            stays = self._db.rows("SELECT name, first, last FROM stays WHERE scene = ?", (scene,))
+            heard: Line | None = None
+            for number, line, delivery in self._witnessed(self._rows(scene)):
+                if line.speaker != self._name:
+                    heard = heard if line.speaker is None else line
+                elif number not in self._unheard and delivery.aloud and delivery.is_own:
+                    if heard is not None and not _is_there(heard.speaker, number, stays):
+                        heard = None
+                    yield Exchange(heard, replace(line, text=delivery.aloud), setting)
+
+    def thoughts(self) -> tuple[Line, ...]:
+        """What the character said aside, or with nobody there, of late, in story order."""
+        return self._thoughts
+
+    @cached_property
+    def _thoughts(self) -> tuple[Line, ...]:
+        return tuple(
+            replace(line, text=line.text if number in self._unheard else delivery.aside)
+            for scene, _, _ in self._visits(SCENES_WITH_THOUGHTS)
+            for number, line, delivery in self._witnessed(self._rows(scene))
+            if line.speaker == self._name and delivery.is_own
+            if number in self._unheard or (delivery.aside and not delivery.to)
+        )
+
+    @cached_property
+    def _unheard(self) -> frozenset[int]:
+        """The numbers of own lines that were said while nobody else was there, though somebody was before or after."""
+        return frozenset(number for (number,) in self._db.rows("SELECT id FROM unheard"))
+
+    def _visits(self, last: int | None = None) -> Iterator[tuple[int, bytes, str]]:
+        """Number, moment and setting of the scenes the character was in."""
         newest_first: dict[int, tuple[bytes, str]] = {}  # somebody who left and came back has a row for each stay
         for scene, moment, setting in self._db.stream(
             "SELECT id, moment, setting FROM past_scenes ORDER BY first DESC"
@@ -93,30 +155,47 @@ class StoryPast:
                 break
             newest_first[scene] = (moment, setting)
         for scene, (moment, setting) in reversed(newest_first.items()):
-            present = self._db.rows("SELECT name FROM company WHERE scene = ? ORDER BY name", (scene,))
-            yield Scene(
-                unpack(moment, self._levels), setting, tuple(name for (name,) in present), self._lines_of(scene)
-            )
+            yield scene, moment, setting
 
-    def exchanges(self) -> Iterator[Exchange]:
-        """Each thing the character said, with what it had just heard in that scene."""
-        for scene in self.scenes():
-            heard: Line | None = None
-            for line in scene.lines:
-                if line.speaker == self._name:
-                    yield Exchange(heard, line, scene.setting)
-                elif line.speaker is not None:
-                    heard = line
+    def _company(self, scene: int) -> tuple[str, ...]:
+        rows = self._db.rows("SELECT DISTINCT name FROM stays WHERE scene = ? ORDER BY name", (scene,))
+        return tuple(name for (name,) in rows)
 
-    def _lines_of(self, scene: int) -> tuple[Line, ...]:
+    def _rows(self, scene: int, since: int = 0) -> list[tuple[int, Line]]:
+        """The lines of a scene that the character was there for, with their numbers."""
         rows = self._db.rows(
-            "SELECT moment, number, name, text, file, line FROM past_lines WHERE scene = ? ORDER BY id", (scene,)
+            """SELECT id, moment, number, name, text, file, line FROM past_lines
+               WHERE scene = ? AND id >= ? ORDER BY id""",
+            (scene, since),
         )
-        return tuple(map(self._line, rows))
+        return [(number, self._line(row)) for number, *row in rows]
 
-    def _line(self, row: tuple[bytes, int, str | None, str, str, int]) -> Line:
+    def _lines(self, rows: Sequence[tuple[int, Line]]) -> tuple[Line, ...]:
+        return tuple(line for _, line, _ in self._witnessed(rows))
+
+    def _witnessed(self, rows: Sequence[tuple[int, Line]]) -> Iterator[Witnessed]:
+        """Lines as the character heard them: without what others said aside, and the directions that announce it."""
+        announced: list[Witnessed] = []
+        for (number, line), delivery in zip(rows, deliveries([line for _, line in rows])):
+            if delivery.announces:
+                announced.append((number, line, delivery))
+                continue
+            if line.speaker not in (None, self._name) and not delivery.is_heard_by(self._name):
+                line = replace(line, text=delivery.aloud)
+            if line.text or not delivery.aside:
+                yield from announced
+                yield number, line, delivery
+            announced.clear()
+
+    def _line(self, row: Sequence[Any]) -> Line:
         moment, number, speaker, text, file, line = row
         return Line(unpack(moment, self._levels, number), speaker, text, Source(file, line))
+
+
+def _is_there(name: str | None, line: int, stays: Sequence[tuple[Any, ...]]) -> bool:
+    """Was somebody there for a line? Groups, such as 'All', have no stays, and do not leave."""
+    of_name = [(first, last) for who, first, last in stays if who == name]
+    return not of_name or any(first <= line <= last for first, last in of_name)
 
 
 def _limit(last: int | None) -> int:

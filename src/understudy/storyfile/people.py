@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from understudy.errors import UnknownCharacter
 from understudy.story import Character, Moment
@@ -11,6 +13,13 @@ from understudy.storyfile.database import SharedConnection, unpack
 from understudy.text import did_you_mean, fold
 
 __all__ = ["CastMember", "People"]
+
+FIRST_AND_LAST = "first_scene.moment, first_line.number, last_scene.moment, last_line.number"
+THEIR_LINES = """
+    LEFT JOIN lines AS first_line ON first_line.id = people.first
+    LEFT JOIN scenes AS first_scene ON first_scene.id = first_line.scene
+    LEFT JOIN lines AS last_line ON last_line.id = people.last
+    LEFT JOIN scenes AS last_scene ON last_scene.id = last_line.scene"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +85,14 @@ class People:
     def heard_before(self, bound: int) -> tuple[CastMember, ...]:
         """Those who speak before a line, by how much they have said by then; names alone, the rest may come later."""
         rows = self._db.rows(
-            """SELECT name, count(*), min(lines.id), max(lines.id) FROM lines JOIN characters ON characters.id = speaker
-               WHERE lines.id < ? AND NOT is_group GROUP BY speaker ORDER BY count(*) DESC, speaker""",
+            f"""SELECT name, said, {FIRST_AND_LAST} FROM (
+                   SELECT speaker, name, count(*) AS said, min(lines.id) AS first, max(lines.id) AS last
+                   FROM lines JOIN characters ON characters.id = speaker
+                   WHERE lines.id < ? AND NOT is_group GROUP BY speaker) AS people {THEIR_LINES}
+               ORDER BY said DESC, people.speaker""",
             (bound,),
         )
-        return tuple(
-            CastMember(Character(name), lines, self._moment_of(first), self._moment_of(last))
-            for name, lines, first, last in rows
-        )
+        return tuple(CastMember(Character(name), lines, *self._moments(row)) for name, lines, *row in rows)
 
     def seen_before(self, bound: int) -> frozenset[str]:
         """Those who were in a scene before a line, or are there when the story begins; all where it has no scenes."""
@@ -102,20 +111,20 @@ class People:
         for number, alias in self._db.rows("SELECT character, alias FROM aliases ORDER BY alias"):
             aliases.setdefault(number, []).append(alias)
         rows = self._db.rows(
-            "SELECT id, name, profile, lines, first, last FROM characters WHERE NOT is_group ORDER BY lines DESC, id"
+            f"""SELECT people.id, name, profile, lines, {FIRST_AND_LAST} FROM characters AS people {THEIR_LINES}
+               WHERE NOT is_group ORDER BY lines DESC, people.id"""
         )
         return tuple(
             CastMember(
                 Character(name, tuple(a for a in aliases.get(number, ()) if a != name), tuple(json.loads(profile))),
-                lines, self._moment_of(first), self._moment_of(last),
+                lines,
+                *self._moments(row),
             )
-            for number, name, profile, lines, first, last in rows
-        )  # fmt: skip
-
-    def _moment_of(self, line: int | None) -> Moment | None:
-        if line is None:
-            return None
-        ((moment, number),) = self._db.rows(
-            "SELECT moment, number FROM lines JOIN scenes ON scenes.id = scene WHERE lines.id = ?", (line,)
+            for number, name, profile, lines, *row in rows
         )
-        return unpack(moment, self._levels, number)
+
+    def _moments(self, row: Sequence[Any]) -> tuple[Moment | None, Moment | None]:
+        first, first_number, last, last_number = row
+        if first is None:
+            return None, None
+        return unpack(first, self._levels, first_number), unpack(last, self._levels, last_number)

@@ -13,6 +13,7 @@ from itertools import groupby, permutations
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
+from understudy.storyfile.delivery import deliveries
 from understudy.storyfile.name_finder import NameFinder
 
 __all__ = ["PresenceCue", "PresenceInterval", "presence_intervals", "write_presence"]
@@ -122,10 +123,10 @@ def write_presence(connection: sqlite3.Connection, first_group: int) -> None:
             ((interval.character, interval.first, interval.last, scene) for interval in intervals),
         )
         meetings.meet(intervals)
-        for row in lines:
+        for row, delivery in zip(lines, deliveries(lines)):
             if row.speaker is None:
                 continue  # a direction is the author's word: nobody in the scene hears the names in it
-            if named := set(finder.find(row.text)):
+            if named := set(finder.find(delivery.aloud)):
                 meetings.hear(named, row.line, intervals)
     connection.executemany("INSERT INTO acquaintance VALUES (?, ?, ?, ?)", meetings.rows())
 

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from understudy.errors import InputError, UnknownMoment
 from understudy.story import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
 from understudy.storyfile.cards import CardFile, CardRecord
 from understudy.storyfile.database import SharedConnection, address_of, connect, pack, translated_errors, unpack
+from understudy.storyfile.delivery import deliveries
 from understudy.storyfile.found import found_file_of
 from understudy.storyfile.overlay import FoundClaims, FoundOverlay
 from understudy.storyfile.past import StoryPast
@@ -27,6 +29,7 @@ __all__ = ["FileCounts", "Story", "UnreadLine"]
 
 PASTS = 64  # most recently used ones that stay open
 PRESENT = 1 << 14  # lines whose company is remembered
+SPEECH = 6  # lines back that a direction for how a line is spoken is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,11 @@ class FileCounts:
     descriptions: int
     headings: int
     unread: int
+
+
+class _SpokenText(NamedTuple):
+    speaker: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,8 @@ class Story:
         self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
         self._people = People(self._db, self.title, self.levels)
         self._cards = CardFile(self._db)
+        has_terms = "term" in (column for _, column, *_ in self._db.rows("PRAGMA table_info(relations)"))
+        self._term = "term" if has_terms else "''"  # a file of an older version has none
         # One past for equal queries, so that what is computed from it (an index, vectors) is computed once.
         self._pasts = lru_cache(PASTS)(partial(StoryPast, address, path, self.levels))
         self._present: dict[Moment, frozenset[str]] = {}
@@ -210,7 +220,7 @@ class Story:
         return None if row is None else Line(Moment(moment.numbers, self.levels), row[0], row[1], Source(*row[2:]))
 
     def present_at(self, moment: Moment) -> frozenset[str]:
-        """Who was there for a line; nobody where there is none."""
+        """Who was there for a line, and heard it if it was said; nobody where there is none."""
         if len(moment.numbers) < 2:
             return frozenset()
         if (present := self._present.get(moment)) is not None:
@@ -223,9 +233,24 @@ class Story:
                AND presence.last >= scenes.first + ?2 - 1""",
             (pack(Moment(tuple(scene))), number),
         )
+        names = frozenset(name for (name,) in rows)
+        if names and (speech := self._speech_up_to(moment)) and speech[-1].speaker is not None:
+            *_, delivery = deliveries(speech)
+            names = frozenset(name for name in names if name == speech[-1].speaker or delivery.is_heard_by(name))
         if len(self._present) >= PRESENT:
             self._present.clear()
-        return self._present.setdefault(moment, frozenset(name for (name,) in rows))
+        return self._present.setdefault(moment, names)
+
+    def _speech_up_to(self, moment: Moment) -> list[_SpokenText]:
+        """A line with those before it that may say how it is spoken."""
+        *scene, number = moment.numbers
+        rows = self._db.rows(
+            """SELECT characters.name, text FROM scenes
+               JOIN lines ON lines.id BETWEEN max(scenes.first, scenes.first + ?2 - 1 - ?3) AND scenes.first + ?2 - 1
+               LEFT JOIN characters ON characters.id = speaker WHERE scenes.moment = ?1 ORDER BY lines.id""",
+            (pack(Moment(tuple(scene))), number, SPEECH),
+        )
+        return [_SpokenText(*row) for row in rows]
 
     def facts(self, who: str | None = None) -> tuple[Fact, ...]:
         """All dated facts, or one character's, in order of their dates; the future included, and what was found."""
@@ -270,16 +295,21 @@ class Story:
         """The ties that an author wrote."""
         names = self._people.names()
         rows = self._db.rows(
-            """SELECT of, towards, kind, level, since, until, files.name, line FROM relations
+            f"""SELECT of, towards, kind, level, since, until, files.name, line, {self._term} FROM relations
                JOIN files ON files.id = file
                WHERE (?1 IS NULL OR of = ?1) AND (?2 IS NULL OR towards = ?2) ORDER BY since, relations.id""",
             (None if of is None else self._people.number(of), None if to is None else self._people.number(to)),
         )
         return tuple(
             Relation(names[of_id], names[to_id], kind, level, self._date(since), self._date_or_none(until),
-                     Source(file, line))
-            for of_id, to_id, kind, level, since, until, file, line in rows
+                     Source(file, line), term)
+            for of_id, to_id, kind, level, since, until, file, line, term in rows
         )  # fmt: skip
+
+    @property
+    def is_pending(self) -> bool:
+        """Is the text still to be looked through for its people?"""
+        return self._found().is_pending
 
     def card_texts(self, who: str) -> CardRecord:
         """What a character's card says, `{{user}}` not filled in; a blank one for somebody who has none."""

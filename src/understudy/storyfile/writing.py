@@ -238,7 +238,7 @@ def _write_dated(
         )  # fmt: skip
     for source, tie in relations:
         connection.execute(
-            "INSERT INTO relations VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO relations VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (ids[tie.of], ids[tie.to], tie.kind, tie.level, pack(tie.since), packed(tie.until),
-             files[source.file], source.line),
+             files[source.file], source.line, tie.term),
         )  # fmt: skip

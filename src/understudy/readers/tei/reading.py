@@ -26,8 +26,9 @@ from understudy.readers.names import is_group
 from understudy.readers.source import SourceFile
 from understudy.readers.tei.divisions import Division, Divisions
 from understudy.readers.tei.metadata import DIVISION, PERSONS, PlayMetadata, identifiers, read_metadata
+from understudy.readers.tei.people import facts_and_ties
 from understudy.readers.tei.xmlstream import End, Start, xml_tokens
-from understudy.story import Character, Source
+from understudy.story import Character, Moment, Source
 
 __all__ = ["READER", "events", "recognises"]
 
@@ -294,7 +295,10 @@ def events(source: SourceFile) -> Iterator[Event]:
     metadata = read_metadata(SourceFile(source.path))
     if not metadata.speeches:
         raise source.error("holds no speech (<sp>): of TEI texts only plays can be read")
-    yield Opening(("act", "scene", "line") if metadata.acts else ("scene", "line"), metadata.title, metadata.language)
+    levels = ("act", "scene", "line") if metadata.acts else ("scene", "line")
+    yield Opening(levels, metadata.title, metadata.language)
+    in_words = metadata.language not in ("ja", "zh")
+    yield from facts_and_ties(metadata.people, source.path.name, Moment((0,), levels), in_words)
     play = Play(source, metadata)
     for token in xml_tokens(source):
         if isinstance(token, Start):

@@ -52,6 +52,7 @@ async function renew() {
     details.open = open.includes(details.className);
   }
   followUpdate();
+  followFinding();
 }
 
 function tell(...children) {
@@ -107,11 +108,11 @@ if (window.location.search === "?again") {
 }
 
 /** Follows a reading; `done` is called at its end, with the upload as it is then. */
-function follow(place, done) {
+function follow(place, done, id = place.dataset.following, query = "") {
   const bar = place.querySelector("progress");
   const step = place.querySelector("[data-step]");
   let upload = null;
-  stream("GET", at`/api/uploads/${place.dataset.following}/progress`, undefined, (name, data) => {
+  stream("GET", at`/api/uploads/${id}/progress` + query, undefined, (name, data) => {
     if (name === "done") upload = data;
     if (name !== "progress") return;
     showShare(bar, data.share);
@@ -130,6 +131,18 @@ function followUpdate() {
   });
 }
 
+/** People that are looked for behind the page: only the note changes when that is done. */
+function followFinding() {
+  const place = document.querySelector("#upload [data-finding]");
+  if (!place) return;
+  const done = () => {
+    place.querySelector("progress").remove();
+    place.querySelector("[data-note]").textContent = "What the text tells of its people is known now.";
+  };
+  follow(place, done, place.dataset.finding, "?people=true");
+}
+
 const reading = document.querySelector("#upload [data-following]:not([data-quietly])");
 if (reading) follow(reading, () => window.location.reload());
 followUpdate();
+followFinding();

@@ -1,7 +1,8 @@
 """The process that reads one upload: `python -m understudy.server.uploads.reader_process`.
 
 It takes one JSON document on stdin and writes JSON lines on stdout: progress, then the result. Before it opens anything
-that was uploaded it limits its own processor time, memory, and the size of files it may write.
+that was uploaded it limits its own processor time, memory, and the size of files it may write. Where the document names
+a story file, it looks for its people instead.
 
 It works in a folder that the server process made, and deletes afterwards:
 
@@ -12,6 +13,7 @@ It works in a folder that the server process made, and deletes afterwards:
     made.story              made here: the story file
     used.toml               made here: the cast.toml it was read with, if there was one
     used-quotations.toml    made here: quotations that are doubtful or decided, if there are any
+    found.toml              what was found of a story's people; brought up to date here
 
 A zip of a story folder is unpacked here too. It is refused if an entry would land outside of the folder, is a link or
 encrypted, or unpacks to far more than its size; sizes are counted while unpacking, since a zip can lie about them.
@@ -40,7 +42,8 @@ from understudy.readers.source import HEAD_BYTES
 from understudy.readers.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
 from understudy.server.uploads.wording import page_wording
-from understudy.storyfile import is_story_file, validate_story_file
+from understudy.storyfile import Story, is_story_file, validate_story_file
+from understudy.storyfile.found import FOUND
 
 __all__ = [
     "FIXED_CAST",
@@ -50,6 +53,7 @@ __all__ = [
     "USED_CAST",
     "USED_QUOTATIONS",
     "is_story_zip",
+    "look_for_people",
     "make_story",
     "unpack",
 ]
@@ -107,6 +111,22 @@ def make_story(work: Path, limits: UploadLimits, send: Send, form: str = "") -> 
         if (folder / name).exists():
             os.replace(folder / name, work / used)
     return True
+
+
+def look_for_people(story: Path, work: Path, send: Send) -> None:
+    """Look for the people of a story that has been read."""
+    from understudy.people.draft import find_people  # which loads what reading does not need
+
+    last: tuple[str, int] | None = None
+
+    def progress(doing: str, done: int, total: int) -> None:
+        nonlocal last
+        report = done * MAX_PROGRESS_REPORTS // max(total, 1)
+        if (doing, report) != last:
+            last = doing, report
+            send({"share": report / MAX_PROGRESS_REPORTS, "step": doing.capitalize()})
+
+    find_people(Story.open(story, found_file=work / FOUND), progress)
 
 
 def _prepare_story_folder(work: Path, limits: UploadLimits) -> Path:
@@ -244,7 +264,11 @@ def main() -> None:
 
     limit_resources(limits)
     try:
-        send({"fixable": make_story(work, limits, send, request.get("form", ""))})
+        if story := request.get("story"):
+            look_for_people(Path(story), work, send)
+            send({"fixable": False})
+        else:
+            send({"fixable": make_story(work, limits, send, request.get("form", ""))})
     except InputError as error:
         name = None if error.path is None else Path(error.path).name
         send({"refused": page_wording(error.message), "file": name, "line": error.line})

@@ -1,4 +1,4 @@
-"""Jobs that read uploads: one asyncio task each, which runs the readers in a process of its own.
+"""Jobs that read uploads, and look for their people: one asyncio task each, which runs a reader process of its own.
 
 A file that would take for ever, or all memory, then costs the server nothing: the process is limited and killed.
 """
@@ -102,6 +102,13 @@ class ReadingJobs:
         self._jobs.pop(upload, None)
         self.elsewhere.pop(upload, None)
 
+    async def cancel(self, upload: str) -> None:
+        """Stop a job whose result is not wanted any more; it is gone when this returns."""
+        job = self._jobs.pop(upload, None)
+        if job is not None and job.task is not None:
+            job.task.cancel()
+            await asyncio.wait({job.task})
+
     async def close(self) -> None:
         tasks = [job.task for job in self._jobs.values() if job.task is not None]
         for task in tasks:
@@ -121,21 +128,27 @@ class ReadingJobs:
             job.error = Refused("the server failed to read this: try again", 500)
 
 
-async def read_in_process(work: Path, limits: UploadLimits, on_progress: OnProgress, form: str = "") -> bool:
+async def read_in_process(
+    work: Path, limits: UploadLimits, on_progress: OnProgress, form: str = "", story: Path | None = None
+) -> bool:
     """Run a `reader_process` on a work folder; returns whether the cast can be corrected by fixes.
 
-    `form` names the reader that is to take the files.
+    `form` names the reader that is to take the files. Of a `story` that has been read, its people are looked for.
 
     Raises an `InputError` with the reader's message if the upload cannot be read. The process never outlives the call.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "understudy.server.uploads.reader_process",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=_environment(work), cwd="/", start_new_session=True, limit=MAX_RESULT_BYTES,
-    )  # fmt: skip
+    starting = asyncio.ensure_future(_started_process(work))
+    try:
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:  # a start that is cancelled itself may wait for its pipes for ever
+        process = await starting
+        process.kill()
+        await process.wait()
+        raise
     try:
         async with asyncio.timeout(limits.timeout_s):
-            result = await _result(process, {"work": str(work), "limits": asdict(limits), "form": form}, on_progress)
+            request = {"work": str(work), "limits": asdict(limits), "form": form, "story": story and str(story)}
+            result = await _result(process, request, on_progress)
             await process.wait()
     except TimeoutError:
         raise InputError(f"takes longer than {limits.timeout_s} s to read: send it in parts") from None
@@ -152,6 +165,14 @@ async def read_in_process(work: Path, limits: UploadLimits, on_progress: OnProgr
     if "refused" in result:
         raise InputError(str(result["refused"]), result.get("file"), result.get("line"))
     return bool(result["fixable"])
+
+
+async def _started_process(work: Path) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "understudy.server.uploads.reader_process",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        env=_environment(work), cwd="/", start_new_session=True, limit=MAX_RESULT_BYTES,
+    )  # fmt: skip
 
 
 async def _result(
@@ -176,4 +197,5 @@ async def _result(
 
 def _environment(work: Path) -> dict[str, str]:
     passed = {name: os.environ[name] for name in PASSED_ENVIRONMENT if name in os.environ}
-    return {**passed, "TMPDIR": str(work), "SQLITE_TMPDIR": str(work), "PYTHONDONTWRITEBYTECODE": "1"}
+    own = {name: str(work) for name in ("TMPDIR", "SQLITE_TMPDIR", "UNDERSTUDY_CACHE")}
+    return {**passed, **own, "PYTHONDONTWRITEBYTECODE": "1"}

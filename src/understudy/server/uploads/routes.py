@@ -55,6 +55,11 @@ class SendQuery(msgspec.Struct):
     """Respond when the upload has been read; else at once, and its progress can be followed."""
 
 
+class ProgressQuery(msgspec.Struct):
+    people: bool = False
+    """Follow how its people are looked for, too."""
+
+
 class ReportQuery(msgspec.Struct):
     unread: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 200
     """How many of the unread lines are listed."""
@@ -145,6 +150,9 @@ def _summary(uploads: UploadService, row: UploadRow) -> Upload:
         form=row.form or None,
         doubtful=0 if story is None else story.attributed_lines().doubtful,
     )
+    finding = uploads.finding.get(row.id)
+    if job is None and finding is not None and finding.is_running:
+        upload.finding, upload.share, upload.step = True, finding.share, finding.step
     return upload if job is None else _with_job(upload, job)
 
 
@@ -188,11 +196,15 @@ async def _get(call: Call) -> UploadReport:
 
 
 async def _progress(call: Call) -> Response:
-    uploads, upload = call.context.uploads, call.path("upload")
+    uploads, upload, with_people = call.context.uploads, call.path("upload"), call.query.people
     await upload_report(uploads, upload, 0)  # a missing upload is an error status, not an event
 
+    def running() -> ReadingJob | None:
+        jobs = (uploads.jobs.get(upload), uploads.finding.get(upload) if with_people else None)
+        return next((job for job in jobs if job is not None and job.is_running), None)
+
     async def events() -> AsyncIterator[bytes]:
-        while (job := uploads.jobs.get(upload)) is not None and job.is_running:
+        while (job := running()) is not None:
             yield b"event: progress\ndata: " + ENCODER.encode({"share": job.share, "step": job.step}) + b"\n\n"
             if job.task is not None:
                 await asyncio.wait({job.task}, timeout=PROGRESS_INTERVAL_S)
@@ -273,7 +285,7 @@ OPERATIONS = (
     ),
     Operation(
         "GET", "/api/uploads/{upload}/progress", _progress, "How far its reading is, as server-sent events",
-        media=EVENTS, refuses=(404,), tag="uploads",
+        media=EVENTS, query=ProgressQuery, refuses=(404,), tag="uploads",
     ),
     Operation(
         "GET", "/api/uploads/{upload}/quotations", _quotations,

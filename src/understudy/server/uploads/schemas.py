@@ -72,6 +72,8 @@ class Upload(msgspec.Struct, kw_only=True):
     """Lines whose speakers were worked out less surely than they should be."""
     updating: bool = False
     """Whether corrections are being read into it; it is served as it was until then."""
+    finding: bool = False
+    """Whether its text is being looked through for who its people are; `share` and `step` say how far."""
     problem: str | None = None
     can_retry: bool = False
     """Whether it failed, and its files are still here to be read as another format."""

@@ -1,5 +1,7 @@
 """Uploads through their life: received, read under limits, served, corrected, deleted and restored.
 
+Who the people of a story are is looked for behind it, once it is served and whenever its cast has been corrected.
+
 The uploaded files and the fixes are in the database (`store`); the story files beside it (`storage`) can be made again
 from them at any time.
 """
@@ -68,11 +70,15 @@ class UploadService:
         folder: Path,
         limits: UploadLimits | None = None,
         owns_folder: bool = True,
+        looks_for_people: bool = True,
     ) -> None:
         """`owns_folder` where no other process uses the folder."""
         self.limits = limits or UploadLimits()
         self.store = UploadStore(database)
         self.jobs = ReadingJobs()
+        self.finding = ReadingJobs()
+        """Those that look for people; nothing waits for them."""
+        self._looks_for_people = looks_for_people
         self._sharing = UploadSharing(database) if database.is_shared else None
         self._syncing = asyncio.Lock()
         self._sync_task: asyncio.Task[None] | None = None
@@ -86,6 +92,7 @@ class UploadService:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._admission = asyncio.Lock()
         self._readers = asyncio.Semaphore(self.limits.concurrency)
+        self._finders = asyncio.Semaphore(1)  # apart from the readers, so that nobody's upload waits for it
 
     async def open(self) -> None:
         """Serve every upload; those whose story file is missing follow as soon as they are read again."""
@@ -95,12 +102,15 @@ class UploadService:
             self._quota.record(row.id, sum(file.size for file in row.files))
             if row.deleted is None and not await self._serve_from_file(row):
                 self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._read_again(row))
+            elif row.deleted is None and self._owns_folder and not self._files.found_file(row.id).exists():
+                await self._look_for_people(row)
         if self._sharing is not None:
             self._sync_task = asyncio.create_task(self._keep_in_sync())
 
     async def close(self) -> None:
         if self._sync_task is not None:
             self._sync_task.cancel()
+        await self.finding.close()
         await self.jobs.close()
 
     async def clean_up(self) -> None:
@@ -248,6 +258,7 @@ class UploadService:
             self._first_reads.pop(row.content, None)
         await _remove_folder(work)
         await self._delete_files(replaced)
+        await self._look_for_people(row)
 
     async def _store_first(self, row: UploadRow, story: Story, sent: list[Path]) -> list[str]:
         """Serve and store a story that was read for the first time, by a name that no other has."""
@@ -295,7 +306,9 @@ class UploadService:
             after = await to_thread.run_sync(story.cast)
             await self.store.add_fix(upload, row.fixes[-1].number, what, text, row.quotations_toml)
             self._served.put(upload, row.story, story)
-            await self._prune(await self.store.get(upload), served)
+            newest_row = await self.store.get(upload)
+            await self._prune(newest_row, served)
+            await self._look_for_people(newest_row)
             return cast_change(what, before, after)
 
     async def undo(self, upload: str) -> CastChange:
@@ -315,7 +328,9 @@ class UploadService:
             after = await to_thread.run_sync(story.cast)
             await self.store.delete_fix(upload, row.fixes[-1].number)
             self._served.put(upload, row.story, story)
-            await self._prune(await self.store.get(upload), served)
+            newest = await self.store.get(upload)
+            await self._prune(newest, served)
+            await self._look_for_people(newest)
             return cast_change(what, before, after)
 
     def _start_update(self, row: UploadRow) -> None:
@@ -342,6 +357,7 @@ class UploadService:
                     served = self._served.story(row.story)
                     self._served.put(upload, row.story, story)
                     await self._prune(newest, served)
+                    await self._look_for_people(newest)
                 self.jobs.forget(upload)  # within the lock: the next decision starts an update of its own
                 return
 
@@ -372,6 +388,7 @@ class UploadService:
             row = await self.store.get(upload)
             if row.deleted is None:
                 await self.store.delete(upload)
+                await self.finding.cancel(upload)
                 self.jobs.forget(upload)
                 self._served.remove(upload)
 
@@ -448,6 +465,30 @@ class UploadService:
     async def _read(self, row: UploadRow, work: Path) -> bool:
         async with self._readers:
             return await read_in_process(work, self.limits, partial(self.jobs.set_progress, row.id), row.form)
+
+    # People
+
+    async def _look_for_people(self, row: UploadRow) -> None:
+        """Look for the people of a story that is served; of one that has been read anew in the place of the older."""
+        if self._looks_for_people:
+            await self.finding.cancel(row.id)
+            self.finding.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._find_people(row))
+
+    async def _find_people(self, row: UploadRow) -> None:
+        work = await to_thread.run_sync(self._files.new_work_folder)
+        try:
+            before = await to_thread.run_sync(self._files.copy_found, row.id, work)
+            progress = partial(self.finding.set_progress, row.id)
+            async with self._finders:
+                await read_in_process(work, self.limits, progress, story=self._files.path(row))
+            is_kept = await to_thread.run_sync(self._files.adopt_found, row.id, work, before)
+        except InputError as error:  # the story is of use without
+            LOG.warning("the people of an upload could not be looked for: %s", error.message)
+            return
+        finally:
+            await _remove_folder(work)
+        if is_kept and (name := self._served.name_of(row.id)) is not None:
+            self._served.put(row.id, name, self._served.story(name))  # characters that were made before are made anew
 
     # Helpers
 

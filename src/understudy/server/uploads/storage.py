@@ -96,7 +96,7 @@ class StoryFiles:
     def open(self, row: UploadRow) -> Story | None:
         """The story of an upload as it is now, if its file exists and is sound."""
         try:
-            return Story.open(self.path(row), found_file=self._found_file(row.id))
+            return Story.open(self.path(row), found_file=self.found_file(row.id))
         except InputError:
             return None
 
@@ -105,17 +105,35 @@ class StoryFiles:
         if (work / USED_QUOTATIONS).exists():
             (work / USED_QUOTATIONS).replace(list_beside(self.path(row)))
         (work / STORY_FILE).replace(self.path(row))
-        return Story.open(self.path(row), found_file=self._found_file(row.id))
+        return Story.open(self.path(row), found_file=self.found_file(row.id))
 
-    def _found_file(self, upload: str) -> Path:
+    def found_file(self, upload: str) -> Path:
         """What was found in an upload's text; it stays where a fix makes another story file."""
         return self._stories / f"{upload}.{FOUND}"
+
+    def copy_found(self, upload: str, work: Path) -> str:
+        """Copy what was found before to where it is looked for anew; returns its content."""
+        before = self._found_text(upload)
+        if before:
+            (work / FOUND).write_text(before, encoding="utf-8")
+        return before
+
+    def adopt_found(self, upload: str, work: Path, before: str) -> bool:
+        """Move here what was found, unless somebody has decided of what was found `before` since."""
+        if self._found_text(upload) != before:
+            return False
+        (work / FOUND).replace(self.found_file(upload))
+        return True
+
+    def _found_text(self, upload: str) -> str:
+        path = self.found_file(upload)
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def delete(self, upload: str) -> None:
         """Delete every story file of an upload."""
         for path in self._stories.glob(f"{upload}-*"):
             path.unlink()
-        self._found_file(upload).unlink(missing_ok=True)
+        self.found_file(upload).unlink(missing_ok=True)
 
     def prune(self, row: UploadRow, last: Story) -> None:
         """Delete the files of earlier fixes, except the story served last: requests may be reading it, and undo may
@@ -128,9 +146,7 @@ class StoryFiles:
     def clean_up(self, rows: Iterable[UploadRow]) -> None:
         """Delete what a killed server left, and story files that match no upload as it is now."""
         needed = {
-            path.name
-            for row in rows
-            for path in (self.path(row), list_beside(self.path(row)), self._found_file(row.id))
+            path.name for row in rows for path in (self.path(row), list_beside(self.path(row)), self.found_file(row.id))
         }
         shutil.rmtree(self._work_folders, ignore_errors=True)
         for path in self._stories.glob("*") if self._stories.is_dir() else ():
